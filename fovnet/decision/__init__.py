@@ -1,0 +1,1 @@
+"""From slice probabilities to spans."""

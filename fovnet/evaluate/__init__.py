@@ -1,0 +1,1 @@
+"""Predictions and truth in, metrics with intervals out."""

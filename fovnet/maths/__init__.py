@@ -1,0 +1,1 @@
+"""Arrays in, arrays out; numpy and scipy; every file cites its source."""

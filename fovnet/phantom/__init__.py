@@ -1,0 +1,1 @@
+"""Simulated bodies and a simulated scanner."""

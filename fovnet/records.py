@@ -1,0 +1,117 @@
+"""How facts lie on disk: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
+
+Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed run finds the old
+file or the new one and never half of one. Every JSON says which fovnet made it, from which settings, with which seed.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from fovnet import __version__
+
+Array = np.ndarray[Any, Any]
+
+
+def replace_with(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
+    """`path`, filled by `write(file)` and put in place in one step; folders are made on the way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())            # a rename may reach the disk before the bytes do
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def write_text(path: Path, text: str) -> Path:
+    """`path`, holding `text` as UTF-8."""
+    return replace_with(path, lambda file: file.write(text.encode()))
+
+
+def write_json(path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None) -> Path:
+    """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them, and seed."""
+    stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
+    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=_plain, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The facts in a JSON file written by `write_json`, the "fovnet" entry included."""
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(facts, dict):
+        raise ValueError(f"{path}: a {type(facts).__name__} where an object of facts was expected")
+    return facts
+
+
+def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Path:
+    """`path`, one tab-separated line a row under a header; None becomes an empty cell, floats keep three decimals."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return write_text(path, buffer.getvalue())
+
+
+def read_tsv(path: Path) -> list[dict[str, str]]:
+    """The rows of a tab-separated table with a header, every cell a string, surrounding blanks gone."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return [
+            {key.strip(): (value or "").strip() for key, value in row.items() if key is not None}
+            for row in csv.DictReader(file, delimiter="\t")
+        ]
+
+
+def write_npz(path: Path, **arrays: Array) -> Path:
+    """`path`, a compressed npz of plain (never object) arrays."""
+    return replace_with(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """The arrays of an npz file, read without pickle."""
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def digest(facts: Any) -> str:
+    """SHA-256 hex of any JSON-able facts, independent of key order; what two runs compare to see whether they agree."""
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=_plain)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 hex of a file's bytes, read in pieces of 1 MiB."""
+    running = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            running.update(piece)
+    return running.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """numpy scalars and arrays, and paths, as JSON knows them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in a JSON of facts")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float | np.floating):
+        return f"{value:.3f}"
+    return str(value).replace("\t", " ").replace("\n", " ")

@@ -1,0 +1,1 @@
+"""Gather (numbers), draw (figures), pour (templates)."""

@@ -1,0 +1,1 @@
+"""Where to look and how much to spend; never sees an image or a tensor."""

@@ -1,0 +1,1 @@
+"""From a file to slices; the only room that knows about affines."""

@@ -1,0 +1,31 @@
+"""A volume: voxels and the affine that places them in the scanner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Volume:
+    """MR intensities on a regular grid.
+
+    voxels      (i, j, k) float32, finite
+    vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the front, z to the head)
+    source      where it came from, for errors and the report
+    notes       what was done or chosen while reading ("first of 3 frames"), in sentences
+
+    A reader hands over the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
+    """
+
+    voxels: NDArray[np.float32]
+    vox_to_ras: NDArray[np.float64]
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def spacing_mm(self) -> NDArray[np.float64]:
+        """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree with the affine."""
+        return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
