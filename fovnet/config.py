@@ -1,0 +1,236 @@
+"""Settings: from YAML to frozen models, every fault found at once and before any work begins.
+
+The models below are the one truth about what can be set; the Snakefile and every verb read them through `parse` or `load`.
+Nothing deeper than cli.py sees a YAML mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
+
+from fovnet.errors import ConfigError
+from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Phantom(Section):
+    """The simulated collection; no subjects, no phantom."""
+
+    subjects: int = Field(0, ge=0)
+    volumes_per_subject: PositiveInt = 3
+
+
+class Prepare(Section):
+    """From volumes to slices."""
+
+    target_spacing_mm: PositiveFloat = 3.0
+    max_tilt_deg: float = Field(20.0, ge=0, lt=45)
+
+
+class Split(Section):
+    """Shares of the subjects; the paper's are a half and two quarters."""
+
+    train: PositiveFloat = 0.5
+    validation: PositiveFloat = 0.25
+    test: PositiveFloat = 0.25
+
+    @model_validator(mode="after")
+    def _whole(self) -> Split:
+        if abs(self.train + self.validation + self.test - 1.0) > 1e-6:
+            raise ValueError(f"the three shares add up to {self.train + self.validation + self.test:g}, and must add up to 1")
+        return self
+
+
+class Augmentation(Section):
+    """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels."""
+
+    rotation_deg: float = Field(10.0, ge=0, le=180)
+    translation: float = Field(0.08, ge=0, le=0.5)
+    shear: float = Field(0.1, ge=0, le=1)
+    zoom: float = Field(0.15, ge=0, lt=1)
+    noise: float = Field(0.03, ge=0, le=1, description="standard deviation at most, as a share of white")
+
+
+class Training(Section):
+    """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices)."""
+
+    epochs: PositiveInt = 30
+    slices_per_epoch: PositiveInt = 80_000
+    head: Literal["fc", "gap"] = "fc"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    augmentation: Augmentation = Augmentation()
+
+
+class Speed(Section):
+    """The device as the cost model sees it; predictions order the virtual clock, so they belong to the configuration."""
+
+    gflop_per_second: PositiveFloat = 20_000.0
+    gigabyte_per_second: PositiveFloat = 1_000.0
+    microseconds_per_layer: PositiveFloat = 30.0
+
+
+class Search(Section):
+    """Where to look, and how much to spend."""
+
+    method: Literal["random", "gp-ei"] = "gp-ei"
+    trials: PositiveInt = 300
+    workers: PositiveInt = 1
+    initial: PositiveInt = 8
+    space: dict[str, list[int | bool]] | Literal["paper"] = "paper"
+    start: dict[str, int | bool] = Field(
+        default_factory=lambda: {
+            "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
+            "log10_learning_rate": -3, "log2_batch": 3,
+        }
+    )  # fmt: skip
+    memory_limit_gb: PositiveFloat = 16.0
+    seconds_limit: PositiveFloat | None = None
+    speed: Speed = Speed()
+
+
+class Ensemble(Section):
+    """How many of the best trials become members."""
+
+    members: PositiveInt = 10
+
+
+class Decision(Section):
+    """Candidates the validation split chooses among, and the error rate that an answer may have before it is withheld."""
+
+    sigma_mm: list[float] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
+    protocol_threshold: list[float] = Field(default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1)
+    stated_error: float = Field(0.05, gt=0, lt=1)
+
+
+class Evaluate(Section):
+    """Resamples of the subjects behind every interval."""
+
+    bootstrap: PositiveInt = 1000
+
+
+class Report(Section):
+    """The page."""
+
+    title: str = "fovnet: regions of an MRI collection"
+    volumes_shown: int = Field(9, ge=0, le=60)
+
+
+class Settings(Section):
+    """A whole configuration; `configs/default.yaml` shows every key with its meaning."""
+
+    results: str = "results/default"
+    seed: int = Field(1, ge=0)
+    collections: dict[str, str] = {}
+    regions: str = "default"
+    phantom: Phantom = Phantom()
+    prepare: Prepare = Prepare()
+    split: Split = Split()
+    training: Training = Training()
+    search: Search = Search()
+    ensemble: Ensemble = Ensemble()
+    decision: Decision = Decision()
+    evaluate: Evaluate = Evaluate()
+    report: Report = Report()
+
+    @model_validator(mode="after")
+    def _something_to_learn_from(self) -> Settings:
+        if not self.collections and not self.phantom.subjects:
+            raise ValueError("nothing to learn from: name a folder under 'collections', or give 'phantom.subjects' (at least 8)")
+        if self.phantom.subjects and "phantom" in self.collections:
+            raise ValueError("collections.phantom: the name is taken by the simulated collection; choose another")
+        for name in self.collections:
+            if not name.replace("-", "").replace("_", "").isalnum():
+                raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")
+        return self
+
+
+def parse(raw: Mapping[str, Any], source: str) -> Settings:
+    """The settings in a mapping; `source` names it in errors.
+
+    Raises ConfigError with every fault in one sentence each: unknown keys with the nearest known one, values with what is wanted.
+    """
+    try:
+        return Settings.model_validate(dict(raw))
+    except ValidationError as error:
+        faults = "\n".join(f"  {_fault(fault)}" for fault in error.errors())
+        raise ConfigError("config-invalid", f"{source}: the configuration cannot be meant so:\n{faults}") from None
+
+
+def load(path: Path) -> Settings:
+    """The settings in a YAML file.  Raises ConfigError where it is missing, no YAML, or not valid."""
+    return parse(read_yaml(path), str(path))
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.  Raises ConfigError where there is none."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("config-missing", f"{path}: no such file; configs/demo.yaml is one to start from") from None
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError("config-unreadable", f"{path}: holds a {type(raw).__name__}, wanted 'key: value' lines")
+    return raw
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """The regions a configuration names: "default", or a YAML file with a list `regions` of name, rung, colour and codes.
+
+    Raises ConfigError where a name occurs twice, is "none", or the rungs are not 0, 1, 2, ...
+    """
+    if name == "default":
+        return DEFAULT
+    entries = read_yaml(Path(name)).get("regions")
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError("regions-invalid", f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each")
+    return Vocabulary(tuple(_checked(name, [_region(name, entry) for entry in entries])))
+
+
+def _region(source: str, entry: Any) -> Region:
+    known = ("name", "rung", "colour", "sct", "body_part", "synonyms")
+    if not isinstance(entry, dict) or not entry.get("name"):
+        raise ConfigError("regions-invalid", f"{source}: {entry!r} has no name; each entry needs name and rung (null beside the chain)")
+    for key in entry.keys() - set(known):
+        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {_nearest(key, known)}")
+    facts = {"colour": "#555555", "rung": None, **entry}
+    return Region(**{**facts, "synonyms": tuple(str(word).upper() for word in entry.get("synonyms", ()))})
+
+
+def _checked(source: str, regions: list[Region]) -> list[Region]:
+    names = [region.name for region in regions]
+    rungs = sorted(region.rung for region in regions if region.rung is not None)
+    if len(set(names)) < len(names) or NONE in names:
+        raise ConfigError("regions-invalid", f"{source}: the names {names} must differ, and none may be '{NONE}'")
+    if rungs != list(range(len(rungs))) or not rungs:
+        raise ConfigError("regions-invalid", f"{source}: the rungs are {rungs}; wanted 0, 1, 2, ... from feet to head")
+    return regions
+
+
+def _fault(fault: Any) -> str:
+    """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
+    where = ".".join(str(step) for step in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        section: Any = Settings
+        for step in fault["loc"][:-1]:
+            section = section.model_fields[step].annotation
+        return f"{where}: unknown key; {_nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
+    if fault["type"] == "value_error":
+        return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
+    return f"{where}: {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"

@@ -1,0 +1,63 @@
+"""The network itself, in torch: from an Architecture to a module that turns slices into class scores."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import torch
+from torch import nn
+
+from fovnet.net.architecture import FC, Architecture
+
+
+def build(net: Architecture, generator: torch.Generator | None = None) -> nn.Sequential:
+    """The network of an architecture: (n, 1, side, side) float slices in [0, 1] to (n, k) unnormalised log-probabilities.
+
+    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(1))
+    channels = 1
+    for block in range(net.blocks):
+        for convolution in range(net.convolutions):
+            if convolution:
+                layers[f"block{block}_relu{convolution - 1}"] = nn.ReLU(inplace=True)
+            layers[f"block{block}_conv{convolution}"] = _convolution(channels, net)
+            channels = net.filters
+        # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5 times faster on a CPU
+        layers[f"block{block}_pool"] = nn.MaxPool2d(2)
+        layers[f"block{block}_relu{net.convolutions - 1}"] = nn.ReLU(inplace=True)
+    layers.update(_head(net))
+    model = nn.Sequential(layers)
+    _initialise(model, generator)
+    return model
+
+
+def _convolution(channels: int, net: Architecture) -> nn.Module:
+    s, f = net.kernel, net.filters
+    if not net.separable:
+        return nn.Conv2d(channels, f, s, padding=s // 2)
+    along = nn.Conv2d(channels, f, (1, s), padding=(0, s // 2))
+    across = nn.Conv2d(f, f, (s, 1), padding=(s // 2, 0))
+    return nn.Sequential(OrderedDict(along=along, across=across))
+
+
+def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
+    if net.head == "gap":
+        return OrderedDict(
+            pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(net.filters, net.classes)
+        )
+    wide, narrow = FC
+    return OrderedDict(
+        flatten=nn.Flatten(),
+        fc0=nn.Linear(net.pooled_side**2 * net.filters, wide), fc0_relu=nn.ReLU(inplace=True),
+        fc1=nn.Linear(wide, narrow), fc1_relu=nn.ReLU(inplace=True),
+        classes=nn.Linear(narrow, net.classes),
+    )  # fmt: skip
+
+
+def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)

@@ -1,0 +1,57 @@
+"""Weights on disk: safetensors, with the architecture that they fit as metadata.  Nothing here can run code from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from fovnet.errors import ModelError
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.records import replace_with
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Path:
+    """`path`, holding named tensors and JSON-able facts, put in place in one step."""
+    plain = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    payload = save(plain, {name: json.dumps(fact) for name, fact in facts.items()})
+    return replace_with(path, lambda file: file.write(payload))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and facts in a safetensors file.  Raises ModelError where it is missing or damaged."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:  # type: ignore[no-untyped-call]
+            facts = {name: json.loads(text) for name, text in (file.metadata() or {}).items()}
+            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (not a mapping)
+    except FileNotFoundError:
+        raise ModelError("weights-missing", f"{path}: no such file; run the search again to make it") from None
+    except (safetensors.SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise ModelError("weights-damaged", f"{path}: not readable as safetensors ({error}); remove it and run the search again") from None
+
+
+def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
+    """`path`, holding a network's weights beside its architecture and further facts."""
+    return save_tensors(path, model.state_dict(), {"architecture": asdict(net), **facts})
+
+
+def load_network(path: Path, device: torch.device) -> tuple[nn.Module, dict[str, Any]]:
+    """The network in a file, ready to answer on `device`, and its facts.
+
+    Raises ModelError where the file is missing or damaged, or its tensors do not fit the architecture that it names.
+    """
+    tensors, facts = load_tensors(path)
+    try:
+        model = build(Architecture(**facts["architecture"]))
+        model.load_state_dict(tensors)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ModelError("weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}") from None
+    return model.to(device).eval(), facts
