@@ -1,0 +1,87 @@
+"""The answer on one volume, as people and programs read it: rows of a table, and a JSON that holds everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.spans import Decision, Rule, Span
+from fovnet.errors import FovnetError
+from fovnet.regions import Vocabulary
+from fovnet.volume.slices import SliceStack
+
+COLUMNS = (
+    "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
+)  # fmt: skip
+
+FLIPPED_PER_SLICE = 0.5
+"""Log-evidence per slice by which the reversed order must fit better before a volume is called possibly flipped: e^0.5 = 1.6-fold."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of one volume: its status, the sentence that goes with it, the decision behind it (None when refused)."""
+
+    volume_id: str
+    path: str
+    status: str
+    message: str
+    decision: Decision | None = None
+    code: str = ""
+
+
+def answer(volume_id: str, path: str, decision: Decision, rule: Rule, notes: Sequence[str] = ()) -> Answer:
+    """The answer for a decided volume: "ok", or "uncertain" with the reasons in words."""
+    doubts = []
+    if decision.flipped_gain > FLIPPED_PER_SLICE:
+        doubts.append("possibly flipped head to feet: the reversed order fits better")
+    if decision.sure < rule.min_confidence:
+        doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, the least at which answers were right often enough")
+    if not decision.spans:
+        doubts_or_none = "shows none of the regions" if not doubts else "shows none of the regions, unsurely"
+        return Answer(volume_id, path, "uncertain" if doubts else "ok", "; ".join([doubts_or_none, *doubts, *notes]), decision)
+    return Answer(volume_id, path, "uncertain" if doubts else "ok", "; ".join([*doubts, *notes]), decision)
+
+
+def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
+    """The answer for a volume that could not be read."""
+    return Answer(volume_id, path, "refused", error.sentence, code=error.code)
+
+
+def table_rows(given: Answer, covers: NDArray[np.int64] | None) -> list[dict[str, Any]]:
+    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume, `covers` (s, 2)."""
+    head = {"volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message}
+    if given.decision is None or covers is None or not given.decision.spans:
+        return [{**head, "confidence": given.decision.sure if given.decision else None}]
+    return [{**head, **_span_cells(span, covers)} for span in given.decision.spans]
+
+
+def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Everything said of a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
+    body: dict[str, Any] = {
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.code, "message": given.message,
+        "classes": vocabulary.classes,
+    }  # fmt: skip
+    if given.decision is None or stack is None or raw is None:
+        return body
+    return body | {
+        "confidence": given.decision.sure,
+        "flipped_gain": given.decision.flipped_gain,
+        "spans": [_span_cells(span, stack.covers) for span in given.decision.spans],
+        "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
+        "notes": stack.notes, "checksum": stack.checksum,
+        "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
+        "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
+    }  # fmt: skip
+
+
+def _span_cells(span: Span, covers: NDArray[np.int64]) -> dict[str, Any]:
+    return {
+        "region": span.region,
+        "first_slice": int(covers[span.first, 0]), "last_slice": int(covers[span.last, 1]),
+        "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
+    }  # fmt: skip

@@ -1,0 +1,119 @@
+"""The ensemble: the best trials' networks, what they need to know of their inputs, and the rule that turns them into spans.
+
+On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule).
+It is all that prediction needs, and may be moved or sent.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.spans import Rule
+from fovnet.errors import ModelError
+from fovnet.records import checksum, read_json, replace_with, write_json
+from fovnet.regions import Region, Vocabulary
+
+if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
+    import torch
+    from torch import nn
+
+FACTS, RULE = "ensemble.json", "decision.json"
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Networks with equal say.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does."""
+
+    vocabulary: Vocabulary
+    prepare: Mapping[str, Any]
+    rule: Rule
+    members: Sequence[nn.Module]
+    device: torch.device
+    identity: str
+
+    def probabilities(self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None) -> NDArray[np.float64]:
+        """Class probabilities (s, k) of slices (s, 128, 128): the mean over the members."""
+        from fovnet.net.inference import member_probabilities
+
+        each = member_probabilities(self.members, pixels, self.device, progress)
+        return np.asarray(each.mean(axis=0, dtype=np.float64))
+
+
+def assemble(
+    folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int
+) -> Path:
+    """`folder/ensemble.json`, with each member's weights copied beside it.
+
+    members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
+    Raises ModelError where there is no member.
+    """
+    if not members:
+        raise ModelError(
+            "ensemble-empty",
+            "no trial completed with a loss below that of guessing, so there is no member; look at the failed trials in the search's"
+            " folder, and allow more memory, more time or more trials",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in (*folder.glob("member-*.safetensors"), folder / RULE):
+        stale.unlink(missing_ok=True)                            # a rule tuned for other members must not survive them
+    facts = []
+    for member in members:
+        name = f"member-{member['slot']:04d}.safetensors"
+        with open(member["weights"], "rb") as source:
+            replace_with(folder / name, lambda file, source=source: shutil.copyfileobj(source, file))
+        facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
+    regions = [asdict(region) for region in vocabulary.regions]
+    body = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
+    return write_json(folder / FACTS, body, settings=settings, seed=seed)
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """What `ensemble.json` says.  Raises ModelError where the folder is no ensemble."""
+    try:
+        return read_json(folder / FACTS)
+    except (OSError, ValueError):
+        raise ModelError("model-missing", f"{folder}: no readable {FACTS} in it; give the folder results/.../ensemble of a workflow run") from None
+
+
+def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
+    """The vocabulary an ensemble was trained with."""
+    return Vocabulary(tuple(Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]))
+
+
+def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
+    """`folder/decision.json`: the rule, and how it was found."""
+    return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
+
+
+def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ensemble:
+    """The ensemble in a folder, its networks ready on a device.
+
+    rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
+    Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum.
+    """
+    from fovnet.net.training import choose_device
+    from fovnet.net.weights import load_network
+
+    facts, where = facts_of(folder), choose_device(device)
+    members = []
+    for member in facts["members"]:
+        path = folder / member["weights"]
+        if not path.exists() or checksum(path) != member["sha256"]:
+            raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; copy the whole folder again")
+        members.append(load_network(path, where)[0])
+    if rule is None:
+        try:
+            rule = Rule(**read_json(folder / RULE)["rule"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
+    identity = checksum(folder / FACTS)[:16]
+    if (folder / RULE).exists():
+        identity += checksum(folder / RULE)[:16]
+    return Ensemble(vocabulary_of(facts), facts["prepare"], rule, members, where, identity)

@@ -1,0 +1,100 @@
+"""Choosing the rule on the validation split: people whom no network was trained on, and whom no figure will be given for.
+
+    temperature                   the one that makes the validation slices likeliest
+    sigma_mm, protocol_threshold  the pair with the fewest wrong slices after the decision; among equals the least smoothing
+    evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
+    min_confidence                the lowest bar above which the volumes' slices err no more often than stated
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from fovnet.decision.spans import Decision, Rule, decide, said
+from fovnet.maths.smoothing import temper
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k)."""
+
+    probabilities: Floats
+    z_mm: Floats
+    truth: NDArray[np.bool_]
+
+
+def tune(
+    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float], stated_error: float
+) -> tuple[Rule, list[dict[str, float]]]:
+    """The rule for these examples, and the slice error of every candidate pair tried on the way to it."""
+    rule = Rule(temperature=best_temperature(examples))
+    candidates = []
+    for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
+        candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
+        wrong, total = np.sum([_errors(example, _answer(example, vocabulary, candidate), vocabulary) for example in examples], axis=0)
+        candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": float(wrong / total)})
+    best = min(candidates, key=lambda candidate: candidate["slice_error"])       # the first of equals: least smoothing
+    rule = replace(rule, sigma_mm=best["sigma_mm"], protocol_threshold=best["protocol_threshold"])
+    rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
+    return replace(rule, min_confidence=_bar(examples, vocabulary, rule, stated_error)), candidates
+
+
+def best_temperature(examples: Sequence[Example]) -> float:
+    """The temperature, between 0.2 and 5, at which the true classes of all slices together are likeliest."""
+    p = np.concatenate([example.probabilities for example in examples])
+    truth = np.concatenate([example.truth for example in examples])
+    share = truth / truth.sum(axis=1, keepdims=True)
+
+    def surprise(log_temperature: float) -> float:
+        return float(-(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
+
+
+def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(s,) whether the class said is among the true ones; a spine slice at chest height may be called either."""
+    return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
+
+
+def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
+    return decide(example.probabilities, example.z_mm, vocabulary, rule)
+
+
+def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    return right(said(answer.decided, len(vocabulary.chain)), example.truth)
+
+
+def _errors(example: Example, answer: Decision, vocabulary: Vocabulary) -> tuple[int, int]:
+    hits = _hits(example, answer, vocabulary)
+    return int((~hits).sum()), len(hits)
+
+
+def _surprise(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
+    losses = []
+    for example in examples:
+        answer = _answer(example, vocabulary, rule)
+        hit, stated = _hits(example, answer, vocabulary), np.clip(answer.confidence, 1e-3, 1 - 1e-3)
+        losses.append(-np.log(np.where(hit, stated, 1 - stated)))
+    return float(np.concatenate(losses).mean())
+
+
+def _bar(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, stated_error: float) -> float:
+    """The lowest volume confidence such that the volumes at or above it err at most as often as stated, slice by slice."""
+    answers = [_answer(example, vocabulary, rule) for example in examples]
+    order = np.argsort([-answer.sure for answer in answers], kind="stable")
+    errors = np.array([_errors(examples[i], answers[i], vocabulary) for i in order], dtype=float).cumsum(axis=0)
+    kept = np.flatnonzero(errors[:, 0] / errors[:, 1] <= stated_error)
+    if not len(kept):
+        return 1.0
+    return 0.0 if kept[-1] == len(order) - 1 else answers[order[kept[-1]]].sure

@@ -1,0 +1,47 @@
+"""Smoothing along the body, in millimetres.
+
+Source: a normalised-convolution Gaussian (Knutsson & Westin, 1993): weights are renormalised over the slices that exist.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth_along_body(probabilities: NDArray[np.float64], z_mm: NDArray[np.float64], sigma_mm: float) -> NDArray[np.float64]:
+    """Slice probabilities (s, k) averaged over a Gaussian neighbourhood in height, each row still summing to one.
+
+    sigma_mm is physical: 12 mm span 1.5 slices at 8 mm spacing and four at 3 mm, and uneven gaps are honoured.  Under a micrometre nothing changes.
+    At the ends the weights are those of the slices that exist, so that nothing is pulled towards a slice never seen.
+    """
+    if sigma_mm < 1e-3:
+        return probabilities
+    distance = (z_mm[:, None] - z_mm[None, :]) / sigma_mm
+    weight = np.exp(-0.5 * distance**2)                    # (s, s): 2,000 slices are 32 MB
+    weight /= weight.sum(axis=1, keepdims=True)
+    return np.asarray(weight @ probabilities)
+
+
+def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Probabilities (..., k) with their logarithms divided by a temperature; above 1 less sure, below 1 surer.
+
+    Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's mean.
+    """
+    powered = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
+    return np.asarray(powered / powered.sum(axis=-1, keepdims=True))
+
+
+def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
+    """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0) where no run is positive.
+
+    Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
+    """
+    best, running, start = (0, -1, 0.0), 0.0, 0
+    for index, value in enumerate(gain):
+        if running <= 0:
+            running, start = 0.0, index
+        running += float(value)
+        if running > best[2]:
+            best = (start, index, running)
+    return best

@@ -1,0 +1,77 @@
+"""One climb of the ladder: the exact decoder and its posterior, against every path there is."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+
+from fovnet.maths.ladder import best_path, posterior
+
+
+def every_path(s: int, n: int) -> list[tuple[int, ...]]:
+    """All state sequences the definition allows, found by filtering all (n + 2)^s of them."""
+    paths = []
+    for path in product(range(n + 2), repeat=s):
+        steps = list(zip(path, path[1:], strict=False))
+        climbs = all(
+            b == a or (1 <= a <= n and b in (a + 1, n + 1)) or (a == 0 and 1 <= b <= n) for a, b in steps
+        )
+        if climbs and path[0] != n + 1:
+            paths.append(path)
+    return paths
+
+
+PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
+
+
+def worth(path: tuple[int, ...] | np.ndarray, fits: np.ndarray, beside: np.ndarray) -> float:
+    table = np.column_stack([beside, fits, beside])
+    return float(sum(table[slice_, state] for slice_, state in enumerate(path)))
+
+
+def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=(s, n)), rng.normal(size=s)
+
+
+@settings(max_examples=3000, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
+def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int) -> None:
+    """5^2 to 6^5 sequences are few enough to try them all."""
+    fits, beside = problem(s, n, seed)
+    path, value = best_path(fits, beside)
+    assert tuple(path) in PATHS[s, n]
+    assert value == pytest.approx(max(worth(other, fits, beside) for other in PATHS[s, n]), abs=1e-9)
+    assert value == pytest.approx(worth(path, fits, beside), abs=1e-9)
+
+
+@settings(max_examples=500, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
+def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int) -> None:
+    fits, beside = problem(s, n, seed)
+    weights = np.array([worth(path, fits, beside) for path in PATHS[s, n]])
+    weights = np.exp(weights - weights.max())
+    expected = np.zeros((s, n + 1))
+    for path, weight in zip(PATHS[s, n], weights, strict=True):
+        for slice_, state in enumerate(path):
+            expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
+    np.testing.assert_allclose(posterior(fits, beside), expected, atol=1e-12)
+
+
+def test_no_one_gets_from_the_first_rung_to_the_third_without_the_second() -> None:
+    """The middle rung fits badly everywhere, and still gets its one slice."""
+    fits = np.log(np.array([[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.05, 0.9]] * 4))
+    path, _ = best_path(fits, np.full(8, np.log(1e-6)))
+    assert set(path) == {1, 2, 3}
+    assert (np.diff(path) >= 0).all()
+
+
+def test_two_thousand_slices_are_decoded_without_under_or_overflow() -> None:
+    fits, beside = problem(2000, 5, 3)
+    rows = posterior(1e3 * fits, 1e3 * beside)
+    assert np.isfinite(rows).all()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
