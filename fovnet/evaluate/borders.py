@@ -1,0 +1,87 @@
+"""Where one region passes into the next: how many millimetres off.
+
+A border lies halfway between two neighbouring slices whose chain label (legs ... head, or none) differs. Borders of one
+kind ("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a partner is missed, a said one without a
+partner invented. The signed error is said minus true: positive is too far towards the head.
+
+Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) tell nothing of the chain: borders next to
+them are not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from fovnet.evaluate.cases import Case
+from fovnet.regions import NONE, Vocabulary
+
+AGREEMENT_MM = 10.0
+"""People who draw the same border differ by about this much."""
+
+
+@dataclass(frozen=True)
+class Border:
+    """One border of one volume; `true_mm` is None when invented, `said_mm` None when missed."""
+
+    volume_id: str
+    below: str
+    above: str
+    true_mm: float | None
+    said_mm: float | None
+
+    @property
+    def kind(self) -> str:
+        """Both sides, feet first: "pelvis|abdomen"."""
+        return f"{self.below}|{self.above}"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether one side is none: the end of the body part in view, and not a border between regions."""
+        return NONE in (self.below, self.above)
+
+    @property
+    def error_mm(self) -> float | None:
+        """Said minus true height; None when missed or invented."""
+        return None if self.true_mm is None or self.said_mm is None else self.said_mm - self.true_mm
+
+
+def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
+    """All borders of one volume, true ones from feet to head within each kind, then the invented."""
+    chain = len(vocabulary.chain)
+    unknown = np.logical_and(np.any(case.truth[:, chain:-1], axis=1), ~np.any(case.truth[:, :chain], axis=1))
+    judged = np.asarray(~(unknown[1:] | unknown[:-1]))
+    true = _heights(case.truth, case.z_mm, judged, vocabulary)
+    said = _heights(case.decided, case.z_mm, judged, vocabulary)
+    found: list[Border] = []
+    for below, above in sorted(true.keys() | said.keys()):
+        for pair in _paired(true.get((below, above), []), said.get((below, above), [])):
+            found.append(Border(case.volume_id, below, above, *pair))
+    return tuple(found)
+
+
+def _heights(
+    labels: NDArray[np.bool_], z_mm: NDArray[np.float64], judged: NDArray[np.bool_], vocabulary: Vocabulary
+) -> dict[tuple[str, str], list[float]]:
+    """Heights in mm of every change of chain label, by (below, above)."""
+    names = (*vocabulary.chain, NONE)
+    on_chain = labels[:, : len(vocabulary.chain)]
+    rung = np.where(on_chain.any(axis=1), on_chain.argmax(axis=1), len(names) - 1)
+    heights: dict[tuple[str, str], list[float]] = {}
+    for at in np.flatnonzero((np.diff(rung) != 0) & judged):
+        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(float(z_mm[at] + z_mm[at + 1]) / 2)
+    return heights
+
+
+def _paired(true: list[float], said: list[float]) -> list[tuple[float | None, float | None]]:
+    """Pairs (true, said) of least total distance; what is left over stands alone."""
+    rows, columns = linear_sum_assignment(np.abs(np.subtract.outer(np.asarray(true), np.asarray(said))))
+    partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
+    pairs: list[tuple[float | None, float | None]] = [
+        (height, said[partner[index]] if index in partner else None) for index, height in enumerate(true)
+    ]
+    invented = sorted(set(range(len(said))) - set(partner.values()))
+    return pairs + [(None, said[index]) for index in invented]

@@ -1,0 +1,41 @@
+"""Is a confidence of 80 % right four times in five?
+
+    s  slices    k  classes    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls into the last
+
+Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon. Weather Rev.* 78 (1950) 1-3, the
+original form over all classes, from 0 (perfect) to 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BINS = 10
+
+
+def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = BINS) -> NDArray[np.float64]:
+    """Totals (b, 3) a bin: slices, summed confidence, slices that were right."""
+    index = np.clip((confidence * bins).astype(np.int64), 0, bins - 1)
+    columns = (np.ones(len(index)), confidence, right.astype(np.float64))
+    return np.stack([np.bincount(index, column, minlength=bins) for column in columns], axis=1)
+
+
+def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
+    """Mean |share right - mean confidence| (...,) over the slices, from bin totals (..., b, 3); NaN without slices."""
+    slices = totals[..., 0].sum(axis=-1)
+    gap = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)      # each bin's gap times its slices, so the weights cancel
+    result = np.full(np.shape(slices), np.nan)
+    np.divide(gap, slices, out=result, where=np.asarray(slices) > 0)
+    return result
+
+
+def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    """Squared distance between probabilities (s, k) and truth, summed over slices and classes.
+
+    A slice with two true classes is held against half of each, as in training.
+    """
+    target = truth / truth.sum(axis=1, keepdims=True)
+    return float(((probabilities - target) ** 2).sum())

@@ -1,0 +1,140 @@
+"""What an evaluation is made from: labelled volumes, and what was said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError
+from fovnet.regions import Vocabulary
+
+STATUSES = ("ok", "uncertain", "refused")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A contiguous run of slices given one region: slice numbers inclusive, heights in scanner millimetres."""
+
+    region: str
+    from_mm: float
+    to_mm: float
+    first_slice: int
+    last_slice: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """One labelled volume of the evaluated split, with what was said about it.
+
+    truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a truth or decided row
+    may hold two (a protocol such as spine beside one chain region). raw and smoothed are probabilities, each row sums to one.
+    z_mm (s,) ascending;  confidence (s,) probability of the decided label;  pixels (s, 128, 128) where pictures are wanted.
+    An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0) and says why in `message`.
+    """
+
+    volume_id: str
+    subject_id: str
+    collection: str
+    status: str
+    message: str
+    attributes: Mapping[str, str]
+    z_mm: NDArray[np.float64]
+    truth: NDArray[np.bool_]
+    raw: NDArray[np.float64]
+    smoothed: NDArray[np.float64]
+    decided: NDArray[np.bool_]
+    confidence: NDArray[np.float64]
+    spans: tuple[Stretch, ...]
+    pixels: NDArray[np.uint8] | None
+    side_mm: float
+
+
+def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
+    """Nothing, when the cases can be evaluated together; CollectionError naming the first volume that cannot."""
+    seen: set[str] = set()
+    for case in cases:
+        if case.volume_id in seen:
+            raise CollectionError(
+                "evaluate-volume-twice",
+                f"{case.volume_id}: listed twice among the evaluated volumes, wanted once. Give each volume its own volume_id.",
+            )
+        seen.add(case.volume_id)
+        _check_case(case, vocabulary)
+    if not any(len(case.z_mm) for case in cases):
+        refused = f" ({len(cases)} refused)" if cases else ""
+        raise CollectionError(
+            "evaluate-nothing",
+            f"The evaluated split holds no labelled volume with slices{refused}, at least one is wanted. Label more volumes in "
+            "regions.tsv, or give the test split a larger share of the subjects.",
+        )
+
+
+def check_splits(manifest: Iterable[Mapping[str, Any]]) -> None:
+    """Nothing, when every subject stays within one split; CollectionError naming the first subject who does not.
+
+    Rows need `subject_id` and `split`; rows without a split (volumes for prediction only) do not count.
+    """
+    home: dict[str, str] = {}
+    for row in manifest:
+        subject, split = str(row.get("subject_id") or ""), str(row.get("split") or "")
+        if subject and split and home.setdefault(subject, split) != split:
+            raise CollectionError(
+                "evaluate-split-leak",
+                f"{subject}: this subject has volumes in the splits {home[subject]!r} and {split!r}, one split is wanted, because "
+                "the figures would be too good. Correct subject_id in volumes.tsv and prepare the collection again.",
+            )
+
+
+def _check_case(case: Case, vocabulary: Vocabulary) -> None:
+    slices, classes = len(case.z_mm), len(vocabulary.classes)
+    if case.status not in STATUSES:
+        raise CollectionError(
+            "evaluate-status",
+            f"{case.volume_id}: status {case.status!r}, one of {', '.join(STATUSES)} is wanted. Predict it again.",
+        )
+    if case.status == "refused":
+        if slices:
+            raise CollectionError(
+                "evaluate-status", f"{case.volume_id}: refused, yet it has {slices} slices, none are wanted. Predict it again."
+            )
+        return
+    for name, array, shape in (
+        ("truth", case.truth, (slices, classes)),
+        ("raw probabilities", case.raw, (slices, classes)),
+        ("smoothed probabilities", case.smoothed, (slices, classes)),
+        ("decided labels", case.decided, (slices, classes)),
+        ("confidence", case.confidence, (slices,)),
+    ):
+        if np.shape(array) != shape:
+            raise CollectionError(
+                "evaluate-lengths",
+                f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the vocabulary's classes). "
+                "Prepare and predict this volume again, with one vocabulary.",
+            )
+    _check_values(case)
+
+
+def _check_values(case: Case) -> None:
+    regions, none = case.truth[:, :-1].any(axis=1), case.truth[:, -1]
+    if not np.array_equal(regions, ~none):
+        row = int(np.flatnonzero(regions == none)[0])
+        raise CollectionError(
+            "evaluate-truth",
+            f"{case.volume_id}: slice {row} is labelled {'both none and a region' if none[row] else 'nothing at all'}, either is "
+            "wanted. Correct its rows in regions.tsv.",
+        )
+    for name, array in (("raw", case.raw), ("smoothed", case.smoothed), ("confidence", case.confidence)):
+        if not np.isfinite(array).all():
+            raise CollectionError(
+                "evaluate-not-finite",
+                f"{case.volume_id}: {name} holds a value that is not finite, wanted 0 to 1. Predict it again.",
+            )
+    if not (np.diff(case.z_mm) > 0).all():
+        raise CollectionError(
+            "evaluate-heights", f"{case.volume_id}: z_mm does not rise from slice to slice, wanted feet to head. Prepare it again."
+        )

@@ -1,0 +1,192 @@
+"""Measures of a group of volumes: all of them, those answered with confidence, or a subgroup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.borders import AGREEMENT_MM, Border
+from fovnet.evaluate.calibration import expected_calibration_error
+from fovnet.evaluate.cases import Case
+from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.slices import STAGES, balanced_accuracy
+from fovnet.evaluate.tallies import Tally
+from fovnet.regions import Vocabulary
+
+FEWEST_SUBJECTS = 3
+"""Below this the numbers of a subgroup are shown, and flagged."""
+
+ALL_BORDERS, ENDS = "regions", "ends"
+"""Borders taken together: those between two regions, and those between a region and none."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A set of volumes and its measures.
+
+    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than three subjects
+    volumes counts those with slices; refused ones stand apart.
+    """
+
+    name: str
+    attribute: str
+    value: str
+    subjects: int
+    volumes: int
+    slices: int
+    refused: int
+    too_few: bool
+    measures: tuple[Measure, ...]
+
+    def find(self, name: str, stage: str = "", region: str = "") -> Measure | None:
+        """The measure of this name, stage and region; None when this group was not given it."""
+        wanted = (name, stage, region)
+        return next((one for one in self.measures if (one.name, one.stage, one.region) == wanted), None)
+
+
+def whole_group(name: str, tallies: Sequence[Tally], refused: int, vocabulary: Vocabulary, *, repeats: int, seed: int) -> Group:
+    """Every measure over these volumes."""
+    draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
+    measures = [
+        *_slice_measures(tallies, draws),
+        *_class_measures(tallies, draws, vocabulary),
+        *_volume_measures(tallies, draws),
+        *_presence_measures(tallies, draws, vocabulary),
+        *_border_measures(tallies, draws, vocabulary),
+        *_calibration_measures(tallies, draws),
+    ]
+    return _group(name, "", "", tallies, refused, measures)
+
+
+def subgroup(attribute: str, value: str, tallies: Sequence[Tally], refused: int, *, repeats: int, seed: int) -> Group:
+    """The leading measures over the volumes that share a value: slice errors, region sets, borders between regions."""
+    measures: list[Measure] = []
+    if tallies:
+        draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
+        borders = [(index, border) for index, one in enumerate(tallies) for border in one.borders if not border.is_end]
+        measures = [*_slice_measures(tallies, draws), *_volume_measures(tallies, draws)]
+        measures += _borders_together(ALL_BORDERS, borders, draws)
+    return _group(f"{attribute}={value}", attribute, value, tallies, refused, measures)
+
+
+def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
+    """Shares of volumes refused (of all) and abstained from (status uncertain, of those not refused)."""
+    draws = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
+    refused = np.array([[case.status == "refused"] for case in cases], dtype=np.int64)
+    uncertain = np.array([[case.status == "uncertain"] for case in cases], dtype=np.int64)
+    return [*draws.rates("refused", refused, np.ones_like(refused)), *draws.rates("abstained", uncertain, 1 - refused)]
+
+
+def _group(
+    name: str, attribute: str, value: str, tallies: Sequence[Tally], refused: int, measures: Sequence[Measure]
+) -> Group:
+    subjects = len({one.case.subject_id for one in tallies})
+    slices = sum(one.slices for one in tallies)
+    few = subjects < FEWEST_SUBJECTS
+    return Group(name, attribute, value, subjects, len(tallies), slices, refused, few, tuple(measures))
+
+
+def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    slices = np.array([[one.slices] for one in tallies])
+    right = np.stack([one.right for one in tallies])
+    return [
+        measure
+        for column, stage in enumerate(STAGES)
+        for measure in draws.rates("slice_error", slices - right[:, [column]], slices, stage=stage)
+    ]
+
+
+def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    measures: list[Measure] = []
+    for column, stage in enumerate(STAGES):
+        matrices = np.stack([one.matrices[column] for one in tallies])           # (c, k, k)
+        hits, true, said = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
+        measures += draws.rates("sensitivity", hits, true, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("ppv", hits, said, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("f1", 2 * hits, true + said, stage=stage, regions=vocabulary.classes)
+        measures.append(draws.statistic("balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage))
+    return measures
+
+
+def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    one_each = np.ones((len(tallies), 1), dtype=np.int64)
+    exact = np.array([[one.exact] for one in tallies], dtype=np.int64)
+    far = np.array([[one.far > 0] for one in tallies], dtype=np.int64)
+    far_slices = np.array([[one.far] for one in tallies])
+    slices = np.array([[one.slices] for one in tallies])
+    return [
+        *draws.rates("exact_set", exact, one_each, stage="decided"),
+        *draws.rates("far_confusion_volumes", far, one_each, stage="decided"),
+        *draws.rates("far_confusion_slices", far_slices, slices, stage="decided"),
+    ]
+
+
+def _presence_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    has = np.stack([one.has for one in tallies]).astype(np.int64)
+    says = np.stack([one.says for one in tallies]).astype(np.int64)
+    names = vocabulary.classes[:-1]
+    each = draws.rates("presence_f1", 2 * has * says, has + says, stage="decided", regions=names)
+    stacked = np.stack([has * says, has, says], axis=1)                          # (c, 3, k - 1)
+    return [*each, draws.statistic("presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided")]
+
+
+def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of both, true, said."""
+    both, true, said = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
+    each = np.divide(2 * both, true + said, out=np.zeros_like(both), where=(true + said) > 0)
+    support = true.sum(axis=-1)
+    return np.asarray(np.divide((each * true).sum(axis=-1), support, out=np.full_like(support, np.nan), where=support > 0))
+
+
+def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    found = [(index, border) for index, one in enumerate(tallies) for border in one.borders]
+    kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
+    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))       # said where none can be
+    by_name: dict[str, list[tuple[int, Border]]] = {name: [] for name in (ALL_BORDERS, *kinds, ENDS)}
+    for index, border in found:
+        if border.is_end:
+            by_name[ENDS].append((index, border))
+        else:
+            by_name[ALL_BORDERS].append((index, border))
+            by_name[border.kind].append((index, border))
+    return [measure for name, borders in by_name.items() for measure in _borders_together(name, borders, draws)]
+
+
+def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
+    """Errors in mm of the borders found, and what share of the true ones was found, found within 10 mm, or invented."""
+    cases = len(draws.of_case)
+    true, missed, near, said, invented = (np.zeros((cases, 1), dtype=np.int64) for _ in range(5))
+    for index, border in borders:
+        error = border.error_mm
+        true[index] += border.true_mm is not None
+        said[index] += border.said_mm is not None
+        missed[index] += border.said_mm is None
+        invented[index] += border.true_mm is None
+        near[index] += error is not None and abs(error) <= AGREEMENT_MM + 1e-9    # half-slice heights are exact only to rounding
+    found = [(index, border.error_mm) for index, border in borders if border.error_mm is not None]
+    errors = np.array([error for _, error in found], dtype=np.float64)
+    owners = np.array([index for index, _ in found], dtype=np.int64)
+    return [
+        draws.quantile("border_signed_median_mm", errors, owners, 0.5, region=name),
+        draws.quantile("border_abs_median_mm", np.abs(errors), owners, 0.5, region=name),
+        draws.quantile("border_abs_p95_mm", np.abs(errors), owners, 0.95, region=name),
+        *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
+        *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
+        *draws.rates("border_invented", invented, said, stage="decided", regions=(name,)),
+    ]
+
+
+def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    bins = np.stack([one.bins for one in tallies])                               # (c, 2, b, 3)
+    slices = np.array([[one.slices] for one in tallies])
+    brier = np.stack([slices, np.array([[one.brier] for one in tallies])], axis=1)[..., 0]
+    total = int(slices.sum())
+    return [
+        draws.statistic("expected_calibration_error", bins[:, 0], expected_calibration_error, total, stage="smoothed"),
+        draws.statistic("expected_calibration_error", bins[:, 1], expected_calibration_error, total, stage="decided"),
+        draws.statistic("brier", brier, lambda sums: sums[..., 1] / sums[..., 0], total, stage="smoothed"),
+    ]

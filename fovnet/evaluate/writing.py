@@ -1,0 +1,80 @@
+"""An evaluation on disk: JSON for programs, TSV for spreadsheets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fovnet.evaluate.borders import AGREEMENT_MM
+from fovnet.evaluate.calibration import BINS
+from fovnet.evaluate.evaluation import Evaluation
+from fovnet.evaluate.groups import FEWEST_SUBJECTS
+from fovnet.records import write_json, write_tsv
+
+RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]
+RATES += ["too_few"]
+VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "said", "right", "slices", "wrong_raw", "wrong"]
+VOLUMES += ["slice_error", "far", "confidence", "message"]
+BORDERS = ["volume_id", "below", "above", "true_mm", "said_mm", "error_mm"]
+
+
+def facts(evaluation: Evaluation) -> dict[str, Any]:
+    """Everything measured, as plain JSON-able values; None where a number is not defined."""
+    return {
+        "classes": list(evaluation.vocabulary.classes),
+        "intervals": {
+            "level": 0.95,
+            "method": "percentile bootstrap over subjects; Wilson where observations are independent",
+            "bootstrap": evaluation.bootstrap,
+            "seed": evaluation.seed,
+            "too_few_subjects_below": FEWEST_SUBJECTS,
+        },
+        "agreement_mm": AGREEMENT_MM,
+        "calibration_bins": BINS,
+        "handling": [asdict(measure) for measure in evaluation.handling],
+        "groups": [asdict(group) for group in evaluation.groups],
+        "confusions": {stage: matrix.tolist() for stage, matrix in evaluation.confusions.items()},
+        "reliability": {stage: totals.tolist() for stage, totals in evaluation.reliability.items()},
+        "borders": [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders],
+        "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
+    }
+
+
+def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row a measure and group, in the columns of rates.tsv."""
+    rows = [
+        {**asdict(measure), "group": group.name, "measure": measure.name, "too_few": _yes(group.too_few)}
+        for group in evaluation.groups
+        for measure in group.measures
+    ]
+    handled = [{**asdict(measure), "group": "volumes", "measure": measure.name, "too_few": ""} for measure in evaluation.handling]
+    return [{**row, "numerator": _count(row["numerator"])} for row in (*handled, *rows)]
+
+
+def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
+    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv.
+
+    `settings` is the section of the configuration that made the evaluation; its hash goes into the JSON.
+    """
+    volumes = [
+        {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
+        | {"truth": "+".join(row.truth), "said": "+".join(row.said)}
+        for row in evaluation.volumes
+    ]
+    borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
+    return [
+        write_json(out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed),
+        write_tsv(out / "rates.tsv", RATES, rate_rows(evaluation)),
+        write_tsv(out / "volumes.tsv", VOLUMES, volumes),
+        write_tsv(out / "borders.tsv", BORDERS, borders),
+    ]
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
+
+
+def _count(number: float | None) -> int | float | None:
+    """Whole numbers without decimals, for the table."""
+    return int(number) if number is not None and number == int(number) else number
