@@ -16,6 +16,8 @@ class Volume:
     vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the front, z to the head)
     source      where it came from, for errors and the report
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
+    counted_z_mm  (n,) scanner heights of the slices that labels count, where that is no longer this grid's third axis:
+                  a volume resampled by `orient.to_ras` keeps the heights of the slices of its closest-canonical form; else None
 
     A reader hands over the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
     """
@@ -24,8 +26,18 @@ class Volume:
     vox_to_ras: NDArray[np.float64]
     source: str
     notes: tuple[str, ...] = ()
+    counted_z_mm: NDArray[np.float64] | None = None
 
     @property
     def spacing_mm(self) -> NDArray[np.float64]:
         """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree with the affine."""
         return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
+
+    def slice_heights_mm(self) -> NDArray[np.float64]:
+        """(k,) scanner z at the centre of each slice plane along the third axis, rounded to 1e-6 mm.
+
+        Rounded because an affine that was flipped there and back again differs in its fourteenth digit.
+        """
+        centre = (np.asarray(self.voxels.shape[:2]) - 1) / 2
+        start = self.vox_to_ras[2, :2] @ centre + self.vox_to_ras[2, 3]
+        return np.asarray(np.round(start + self.vox_to_ras[2, 2] * np.arange(self.voxels.shape[2]), 6) + 0.0)

@@ -1,0 +1,97 @@
+"""Whether a grid of numbers can be an MR volume, whatever the file format: its affine, its values, its look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.intensity import lattice
+from fovnet.volume.volume import Volume
+
+SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the gap of a scout; beyond, the header's unit is wrong
+MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
+CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -900
+CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
+MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
+LABEL_FLATNESS = 0.7            # share of equal neighbours among nonzero voxels: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
+LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
+
+
+def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
+    """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular, sheared by more
+    than 5°, or with voxels outside 0.05..100 mm."""
+    if not np.isfinite(vox_to_ras).all():
+        raise VolumeError("volume-geometry", f"{source}: the affine holds NaN or infinite numbers. Convert the series again.")
+    spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    low, high = SPACING_MM
+    if spacing.min() < low or spacing.max() > high:
+        raise VolumeError("volume-geometry", f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
+                                             f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.")
+    directions = vox_to_ras[:3, :3] / spacing
+    cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
+    shear_deg = float(np.degrees(np.arcsin(min(1.0, cosine))))
+    if shear_deg > MAX_SHEAR_DEG or np.linalg.matrix_rank(directions) < 3:
+        raise VolumeError("volume-geometry", f"{source}: the grid's axes are {shear_deg:.1f}° away from right angles (limit "
+                                             f"{MAX_SHEAR_DEG:g}°), a sheared or singular affine. Resample to a right-angled grid.")
+
+
+def refuse_plane(volume: Volume) -> None:
+    """Raises VolumeError "volume-shape" where an axial cut of a RAS volume would be a line or a point."""
+    columns, rows, _ = volume.voxels.shape
+    if min(columns, rows) < 2:
+        raise VolumeError("volume-shape", f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
+                                          "or more. Give the whole series, not one sagittal or coronal image.")
+
+
+def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels all finite, notes): NaN and infinities, if fewer than half, become the smallest finite value.
+
+    Raises VolumeError "volume-nonfinite" from half on, "volume-constant" where all voxels are equal.
+    """
+    finite = np.isfinite(voxels)
+    bad = voxels.size - int(np.count_nonzero(finite))
+    if 2 * bad >= voxels.size:
+        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN or infinite; less than half may be. "
+                                              "Export the volume again.")
+    notes: tuple[str, ...] = ()
+    if bad:
+        voxels = np.where(finite, voxels, voxels[finite].min())
+        notes = (f"{bad} NaN or infinite voxels set to the smallest finite value",)
+    low, high = float(voxels.min()), float(voxels.max())
+    if low == high:
+        raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
+    return voxels, notes
+
+
+def refuse_ct(volume: Volume) -> None:
+    """Raises VolumeError "volume-ct" if more than 5 % of the voxels lie at or below -900, as air does in CT."""
+    share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
+    if share > CT_AIR_SHARE:
+        raise VolumeError("volume-ct", f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
+                                       "(Hounsfield units): this looks like CT, and fovnet reads MR. Give an MR series.")
+
+
+def refuse_labels(volume: Volume) -> None:
+    """Raises VolumeError "volume-labels" for at most 512 different whole numbers in flat patches, which no noisy scanner makes."""
+    values = np.unique(lattice(volume.voxels))
+    if volume.voxels.size < LABEL_MIN_VOXELS or len(values) > MAX_LABELS or not np.array_equal(values, np.rint(values)):
+        return
+    shares = [_flatness(np.moveaxis(volume.voxels, axis, 0)) for axis in range(3)]
+    flatness = sum(shares) / 3
+    if flatness > LABEL_FLATNESS:
+        raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} different whole numbers, {flatness:.0%} of neighbours "
+                                           "equal: this looks like a label map. Give the MR volume it was drawn on.")
+
+
+def times(numbers: Iterable[object]) -> str:
+    """The numbers as a message shows a grid: 3 × 4 × 5."""
+    return " × ".join(map(str, numbers))
+
+
+def _flatness(along: NDArray[np.float32]) -> float:
+    """Share of the nonzero voxels whose next neighbour along the first axis is equal; 0 for a single layer."""
+    inside: NDArray[np.bool_] = along[:-1] != 0
+    return int(np.count_nonzero((along[1:] == along[:-1]) & inside)) / max(1, int(np.count_nonzero(inside)))

@@ -1,0 +1,50 @@
+"""The grey window of a volume: which intensity is shown black and which white.
+
+MR intensities have no unit: one scanner's fat is 300, another's 30 000.  The window is therefore taken from the volume itself.
+
+    foreground  voxels above the mean, each voxel counted at most as the 99.5th percentile: a vessel or a coil element a
+                hundred times brighter than tissue would otherwise lift the mean above the tissue
+    black       1st percentile of all voxels; 0 where more than half the voxels are exactly 0 (masked air, padding)
+    white       99th percentile of the foreground: of everything, it would sink with every centimetre of air in the field of view
+
+The idea of a mean threshold for the foreground and a percentile for the top is Nyúl & Udupa (1999), Magn Reson Med 42:1072.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE_VOXELS = 500_000         # a percentile of 5e5 values is good to 0.02 percentage points, and takes 20 ms instead of 700
+CLIP_PERCENTILE = 99.5
+BLACK_PERCENTILE = 1.0
+WHITE_PERCENTILE = 99.0
+
+
+def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
+    """(black, white) intensities of a finite, not constant volume (i, j, k); black < white.
+
+    Estimated on a regular lattice of at most 500 000 voxels; where that shows nothing (an almost empty volume), the
+    volume's extremes.
+    """
+    sample = lattice(voxels)
+    mean = float(np.minimum(sample, np.percentile(sample, CLIP_PERCENTILE)).mean(dtype=np.float64))
+    foreground = sample[sample > mean]
+    if foreground.size:
+        mostly_zero = np.count_nonzero(sample) < sample.size / 2
+        black = 0.0 if mostly_zero else float(np.percentile(sample, BLACK_PERCENTILE))
+        white = float(np.percentile(foreground, WHITE_PERCENTILE))
+        if white > black:
+            return black, white
+    return float(voxels.min()), float(voxels.max())
+
+
+def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
+    """At most `most` voxels of a volume, (m,), on a regular lattice that thins the longest axes first.
+
+    Always in C order of the given axes, so that a sum over it does not depend on how the volume lies in memory.
+    """
+    step = np.ones(voxels.ndim, dtype=int)
+    while np.prod(-(-np.asarray(voxels.shape) // step)) > most:
+        step[np.argmax(-(-np.asarray(voxels.shape) // step))] += 1
+    return voxels[tuple(slice(None, None, int(n)) for n in step)].flatten(order="C")

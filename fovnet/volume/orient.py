@@ -1,0 +1,92 @@
+"""Which way the axes of a volume run, and a volume whose axes run left→right, back→front, feet→head (RAS+).
+
+A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest canonical form: every voxel keeps
+its value); a more oblique one is interpolated onto a grid that stands straight. One and the same grid can be stored in 48 axis
+orders and directions; all of them give the same result, because every decision is taken from the *set* of axis directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from nibabel import orientations
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from fovnet.volume.volume import Volume
+
+TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
+MATTERS_MM = 1e-3               # a grid line this close to the volume's edge needs no further grid line beyond it
+
+
+def to_ras(volume: Volume, max_tilt_deg: float = 20.0) -> Volume:
+    """The volume with axes running left→right, back→front, feet→head.
+
+    Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
+    Beyond it the result is interpolated (trilinear) on a straight grid with the same centre and spacings that covers the
+    volume; what lies outside gets the volume's minimum, and `counted_z_mm` keeps the heights of the slices before.
+    """
+    canonical = closest_canonical(volume)
+    tilt = tilt_deg(canonical.vox_to_ras)
+    if tilt > max_tilt_deg:
+        note = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°): resampled on a grid along the scanner axes"
+        return replace(_straightened(canonical), notes=(*volume.notes, note))
+    if tilt > TILT_WORTH_A_NOTE_DEG:
+        note = f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
+        return replace(canonical, notes=(*volume.notes, note))
+    return canonical
+
+
+def tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
+    """The largest angle between an axis of a RAS-ordered affine and the scanner axis it stands for, in degrees."""
+    cosines = np.diag(vox_to_ras)[:3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    return float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
+
+
+def closest_canonical(volume: Volume) -> Volume:
+    """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same voxels."""
+    orientation = closest_axes(volume.vox_to_ras)
+    vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
+    vox_to_ras[:3, 3] = np.round(vox_to_ras[:3, 3], 6)     # t + c·(n-1) rounds differently in each storage order
+    voxels = orientations.apply_orientation(volume.voxels, orientation)  # type: ignore[no-untyped-call]
+    return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0)
+
+
+def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
+    """nibabel's orientation (3, 2) of a grid, row per stored axis: the RAS axis it becomes, and +1 or -1 for its direction.
+
+    At exactly 45° nibabel's answer depends on which axis is stored first.  Here each axis is turned to its positive side
+    and the three are sorted before nibabel sees them, so equal grids get equal answers.
+    """
+    directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    directions = np.round(directions, 6) + 0.0              # a header's float32 holds seven digits
+    leading = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
+    sign = np.where(leading < 0, -1.0, 1.0)
+    turned = directions * sign
+    order = np.lexsort(-turned[::-1])
+    sorted_affine = np.eye(4)
+    sorted_affine[:3, :3] = turned[:, order]
+    orientation = np.empty((3, 2))
+    orientation[order] = orientations.io_orientation(sorted_affine)  # type: ignore[no-untyped-call]
+    orientation[:, 1] *= sign
+    return orientation
+
+
+def _straightened(canonical: Volume) -> Volume:
+    """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and spacings."""
+    shape = np.asarray(canonical.voxels.shape)
+    axes, spacing = canonical.vox_to_ras[:3, :3], canonical.spacing_mm
+    extent_mm = np.abs(axes) @ (shape - 1)
+    straight_shape = np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0).astype(int) + 1
+    # Index to index about the two centres: the origin does not enter, so its rounding cannot move a voxel.
+    straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
+    offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
+    voxels = ndimage.affine_transform(
+        np.ascontiguousarray(canonical.voxels), straight_to_stored, offset, tuple(straight_shape),
+        order=1, mode="constant", cval=float(canonical.voxels.min()), prefilter=False,
+    )
+    centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
+    vox_to_ras = np.diag([*spacing, 1.0])
+    vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
+    return replace(canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm())

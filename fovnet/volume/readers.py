@@ -1,0 +1,166 @@
+"""From a file to a volume: which reader reads it, and a sentence for every file that none can.
+
+A file is known by what it contains, not by its name: a text file renamed `.nii` is called a text file.  A further format is one
+more entry of READERS: a name, a test on path and first bytes, and a function from path to Volume.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fovnet.errors import VolumeError
+from fovnet.records import checksum
+from fovnet.volume import nifti
+from fovnet.volume.fitness import refuse_ct, refuse_labels
+from fovnet.volume.volume import Volume
+
+MAX_VOXELS = 2**29              # 2 GiB as float32, about three times that while reading; 0.2 mm heads at 7 T still pass
+OPENING_BYTES = 1024            # enough for the magic of every format below; NIfTI-2's header is 540 bytes
+SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".nii", ".hdr", ".img")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format: name and suffixes for messages, whether it claims a file (path, first bytes unpacked), and how it is read."""
+
+    name: str
+    suffixes: str
+    claims: Callable[[Path, bytes], bool]
+    read: Callable[[Path, int], Volume]
+
+
+READERS = (Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read),)
+
+
+def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
+    """The volume in a file, on its grid as stored.
+
+    Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
+    "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
+    """
+    path = Path(path)
+    opening = _opening(path)
+    for reader in READERS:
+        if reader.claims(path, opening):
+            volume = _guarded(reader, path, max_voxels)
+            refuse_ct(volume)
+            refuse_labels(volume)
+            return volume
+    kind, remedy = _seems_to_be(path, opening)
+    known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
+    raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
+
+
+def file_checksum(path: Path) -> str:
+    """SHA-256 hex of the file, or of header and image together where the volume is a pair of files."""
+    files = nifti.files_of(path)
+    if len(files) == 1:
+        return checksum(path)
+    return hashlib.sha256("".join(map(checksum, files)).encode()).hexdigest()
+
+
+def volume_name(path: Path) -> str:
+    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2"."""
+    name = Path(path).name
+    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix)
+    return name[: len(name) - len(suffix)] or name
+
+
+def _guarded(reader: Reader, path: Path, max_voxels: int) -> Volume:
+    """What the reader reads; everything that goes wrong inside it becomes a VolumeError."""
+    try:
+        return reader.read(path, max_voxels)
+    except VolumeError:
+        raise
+    except EOFError as fault:
+        raise VolumeError("volume-truncated", f"{path}: the file ends too early ({fault}). Copy it again.") from fault
+    except (zlib.error, gzip.BadGzipFile) as fault:
+        raise VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.") from fault
+    except MemoryError as fault:
+        raise VolumeError("volume-too-large", f"{path}: not enough memory to read it. Resample it to larger voxels.") from fault
+    except OSError as fault:
+        raise _os_fault(path, fault) from fault
+    except Exception as fault:      # a library meets bytes its authors never saw; whatever it raises, the file cannot be read
+        raise VolumeError("volume-corrupt", f"{path}: damaged {reader.name} ({fault}). Export it again.") from fault
+
+
+def _opening(path: Path) -> bytes:
+    """The first bytes of a file, uncompressed if it is gzip; empty for a folder."""
+    try:
+        if path.is_dir():
+            return b""
+        with path.open("rb") as file:
+            opening = file.read(OPENING_BYTES)
+    except OSError as fault:
+        raise _os_fault(path, fault) from fault
+    except ValueError as fault:     # a null byte in the name
+        raise VolumeError("volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path.") from fault
+    if not opening:
+        raise VolumeError("volume-empty", f"{path}: the file has 0 bytes. Copy it again from its origin.")
+    if not opening.startswith(b"\x1f\x8b"):
+        return opening
+    try:
+        return zlib.decompressobj(wbits=31).decompress(opening, OPENING_BYTES)
+    except zlib.error as fault:
+        raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
+
+
+def _os_fault(path: Path, fault: OSError) -> VolumeError:
+    if isinstance(fault, FileNotFoundError | NotADirectoryError):
+        return VolumeError("volume-missing", f"{fault.filename or path}: there is no such file. Check the path.")
+    if isinstance(fault, PermissionError):
+        return VolumeError("volume-permission", f"{path}: may not be read by this user. Change its permissions (chmod u+r).")
+    if fault.errno is None:     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"
+        return VolumeError("volume-truncated", f"{path}: the data end too early ({fault}). Copy it again from its origin.")
+    return VolumeError("volume-unreadable", f"{path}: cannot be read ({fault.strerror or fault}). Check the disk and the path.")
+
+
+def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
+    """(what a file that no reader claims seems to be, one thing to try)."""
+    if path.is_dir():
+        return "a folder", "Convert a DICOM series with dcm2niix, or name the files in it."
+    if opening[128:132] == b"DICM":
+        return "a DICOM file", "Convert the series with: dcm2niix -z y FOLDER"
+    for magic, kind, remedy in _MAGICS:
+        if opening.startswith(magic):
+            return kind, remedy
+    if path.name.lower().endswith((".mgz", ".mgh")):
+        return "a FreeSurfer MGH file", "Convert it with: mri_convert IN.mgz OUT.nii.gz"
+    if path.name.lower().endswith((".gipl", ".gipl.gz")):
+        return "a GIPL file", "Save it as NIfTI with ITK-SNAP."
+    if opening[:4] in (b"\x5c\x01\x00\x00", b"\x00\x00\x01\x5c"):
+        return (
+            "an Analyze 7.5 header, which does not say where the volume lies",
+            "Convert it to NIfTI with a program that knows its orientation, and check left and right.",
+        )
+    if all(byte in b"\t\n\r\f" or 32 <= byte < 127 or byte >= 128 for byte in opening):
+        return "a text file", "Name the image itself."
+    return "of no known format", "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others)."
+
+
+_SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
+_MAGICS = (
+    (b"NRRD", "an NRRD file", _SAVE),
+    (b"ObjectType", "a MetaImage file", _SAVE),
+    (b"NDims", "a MetaImage file", _SAVE),
+    (b"PK\x03\x04", "a zip archive", "Unpack it; convert a DICOM series in it with dcm2niix."),
+    (b"PK\x05\x06", "an empty zip archive", "Copy it again from its origin."),
+    (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
+    (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
+    (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),
+    (b"\xff\xd8\xff", "a JPEG picture", "Name the volume it was made from: a picture has no millimetres."),
+    (b"%PDF", "a PDF document", "Name the image itself."),
+    (b"\x93NUMPY", "a NumPy array", "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."),
+    (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
+    (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it."),
+    (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
+    (b"git-annex", "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),
+)
