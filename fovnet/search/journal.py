@@ -1,0 +1,148 @@
+"""The journal of a search: a folder that can be killed at any moment and read by anybody.
+
+    search.json      what decides the path (Search.identity), how many trials were asked for, notes in sentences
+    search.npz       the rows of the space, predicted seconds and feasible mask, so that a slot can be replayed from here alone
+    slot-0007.json   one finished trial, written in one step
+    owner.lock       held by the running search; the kernel lets go of it when its process dies, however it dies
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import SearchError
+from fovnet.records import read_json, read_npz, write_json, write_npz
+from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.space import Axis, Space
+from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal in `folder`, with the search that owns it."""
+
+    folder: Path
+    search: Search
+
+    def read(self, slot: int) -> Trial | None:
+        """The trial of a slot, None where it is still to be done.  An unreadable file is moved aside, to be done again."""
+        path = slot_path(self.folder, slot)
+        try:
+            return read_slot(path)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            path.replace(path.with_suffix(".json.damaged"))
+            return None
+
+    def write(self, trial: Trial) -> None:
+        """Put a finished trial on disk, in one step."""
+        path = slot_path(self.folder, trial.proposal.slot)
+        write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
+
+    def write_header(self, trials: int, notes: list[str]) -> None:
+        """search.json; `trials` is the greatest number ever asked for."""
+        facts = {**self.search.identity, "trials": trials, "notes": notes}
+        write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
+
+
+@contextmanager
+def owned(folder: Path, search: Search) -> Iterator[Journal]:
+    """The journal of `search` in `folder`, begun or gone on with, and nobody else's while the block runs.
+
+    Raises SearchError where another process owns it ("journal-owned") or it is another search's ("journal-of-another-search").
+    A lock survives its process in children that were forked, not spawned, by it: they then still train for the journal.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "owner.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            raise SearchError(
+                "journal-owned", f"{folder}: another process is searching here; wait for it, or give another folder."
+            ) from taken
+        if (folder / "search.json").exists():
+            refuse_another_search(folder, search)
+        else:
+            arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
+            write_npz(folder / "search.npz", **arrays)
+        yield Journal(folder, search)
+
+
+def refuse_another_search(folder: Path, search: Search) -> None:
+    """Nothing, where the journal in `folder` is this search's; the number of trials may differ.  Raises SearchError."""
+    header = read_header(folder)
+    for key, mine in search.identity.items():
+        if header.get(key) != mine:
+            raise SearchError(
+                "journal-of-another-search",
+                f"{folder}: its search has {key} = {header.get(key)}, this one {mine}; give another folder or the same settings.",
+            )
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """The facts of search.json.  Raises SearchError where there is none that can be read."""
+    try:
+        return read_json(folder / "search.json")
+    except (OSError, ValueError) as fault:
+        raise SearchError("journal-header", f"{folder}: no readable search.json ({fault}); is it a search's folder?") from fault
+
+
+def slot_path(folder: Path, slot: int) -> Path:
+    """The file of a slot; four digits, more where needed."""
+    return folder / f"slot-{slot:04d}.json"
+
+
+def read_slot(path: Path) -> Trial:
+    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError where it is unreadable."""
+    return from_facts(read_json(path))
+
+
+def read_trials(folder: Path) -> list[Trial]:
+    """The finished trials of a journal, by slot; for those who only read.  Raises SearchError for an unreadable one."""
+    trials = []
+    for path in folder.glob("slot-*.json"):
+        try:
+            trials.append(read_slot(path))
+        except (ValueError, KeyError, TypeError) as fault:
+            raise SearchError("slot-damaged", f"{path}: unreadable ({fault}): search again, it repeats the slot.") from fault
+    return sorted(trials, key=lambda trial: trial.proposal.slot)
+
+
+def read_search(folder: Path) -> Search:
+    """The search that a journal belongs to.  Raises SearchError where header and arrays contradict each other."""
+    header, arrays = read_header(folder), read_npz(folder / "search.npz")
+    axes = tuple(Axis(axis["name"], tuple(axis["levels"]), axis["kind"]) for axis in header["axes"])
+    settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
+    search = Search(
+        Space(axes, arrays["rows"]), **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"]
+    )
+    refuse_another_search(folder, search)
+    return search
+
+
+def replay(folder: Path, slot: int) -> Proposal:
+    """What the search in `folder` proposes for `slot`, worked out anew from what that slot had seen.
+
+    Slots before it must have been proposed; those still running are worked out too.  Raises SearchError where one that it should
+    have seen is not finished ("slot-unfinished").
+    """
+    search, trials = read_search(folder), {trial.proposal.slot: trial for trial in read_trials(folder)}
+    earlier: list[Proposal] = []
+    for before in range(slot):
+        earlier.append(trials[before].proposal if before in trials else _propose(folder, search, earlier, trials))
+    return _propose(folder, search, earlier, trials)
+
+
+def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict[int, Trial]) -> Proposal:
+    try:
+        return propose_slot(search, earlier, trials)
+    except KeyError as missing:
+        raise SearchError(
+            "slot-unfinished", f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one first."
+        ) from missing

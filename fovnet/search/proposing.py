@@ -1,0 +1,94 @@
+"""What a search is, and what it proposes for a slot: a function of the results it has seen, so that resuming is replaying."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+from fovnet.records import digest
+from fovnet.search import clock
+from fovnet.search.methods import METHODS
+from fovnet.search.space import Space
+from fovnet.search.trial import Proposal, Trial
+from fovnet.search.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Everything that decides the path of a search, but the results.
+
+    start              the row tried first, or the feasible row nearest to it
+    initial            how many slots are spread over the space before the model is asked, the first included
+    predicted_seconds  (M,) float64, what the virtual clock counts for each row
+    feasible           (M,) bool, rows that fit into memory
+    Raises SearchError for an unknown method, predictions that are not positive numbers, or a space without a feasible row.
+    """
+
+    space: Space
+    method: str
+    seed: int
+    workers: int
+    start: int
+    initial: int
+    predicted_seconds: NDArray[np.float64]
+    feasible: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        size = len(self.space)
+        if self.method not in METHODS:
+            raise SearchError("search-method", f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.")
+        if self.workers < 1 or self.seed < 0:
+            raise SearchError("search-workers", f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.")
+        if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
+            shapes = f"{self.predicted_seconds.shape} and {self.feasible.shape}"
+            raise SearchError("search-shape", f"predicted seconds and feasible mask are {shapes}; the space has {size} rows.")
+        if not self.feasible.any():
+            raise SearchError("no-feasible-row", f"none of the {size} configurations fits; allow more memory or smaller networks.")
+        seconds = self.predicted_seconds[self.feasible]
+        if not (np.isfinite(seconds).all() and (seconds > 0.0).all()):
+            raise SearchError("search-seconds", "a feasible configuration is predicted to take no, or not a number of, seconds.")
+
+    @property
+    def first_row(self) -> int:
+        """The row of slot 0: `start` where it is feasible, else the feasible row nearest to it in the unit cube."""
+        return self.space.nearest(self.space.rows[self.start], self.feasible)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What two runs must share to be the same search, as JSON facts; the large arrays by their SHA-256."""
+        return {
+            "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
+            "axes": [{"name": axis.name, "levels": list(axis.levels), "kind": axis.kind} for axis in self.space.axes],
+            "rows_sha256": digest(self.space.rows),
+            "predicted_seconds_sha256": digest(self.predicted_seconds),
+            "feasible_sha256": digest(self.feasible),
+        }  # fmt: skip
+
+
+def training_seed(seed: int, slot: int) -> int:
+    """The seed of a slot's training, below 2**32: independent of the other slots' and of the proposing itself."""
+    return int(np.random.SeedSequence(seed, spawn_key=(slot,)).generate_state(1)[0])
+
+
+def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal:
+    """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that t has seen.
+
+    Later trials may be among them: they are not looked at.  Raises SearchError ("space-exhausted") where no row is free.
+    """
+    slot = len(earlier)
+    seen, pending = clock.sees([proposal.predicted_seconds for proposal in earlier], search.workers)
+    free = search.feasible.copy()
+    free[[proposal.row for proposal in earlier]] = False
+    if not free.any():
+        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
+    known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
+    view = View(search.space, known, running, free, slot, search.seed, search.initial)
+    row = METHODS[search.method](view) if slot else search.first_row
+    configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
+    return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds)

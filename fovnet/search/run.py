@@ -1,0 +1,155 @@
+"""Running a search: W slots at a time, each proposed when all it has seen is really finished.
+
+Nothing here decides where to look.  Killed at any moment and started again, the run reads the slots that are finished, proposes the
+others again, and goes on; the trials are those of a run that was never disturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+from fovnet.search import clock
+from fovnet.search.journal import Journal, owned, read_header, slot_path
+from fovnet.search.proposing import Search, propose_slot, training_seed
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+Submit = Callable[[Proposal], "Future[Outcome]"]
+Progress = Callable[[int, int], None]
+
+RETRIES = 2
+"""How often a training is tried again after the machine, not the configuration, failed."""
+
+
+def run_search(
+    space: Space,
+    *,
+    method: str,
+    trials: int,
+    seed: int,
+    workers: int,
+    start: Mapping[str, Any],
+    initial: int,
+    predicted_seconds: NDArray[np.float64],
+    feasible: NDArray[np.bool_],
+    journal: Path,
+    submit: Submit,
+    progress: Progress | None = None,
+) -> list[Trial]:
+    """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, which the header then notes.
+
+    `submit` begins a training and returns its future; it is called for at most `workers` slots at a time.  An exception in the
+    future, or an outcome "error", is the machine's failure and tried again twice.  The path depends on the space, method, seed,
+    workers, start, initial, predictions, mask, and results alone: not on timing.  A journal with fewer trials is gone on with, one
+    with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
+    """
+    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible)
+    with owned(journal, search) as book:
+        return Run(book, submit, trials, progress).to_the_end()
+
+
+@dataclass
+class Run:
+    """A search under way: what has been proposed, what is finished, what is in the air."""
+
+    book: Journal
+    submit: Submit
+    trials: int
+    progress: Progress | None
+    proposals: list[Proposal] = field(default_factory=list)
+    finished: dict[int, Trial] = field(default_factory=dict)
+    flying: dict[Future[Outcome], tuple[Proposal, tuple[str, ...]]] = field(default_factory=dict)
+
+    def to_the_end(self) -> list[Trial]:
+        """All trials, by slot."""
+        slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
+        before = read_header(self.book.folder)["trials"] if (self.book.folder / "search.json").exists() else 0
+        self.book.write_header(max(before, self.trials), self._notes(slots))
+        try:
+            for slot in range(slots):
+                self._fill(slot)
+            self._wait_for(range(slots))
+        finally:
+            for future in self.flying:
+                future.cancel()                                              # what has not begun need not begin
+        return [self.finished[slot] for slot in range(slots)]
+
+    def _fill(self, slot: int) -> None:
+        """Take the slot's trial from the journal, or propose it as soon as all it has seen is finished, and let it fly."""
+        recorded = self.book.read(slot)
+        if recorded is not None:
+            self._refuse_contradiction(recorded.proposal)
+            self.proposals.append(recorded.proposal)
+            self._finish(recorded)
+            return
+        seen, _ = clock.sees([proposal.predicted_seconds for proposal in self.proposals], self.book.search.workers)
+        self._wait_for(seen)
+        proposal = propose_slot(self.book.search, self.proposals, self.finished)
+        self.proposals.append(proposal)
+        self.flying[self.submit(proposal)] = proposal, ()
+
+    def _wait_for(self, slots: Collection[int]) -> None:
+        """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""
+        while any(slot not in self.finished for slot in slots):
+            landed, _ = wait(self.flying, return_when=FIRST_COMPLETED)
+            for future in landed:
+                self._land(future)
+
+    def _land(self, future: Future[Outcome]) -> None:
+        """Write the outcome down, or, where the machine failed, let the same proposal fly again."""
+        proposal, retries = self.flying.pop(future)
+        outcome = outcome_of(future)
+        if outcome.status == "error" and len(retries) < RETRIES:
+            self.flying[self.submit(proposal)] = proposal, (*retries, outcome.message)
+            return
+        trial = Trial(proposal, outcome, retries)
+        self.book.write(trial)
+        self._finish(trial)
+
+    def _finish(self, trial: Trial) -> None:
+        self.finished[trial.proposal.slot] = trial
+        if self.progress:
+            self.progress(len(self.finished), self.trials)
+
+    def _refuse_contradiction(self, proposal: Proposal) -> None:
+        """A recorded slot is trusted only where it stands where this search would have put it.  Raises SearchError."""
+        search, slot = self.book.search, len(self.proposals)
+        seen, pending = clock.sees([earlier.predicted_seconds for earlier in self.proposals], search.workers)
+        row = proposal.row
+        right = (
+            (proposal.slot, proposal.seen, proposal.pending) == (slot, seen, pending)
+            and proposal.seed == training_seed(search.seed, slot)
+            and 0 <= row < len(search.space) and bool(search.feasible[row])
+            and proposal.predicted_seconds == search.predicted_seconds[row]
+            and proposal.configuration == search.space.configuration(row)
+            and all(row != earlier.row for earlier in self.proposals)
+        )  # fmt: skip
+        if not right:
+            path = slot_path(self.book.folder, slot)
+            raise SearchError("slot-contradiction", f"{path}: not what this search does there; remove it to repeat the slot.")
+
+    def _notes(self, slots: int) -> list[str]:
+        """What a reader should know: a start that was moved, a search that ends early."""
+        search, notes = self.book.search, []
+        if search.first_row != search.start:
+            wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
+            notes.append(f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}.")
+        if slots < self.trials:
+            notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
+        return notes
+
+
+def outcome_of(future: Future[Outcome]) -> Outcome:
+    """The future's outcome; an exception in it becomes an outcome "error" that names it."""
+    try:
+        return future.result()
+    except Exception as fault:
+        return Outcome("error", message=f"{type(fault).__name__}: {fault}")

@@ -1,0 +1,131 @@
+"""The space of configurations: a finite table, every row known beforehand.
+
+    M     rows           d  axes           D  columns of the unit cube, D = d unless a category has more than two levels
+    rows  (M, d) int64, the level of each axis, counted from 0
+A method works on rows and the unit cube; only the trainer asks for the configuration itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+
+Level = int | float | bool | str
+Kind = Literal["ordinal", "categorical"]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One hyper-parameter: its name and its levels, in order where the kind is "ordinal"."""
+
+    name: str
+    levels: tuple[Level, ...]
+    kind: Kind = "ordinal"
+
+    def __post_init__(self) -> None:
+        if not self.levels or len(set(self.levels)) < len(self.levels):
+            raise SearchError("space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once.")
+
+    @property
+    def columns(self) -> Floats:
+        """Where the levels stand, (levels, columns): ordinals evenly on [0, 1], categories so that any two differ by 1."""
+        count = len(self.levels)
+        if self.kind == "ordinal" or count <= 2:
+            return np.linspace(0.0, 1.0, count)[:, None]
+        return np.asarray(np.eye(count) / np.sqrt(2.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """All configurations: every combination of the axes' levels, or only those listed in `table` (M, d)."""
+
+    axes: tuple[Axis, ...]
+    table: Integers | None = None
+
+    @classmethod
+    def of(cls, levels: Mapping[str, Sequence[Level]]) -> Space:
+        """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and yes/no are categories."""
+        return cls(tuple(Axis(name, tuple(choices), _kind(choices)) for name, choices in levels.items()))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def rows(self) -> Integers:
+        """(M, d), the level of each axis; for a full grid the last axis turns fastest."""
+        if self.table is not None:
+            return np.asarray(self.table, dtype=np.int64)
+        shape = [len(axis.levels) for axis in self.axes]
+        return np.indices(shape, dtype=np.int64).reshape(len(shape), -1).T
+
+    @cached_property
+    def unit_cube(self) -> Floats:
+        """(M, D), each row as a point whose squared distance to another adds up axis by axis, at most 1 for each."""
+        return np.hstack([axis.columns[level] for axis, level in zip(self.axes, self.rows.T, strict=True)])
+
+    @cached_property
+    def axis_of_column(self) -> Integers:
+        """(D,), the axis that each column of the unit cube belongs to."""
+        return np.repeat(np.arange(len(self.axes)), [axis.columns.shape[1] for axis in self.axes])
+
+    def configuration(self, row: int) -> dict[str, Level]:
+        """{axis: level} of one row, in plain Python values."""
+        return {axis.name: axis.levels[level] for axis, level in zip(self.axes, self.rows[row].tolist(), strict=True)}
+
+    def row_of(self, configuration: Mapping[str, Any]) -> int:
+        """The row of a configuration.  Raises SearchError where an axis is missing or unknown, or a level is not in the space."""
+        names = [axis.name for axis in self.axes]
+        if set(configuration) != set(names):
+            raise SearchError("space-axes", f"configuration has {sorted(configuration)}; the space has {sorted(names)}.")
+        wanted = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
+        found = np.flatnonzero((self.rows == wanted).all(axis=1))
+        if not len(found):
+            raise SearchError("space-row", f"{dict(configuration)} is not listed in this space; choose a listed row.")
+        return int(found[0])
+
+    def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
+        """The allowed row nearest to `levels` (d,) in the unit cube, itself where allowed; the first of equally near ones."""
+        point = np.concatenate([axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)])
+        candidates = np.flatnonzero(allowed)
+        gap = ((self.unit_cube[candidates] - point) ** 2).sum(axis=1)
+        return int(candidates[np.argmin(np.round(gap, 12))])         # rounded: equally near means equal, not to the last bit
+
+
+def paper_space() -> Space:
+    """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel, separable, rate, batch."""
+    return Space.of(PAPER)
+
+
+PAPER: Mapping[str, tuple[Level, ...]] = {
+    "blocks":              tuple(range(1, 6)),
+    "convolutions":        tuple(range(1, 6)),
+    "log2_filters":        tuple(range(2, 9)),
+    "kernel":              (3, 5),
+    "separable":           (False, True),
+    "log10_learning_rate": tuple(range(-7, 0)),
+    "log2_batch":          tuple(range(2, 9)),
+}
+
+BASELINE: Mapping[str, Level] = {
+    "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False, "log10_learning_rate": -3, "log2_batch": 3,
+}
+"""The network that the paper's authors had made by hand."""
+
+
+def _kind(levels: Sequence[Level]) -> Kind:
+    return "categorical" if any(isinstance(level, bool | str) for level in levels) else "ordinal"
+
+
+def _level(axis: Axis, value: Any) -> int:
+    if value not in axis.levels:
+        raise SearchError("space-level", f"{axis.name} = {value!r} is not in the space; its levels are {list(axis.levels)}.")
+    return axis.levels.index(value)

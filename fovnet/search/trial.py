@@ -1,0 +1,111 @@
+"""What travels through a search: a proposal goes out, an outcome comes back, a trial is both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, cast, get_args
+
+from fovnet.search.space import Level
+
+Status = Literal["completed", "out_of_memory", "diverged", "timeout", "pruned", "error"]
+Number = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A configuration to train, and everything that made it so.
+
+    slot, row           the place in the search and in the space
+    seed                for the training, derived from the search's seed and the slot
+    seen, pending       the slots finished, and still running, in virtual time when this one began; together 0..slot-1
+    predicted_seconds   what the virtual clock counts for it
+    """
+
+    slot: int
+    row: int
+    configuration: Mapping[str, Level]
+    seed: int
+    seen: tuple[int, ...]
+    pending: tuple[int, ...]
+    predicted_seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training came to.
+
+    training_loss, validation_loss  one value an epoch; may end in nan or inf where the training diverged
+    score                           the lowest validation loss of its epochs, lower is better; None where there is none to trust
+    seconds, peak_memory_bytes      what it cost, on `device`
+    message                         a sentence for a person;  versions  of the libraries that trained it
+    Raises ValueError for a completed training without a finite score: that is a diverged one.
+    """
+
+    status: Status
+    training_loss: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+    score: float | None = None
+    seconds: float = 0.0
+    peak_memory_bytes: int | None = None
+    device: str = ""
+    message: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.status not in get_args(Status):
+            raise ValueError(f"status {self.status!r}; one of {', '.join(get_args(Status))} was expected")
+        if self.status == "completed" and (self.score is None or not math.isfinite(self.score)):
+            raise ValueError(f"completed with the score {self.score}; a training without a finite score has diverged")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training of one configuration; `retries` holds the messages of earlier attempts that the machine failed."""
+
+    proposal: Proposal
+    outcome: Outcome
+    retries: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float | None:
+        """The outcome's score where a method may learn from it: completed, or pruned on the way."""
+        return self.outcome.score if self.outcome.status in ("completed", "pruned") else None
+
+
+def configuration_is_to_blame(status: Status) -> bool:
+    """Whether a failure teaches where not to go; "error" is the machine's (it died, a bug) and teaches nothing."""
+    return status in ("out_of_memory", "diverged", "timeout")
+
+
+def best(trials: Sequence[Trial], count: int) -> list[Trial]:
+    """The `count` completed trials of lowest score, best first, ties by slot; fewer where fewer completed."""
+    completed = [trial for trial in trials if trial.outcome.status == "completed"]
+    return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[:count]
+
+
+def to_facts(trial: Trial) -> dict[str, Any]:
+    """A trial as strict JSON knows it: losses that are no numbers become the strings "nan", "inf" and "-inf"."""
+    outcome = asdict(trial.outcome)
+    outcome["score"] = _write_number(trial.outcome.score)
+    for curve in ("training_loss", "validation_loss"):
+        outcome[curve] = [_write_number(loss) for loss in outcome[curve]]
+    return {"proposal": asdict(trial.proposal), "outcome": outcome, "retries": trial.retries}
+
+
+def from_facts(facts: Mapping[str, Any]) -> Trial:
+    """The trial in facts written by `to_facts`.  Raises KeyError, TypeError or ValueError where they are no such facts."""
+    proposal, outcome = dict(facts["proposal"]), dict(facts["outcome"])
+    proposal |= {"seen": tuple(proposal["seen"]), "pending": tuple(proposal["pending"])}
+    outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
+    outcome["score"] = _read_number(outcome["score"])
+    return Trial(Proposal(**proposal), Outcome(**outcome), tuple(facts["retries"]))
+
+
+def _write_number(value: float | None) -> Number:
+    return value if value is None or math.isfinite(value) else str(float(value))
+
+
+def _read_number(value: Number) -> Any:
+    return float(value) if isinstance(value, str) else value

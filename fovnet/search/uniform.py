@@ -1,0 +1,27 @@
+"""Looking anywhere: by chance, or spread evenly before a model has anything to go by."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import qmc
+
+from fovnet.search.view import View
+
+
+def uniform(view: View) -> int:
+    """A free row, each as likely as any other."""
+    return int(view.rng.choice(np.flatnonzero(view.free)))
+
+
+def spread(view: View) -> int:
+    """The free row nearest to the slot's point of a scrambled Sobol sequence, which the search's seed fixes.
+
+    Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
+    where the largest networks with the largest steps live.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
+    """
+    axes = view.space.axes
+    sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))
+    sequence.fast_forward(view.slot)
+    point = sequence.random(1)[0]
+    levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, axes, strict=True)])
+    return view.space.nearest(levels, view.free)

@@ -1,0 +1,102 @@
+"""The Gaussian process against scikit-learn's, and against its own finite differences."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+from scipy.optimize import approx_fprime
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from fovnet.maths import gp
+
+
+def problem(n, d, seed):
+    rng = np.random.default_rng([seed, n, d])
+    theta = rng.normal([*np.full(d, -0.5), 0.2, -4.0], 0.5)
+    return rng.random((n, d)), rng.standard_normal(n), theta, rng.random((50, d))
+
+
+def peer(X, y, theta, noise_in_kernel=False):
+    """scikit-learn's process at the same theta; its own prediction includes no noise only when noise is given as alpha."""
+    *ell, s2, noise = np.exp(theta)
+    kernel = ConstantKernel(s2) * Matern(ell, nu=2.5)
+    if noise_in_kernel:
+        return GaussianProcessRegressor(kernel + WhiteKernel(noise), alpha=0.0, optimizer=None).fit(X, y)
+    return GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(X, y)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 7), (30, 3), (80, 7)])
+def test_mean_and_variance_equal_scikit_learn(n, d):
+    X, y, theta, x = problem(n, d, 0)
+    mean, variance = gp.posterior(x, X, y, theta)
+    peer_mean, peer_deviation = peer(X, y, theta).predict(x, return_std=True)
+    np.testing.assert_allclose(mean, peer_mean, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(variance, peer_deviation**2, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 7), (30, 3), (80, 7)])
+def test_log_marginal_likelihood_and_its_gradient_equal_scikit_learn(n, d):
+    X, y, theta, _ = problem(n, d, 1)
+    value, gradient = gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)
+    model = peer(X, y, theta, noise_in_kernel=True)
+    order = [*range(1, d + 1), 0, d + 1]                                # theirs is (s2, ell, noise)
+    theirs = np.empty(d + 2)
+    theirs[order] = theta
+    peer_value, peer_gradient = model.log_marginal_likelihood(theirs, eval_gradient=True)
+    assert value == pytest.approx(peer_value, abs=1e-9)
+    np.testing.assert_allclose(gradient, peer_gradient[order], rtol=1e-9, atol=1e-9)
+
+
+@given(n=integers(1, 12), d=integers(1, 5), seed=integers(0, 999))
+@settings(deadline=None, max_examples=30)
+def test_gradients_equal_finite_differences(n, d, seed):
+    X, y, theta, _ = problem(n, d, seed)
+    gaps = gp.squared_gaps(X)
+    for value_and_gradient in (lambda t: gp.log_marginal_likelihood(t, gaps, y), gp.log_prior):
+        numeric = approx_fprime(theta, lambda t, f=value_and_gradient: f(t)[0], 1e-6)
+        np.testing.assert_allclose(value_and_gradient(theta)[1], numeric, rtol=1e-3, atol=1e-4)
+
+
+def test_two_trainings_of_one_point_are_allowed():
+    X = np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]])
+    theta = gp.fit(X, np.array([1.0, 1.2, -2.0]))
+    mean, variance = gp.posterior(X, X, np.array([1.0, 1.2, -2.0]), theta)
+    assert mean[0] == mean[1] and np.isfinite([*theta, *mean, *variance]).all()
+
+
+def test_fit_is_at_least_as_good_as_scikit_learns_best_of_ten_starts():
+    """Both maximise the same likelihood; the weak prior may cost a little, never much."""
+    X, _, _, _ = problem(40, 3, 2)
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2
+    y = (y - y.mean()) / y.std()
+    theta = gp.fit(X, y)
+    ours, _ = gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)
+    kernel = ConstantKernel(1.0, (0.01, 100)) * Matern([1.0] * 3, (0.02, 50), nu=2.5) + WhiteKernel(1e-3, (1e-6, 10))
+    with warnings.catch_warnings(action="ignore"):                     # it says when it ends at a bound
+        best = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=9, random_state=0).fit(X, y)
+    theirs = best.log_marginal_likelihood(best.kernel_.theta)
+    assert ours > theirs - 10.0 and ours > 0.0
+
+
+def test_an_axis_without_influence_gets_a_long_lengthscale():
+    X, _, _, _ = problem(60, 3, 3)
+    y = np.cos(5 * X[:, 0])
+    ell = np.exp(gp.fit(X, (y - y.mean()) / y.std())[:3])
+    assert ell[0] < ell[1] and ell[0] < ell[2]
+
+
+def test_a_category_spread_over_columns_has_one_lengthscale():
+    """Three levels as corners at 1/√2: any two differ by one, as two levels of a 0/1 column do."""
+    corners = np.eye(3) / np.sqrt(2.0)
+    X = np.column_stack([[0.1, 0.4, 0.9], corners])
+    gaps = gp.squared_gaps(X, np.array([0, 1, 1, 1]))
+    assert gaps.shape == (2, 3, 3)
+    np.testing.assert_allclose(gaps[1], 1.0 - np.eye(3), atol=1e-15)
+
+
+def test_the_posterior_falls_back_to_the_prior_far_away():
+    mean, variance = gp.posterior(np.array([[1e6]]), np.array([[0.0]]), np.array([3.0]), np.log([1.0, 2.0, 0.1]))
+    assert mean[0] == pytest.approx(0.0) and variance[0] == pytest.approx(2.0)
