@@ -24,6 +24,7 @@ from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, augment
 from fovnet.net.model import build
 from fovnet.net.weights import load_tensors, save_network, save_tensors
+from fovnet.search.trial import Status
 
 MOMENTUM = 0.9
 DECAY = 1e-6
@@ -75,14 +76,17 @@ class Progress:
 class Ending:
     """How a trial ended: its status, its learning curves, and a sentence where it did not complete."""
 
-    status: str
+    status: Status
     training_loss: tuple[float, ...]
     validation_loss: tuple[float, ...]
     peak_memory_bytes: int
     message: str = ""
 
 
-def place(pixels: np.ndarray[Any, Any], targets: np.ndarray[Any, Any], train: np.ndarray[Any, Any], validation: np.ndarray[Any, Any], device: torch.device) -> Data:
+Array = np.ndarray[Any, Any]
+
+
+def place(pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device) -> Data:
     """The data set on the device; on a CPU a memory-mapped array stays where it is, shared by all workers."""
     return Data(
         torch.from_numpy(pixels).to(device),
@@ -130,35 +134,56 @@ def train_network(
     bits.  Never raises for what a network does: running out of memory, a loss that is not finite, and time are statuses.
     """
     checkpoint = keep.with_suffix(".checkpoint")
-    progress = _resume(checkpoint, _begin(net, learning_rate, seed, data.device))
-    weights = class_weights(data.targets[data.train])
-    started, message = time.monotonic(), ""
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
+    curves: tuple[list[float], list[float]] = ([], [])
     try:
-        status = "completed"
-        for epoch in range(len(progress.validation_loss), recipe.epochs):
-            _train_epoch(progress, data, weights, recipe, learning_rate, batch)
-            progress.validation_loss.append(validation_loss(progress.model, data, weights))
-            if not np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
-                status, message = "diverged", f"loss {progress.validation_loss[-1]} after epoch {epoch + 1}"
-                break
-            if progress.score == progress.validation_loss[-1]:
-                save_network(keep, progress.model, net, {**facts, "epoch": epoch + 1, "score": progress.score})
-            _save(checkpoint, progress)
-            if report:
-                report(epoch + 1, recipe.epochs)
-            if recipe.timeout_seconds and time.monotonic() - started > recipe.timeout_seconds and epoch + 1 < recipe.epochs:
-                status, message = "timeout", f"{epoch + 1} of {recipe.epochs} epochs in {recipe.timeout_seconds:.0f} s"
-                break
+        progress = _resume(checkpoint, _begin(net, learning_rate, seed, data.device))
+        curves = progress.training_loss, progress.validation_loss
+        epochs = _Epochs(net, learning_rate, batch, data, recipe, keep, checkpoint, facts, report)
+        status, message = epochs.run(progress)
     except (torch.OutOfMemoryError, MemoryError) as error:
-        status, message = "out_of_memory", str(error).splitlines()[0] if str(error) else "out of memory"
-    except RuntimeError as error:                              # a CPU that cannot allocate says so in a RuntimeError
-        if "not enough memory" not in str(error):
-            raise
+        status, message = "out_of_memory", (str(error).splitlines() or ["out of memory"])[0]
+    except RuntimeError as error:
+        if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
+            raise                                          # a CPU without room says so in a plain RuntimeError, on two platforms in two ways
         status, message = "out_of_memory", str(error).splitlines()[0]
     checkpoint.unlink(missing_ok=True)
-    return Ending(status, tuple(progress.training_loss), tuple(progress.validation_loss), peak_memory(data.device), message)
+    return Ending(status, tuple(curves[0]), tuple(curves[1]), peak_memory(data.device), message)
+
+
+@dataclass(frozen=True)
+class _Epochs:
+    """The epochs of one trial."""
+
+    net: Architecture
+    learning_rate: float
+    batch: int
+    data: Data
+    recipe: Recipe
+    keep: Path
+    checkpoint: Path
+    facts: Mapping[str, Any]
+    report: Callable[[int, int], None] | None
+
+    def run(self, progress: Progress) -> tuple[Status, str]:
+        """Status and message after the last epoch, or after the one that ended it early."""
+        weights = class_weights(self.data.targets[self.data.train])
+        started, wanted = time.monotonic(), self.recipe.epochs
+        for epoch in range(len(progress.validation_loss) + 1, wanted + 1):
+            _train_epoch(progress, self.data, weights, self.recipe, self.learning_rate, self.batch)
+            progress.validation_loss.append(validation_loss(progress.model, self.data, weights))
+            if not np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
+                return "diverged", f"loss {progress.validation_loss[-1]} after epoch {epoch}"
+            if progress.score == progress.validation_loss[-1]:
+                save_network(self.keep, progress.model, self.net, {**self.facts, "epoch": epoch, "score": progress.score})
+            _save(self.checkpoint, progress)
+            if self.report:
+                self.report(epoch, wanted)
+            limit = self.recipe.timeout_seconds
+            if limit and time.monotonic() - started > limit and epoch < wanted:
+                return "timeout", f"{epoch} of {wanted} epochs in {limit:.0f} s"
+        return "completed", ""
 
 
 def validation_loss(model: nn.Module, data: Data, weights: Tensor) -> float:
@@ -166,7 +191,7 @@ def validation_loss(model: nn.Module, data: Data, weights: Tensor) -> float:
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode():
-        for index in data.validation.split(EVALUATION_BATCH):
+        for index in torch.split(data.validation, EVALUATION_BATCH):
             total += loss_of(model(normalised(data.slices[index])), data.targets[index], weights).double() * len(index)
     return float(total / len(data.validation))
 
@@ -183,7 +208,8 @@ def peak_memory(device: torch.device) -> int:
 
 def _begin(net: Architecture, learning_rate: float, seed: int, device: torch.device) -> Progress:
     generator = torch.Generator().manual_seed(seed)
-    model = build(net, generator).to(device, memory_format=torch.channels_last)
+    model = build(net, generator).to(device)
+    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True)
     return Progress(model, optimiser, generator)
 
@@ -209,7 +235,7 @@ def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -
     """Batches of row numbers, `count` in all: whole permutations one after another, so that no slice is drawn twice before all were once."""
     passes = -(-count // len(rows))
     order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
-    yield from rows[order.to(rows.device)].split(batch)
+    yield from torch.split(rows[order.to(rows.device)], batch)
 
 
 def _save(path: Path, progress: Progress) -> None:

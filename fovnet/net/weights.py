@@ -29,7 +29,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and facts in a safetensors file.  Raises ModelError where it is missing or damaged."""
     try:
-        with safetensors.safe_open(path, framework="pt") as file:  # type: ignore[no-untyped-call]
+        with safetensors.safe_open(path, framework="pt") as file:
             facts = {name: json.loads(text) for name, text in (file.metadata() or {}).items()}
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (not a mapping)
     except FileNotFoundError:
