@@ -1,0 +1,79 @@
+"""The house style of every figure, and the way from a figure to SVG or PNG.
+
+Only matplotlib's object interface is used: no global current figure, so that figures can be drawn from several threads.
+The SVG of the same figure is the same text on every run: its ids are salted with a constant, and no date is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from fovnet.records import replace_with
+
+INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8.0,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fovnet",
+    "image.resample": True,
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Fonts, lines and inks for what is drawn within, then matplotlib's settings as they were."""
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text without XML declaration, date or creator: the same figure gives the same text."""
+    FigureCanvasSVG(figure)
+    buffer = io.StringIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", dpi=144, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :].replace("'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'")
+
+
+def svg_uri(figure: Figure) -> str:
+    """The figure as a data: address, for an <img> in a page without network."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(figure).encode()).decode()
+
+
+def png(figure: Figure, dpi: int = 150) -> bytes:
+    """The figure as the bytes of a PNG file."""
+    FigureCanvasAgg(figure)
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:
+    """`path`, holding the figure as PNG, put in place in one step."""
+    return replace_with(path, lambda file: file.write(png(figure, dpi)))

@@ -1,0 +1,132 @@
+"""Charts: a view of the page in, a matplotlib Figure out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fovnet.regions import Vocabulary
+from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
+from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
+from fovnet.report.whole_body import coronal_view, volume_figure
+
+__all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
+
+
+def confusion_figure(view: ConfusionView) -> Figure:
+    """Three matrices side by side: counts, shaded by the share of their row."""
+    with house_style():
+        figure = Figure(figsize=(10.6, 4.1))
+        for index, stage in enumerate(view.stages):
+            axis = figure.add_axes((0.068 + index * 0.318, 0.13, 0.283, 0.70))
+            shares = stage.counts / np.maximum(stage.counts.sum(axis=1, keepdims=True), 1)
+            axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
+            for row, column in np.ndindex(*stage.counts.shape):
+                count = int(stage.counts[row, column])
+                tone = "white" if shares[row, column] > 0.55 else INK if count else "#c4ccd3"
+                weight = "bold" if row == column and count else "normal"
+                words = f"{count}" if count else "·"
+                axis.text(column, row, words, ha="center", va="center", color=tone, fontsize=7.5, weight=weight)
+            axis.set_title(f"{stage.name}\n{stage.error}", fontsize=8.5)
+            axis.set_xticks(range(len(view.classes)), view.classes, rotation=40, ha="right", rotation_mode="anchor")
+            axis.set_yticks(range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes))
+            axis.tick_params(length=0)
+            for side in axis.spines.values():
+                side.set_visible(False)
+            if index == 0:
+                axis.set_ylabel("true")
+            axis.set_xlabel("said", labelpad=2)
+        return figure
+
+
+def border_figure(dots: Sequence[BorderDots]) -> Figure:
+    """Signed error in mm of every border found, a row a kind; the band of ±10 mm is agreement."""
+    with house_style():
+        figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
+        inches = figure.get_figheight()
+        axis = figure.add_axes((0.19, 0.48 / inches, 0.78, 1 - 0.58 / inches))
+        axis.axvspan(-10, 10, color="#dcebf3", linewidth=0)
+        axis.axvline(0, color=FAINT, linewidth=0.7)
+        reach = max([20.0, *(abs(error) for row in dots for error in row.errors_mm)])
+        for place, row in enumerate(reversed(dots)):
+            spread = np.linspace(-0.26, 0.26, max(len(row.errors_mm), 2))[: len(row.errors_mm)] if len(row.errors_mm) > 1 else 0.0
+            errors = np.asarray(row.errors_mm)
+            axis.scatter(errors, np.full(len(errors), float(place)) + spread, s=13, color=ACCENT, alpha=0.6, linewidths=0)
+            if row.median_mm is not None:
+                axis.plot([row.median_mm] * 2, [place - 0.34, place + 0.34], color=INK, linewidth=1.8)
+        axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
+        axis.set_ylim(-0.6, len(dots) - 0.4)
+        axis.set_xlim(-1.08 * reach, 1.08 * reach)
+        axis.tick_params(axis="y", length=0)
+        axis.spines["left"].set_visible(False)
+        axis.set_xlabel("said minus true, mm  (left: too far towards the feet; right: towards the head)")
+        return figure
+
+
+def reliability_figure(view: ReliabilityView) -> Figure:
+    """Share right against confidence, and below how many slices had that confidence."""
+    with house_style():
+        figure = Figure(figsize=(5.2, 4.6))
+        axis = figure.add_axes((0.13, 0.34, 0.84, 0.63))
+        below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
+        axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
+        marks = (("smoothed", FAINT, "s"), ("decided", ACCENT, "o"))
+        for offset, (name, colour, mark) in zip((-0.018, 0.018), marks, strict=True):
+            points = [point for point in view.points if point.stage == name]
+            place = ([p.confidence for p in points], [p.share for p in points])
+            axis.plot(*place, color=colour, marker=mark, markersize=4, label=name)
+            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.034, color=colour)
+        axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
+        axis.legend(frameon=False, loc="upper left")
+        below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
+        return figure
+
+
+def search_figure(points: Sequence[CurvePoint]) -> Figure:
+    """Score of every finished trial in the order of slots, the best so far as a line, the start configurations ringed."""
+    with house_style():
+        figure = Figure(figsize=(7.6, 3.0))
+        axis = figure.add_axes((0.1, 0.16, 0.87, 0.8))
+        done = [point for point in points if point.score is not None]
+        scores = np.array([point.score for point in done], dtype=np.float64)
+        slots = [point.slot for point in done]
+        axis.scatter(slots, scores, s=14, color=FAINT, alpha=0.8, linewidths=0, label="a trial")
+        if len(scores):
+            best = np.minimum.accumulate(scores)
+            axis.step(slots, best, where="post", color=ACCENT, linewidth=1.6, label="best so far")
+        starts = [point for point in done if point.is_start]
+        if starts:
+            heights = np.array([point.score for point in starts], dtype=np.float64)
+            ring = {"s": 54, "facecolors": "none", "edgecolors": WARN, "linewidths": 1.2}
+            axis.scatter([point.slot for point in starts], heights, label="the start configuration", **ring)
+        failed = [point.slot for point in points if point.score is None]
+        if failed:
+            floor = float(scores.max()) if len(scores) else 1.0
+            axis.scatter(failed, [floor * 1.04] * len(failed), marker="x", s=16, color=WARN, linewidths=0.9, label="failed")
+        if len(scores) and scores.min() > 0 and scores.max() / scores.min() > 20:
+            axis.set_yscale("log")
+        axis.set(xlabel="trial", ylabel="score (validation loss)")
+        axis.legend(frameon=False, loc="upper right")
+        return figure
+
+
+def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
+    """The figure of one evaluated volume."""
+    coronal, curves = coronal_view(view.pixels), (view.raw, view.smoothed)
+    return volume_figure(
+        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth, message=view.message
+    )
+
+
+def charts(page: Page) -> dict[str, str]:
+    """Every figure of the page as a data: address, by the name the template asks for; a figure without data is left out."""
+    drawn = {
+        "confusion": confusion_figure(page.confusion),
+        "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
+        "reliability": reliability_figure(page.reliability),
+        "search": search_figure(page.search.points) if page.search.points else None,
+    }
+    drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.pictures)}
+    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None}

@@ -1,0 +1,68 @@
+"""Which volumes are shown as pictures, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.cases import Case, Stretch
+from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.regions import Vocabulary
+from fovnet.report.page import VolumeView
+from fovnet.report.wording import percent
+
+
+def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case]) -> tuple[VolumeView, ...]:
+    """The best, the median and the worst volume by slice error, and the median one of every collection not shown by then."""
+    of_id = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
+    ranked = sorted((row for row in evaluation.volumes if row.volume_id in of_id), key=lambda row: (row.slice_error, row.volume_id))
+    chosen: dict[str, str] = {}
+    for why, place in (("best", 0), ("worst", len(ranked) - 1), ("median", len(ranked) // 2)):
+        if ranked:
+            chosen.setdefault(ranked[place].volume_id, f"the {why} test volume by slice error")
+    for collection in sorted({row.collection for row in ranked} - {of_id[name].collection for name in chosen}):
+        mine = [row for row in ranked if row.collection == collection]
+        chosen[mine[len(mine) // 2].volume_id] = f"the median volume of the collection {collection}"
+    shown_rows = [row for row in ranked if row.volume_id in chosen]
+    return tuple(_volume_view(of_id[row.volume_id], row, chosen[row.volume_id], evaluation.vocabulary) for row in shown_rows)
+
+
+def _volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary) -> VolumeView:
+    assert case.pixels is not None                       # chosen among the volumes that have pictures
+    said, true = ", ".join(row.said) or "none", ", ".join(row.truth) or "none"
+    return VolumeView(
+        why=f"{why[0].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
+        f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.",
+        title=case.volume_id,
+        alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; said {said}.",
+        pixels=case.pixels,
+        z_mm=case.z_mm,
+        side_mm=case.side_mm,
+        raw=case.raw,
+        smoothed=case.smoothed,
+        spans=case.spans,
+        truth=true_stretches(case, vocabulary),
+        message=case.message,
+    )
+
+
+def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
+    """The true spans of a case, each running halfway to the neighbouring slices, one run of one region each."""
+    edges = _edges(case.z_mm)
+    found = []
+    for column, region in enumerate(vocabulary.classes[:-1]):
+        marks = np.concatenate([[0], case.truth[:, column].astype(np.int64), [0]])
+        turns = np.flatnonzero(np.diff(marks)).tolist()
+        for first, end in zip(turns[::2], turns[1::2], strict=True):
+            found.append(Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0))
+    return tuple(sorted(found, key=lambda one: (one.from_mm, one.to_mm)))
+
+
+def _edges(z_mm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(s + 1,) heights between slices, and as far beyond the first and last."""
+    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
+    inner = [(low + high) / 2 for low, high in pairwise(z_mm.tolist())]
+    return np.array([z_mm[0] - step / 2, *inner, z_mm[-1] + step / 2])

@@ -1,0 +1,147 @@
+"""The measures of an evaluation as tables and views of the page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.evaluate.borders import AGREEMENT_MM
+from fovnet.evaluate.calibration import BINS
+from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.evaluate.groups import ALL_BORDERS, ENDS
+from fovnet.evaluate.slices import STAGES
+from fovnet.report.page import BorderDots, ConfusionView, ReliabilityPoint, ReliabilityView, Shown, StageMatrix, Table
+from fovnet.report.wording import percent, plain, several, shown
+
+Row = tuple[str | Shown, ...]
+
+STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided": "after the decision"}
+
+
+def confusion_view(evaluation: Evaluation) -> ConfusionView:
+    stages = []
+    for stage in STAGES:
+        error = shown(evaluation.everything.find("slice_error", stage))
+        words = f"{error.value} wrong, {error.count} ({error.interval})"
+        stages.append(StageMatrix(STAGE_NAMES[stage], words, evaluation.confusions[stage]))
+    return ConfusionView(evaluation.vocabulary.classes, tuple(stages))
+
+
+def regions_table(evaluation: Evaluation) -> Table:
+    """Sensitivity before and after, PPV, F1 and presence, one row a class; a class never seen is said to be so."""
+    whole, vocabulary = evaluation.everything, evaluation.vocabulary
+    wanted = (("sensitivity", "raw"), ("sensitivity", "decided"), ("ppv", "decided"), ("f1", "decided"), ("presence_f1", "decided"))
+    rows: list[Row] = [
+        (name, *(shown(whole.find(measure, stage, name)) for measure, stage in wanted)) for name in vocabulary.classes
+    ]
+    header = ("region", "sensitivity, networks alone", "sensitivity", "positive predictive value", "F1 of slices")
+    return Table((*header, "F1 of presence in volumes"), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes))
+
+
+def stages_table(evaluation: Evaluation) -> Table:
+    """Slice error and balanced accuracy at each stage, over all volumes and over the answered ones."""
+    rows: list[Row] = []
+    for stage in STAGES:
+        row: list[str | Shown] = [STAGE_NAMES[stage]]
+        for group in (evaluation.everything, evaluation.answered):
+            for name in ("slice_error", "balanced_accuracy"):
+                row.append(shown(group.find(name, stage) if group else None))
+        rows.append(tuple(row))
+    over = ("slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered", "balanced accuracy, answered")
+    return Table(("stage", *over), tuple(rows))
+
+
+def borders_table(evaluation: Evaluation) -> Table:
+    whole = evaluation.everything
+    names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
+    wanted = {
+        "border_signed_median_mm": "signed, median",
+        "border_abs_median_mm": "absolute, median",
+        "border_abs_p95_mm": "absolute, 95th percentile",
+        "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",
+        "border_missed": "missed",
+        "border_invented": "invented",
+    }
+    rows: list[Row] = [(_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted)) for name in names]
+    return Table(("border", *wanted.values()), tuple(rows))
+
+
+def _border_name(name: str) -> str:
+    return {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}.get(name, name.replace("|", " | "))
+
+
+def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
+    names = [one.region for one in evaluation.everything.measures if one.name == "border_signed_median_mm"]
+    rows = []
+    for name in names[1:]:                               # the first is all of them together
+        mine = [border for border in evaluation.borders if (ENDS if border.is_end else border.kind) == name]
+        errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
+        rows.append(BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None))
+    return tuple(rows)
+
+
+def volumes_sentence(evaluation: Evaluation) -> str:
+    whole = evaluation.everything
+    exact, far = whole.find("exact_set", "decided"), whole.find("far_confusion_volumes", "decided")
+    weighted = shown(whole.find("presence_f1_weighted", "decided"))
+    words = [
+        f"Exactly the right set of regions: {_rate(shown(exact))}.",
+        f"Weighted F1 of presence: {weighted.value} ({weighted.interval}).",
+    ]
+    if evaluation.answered is not None:
+        words.append(f"Of the volumes answered with confidence: {_rate(shown(evaluation.answered.find('exact_set', 'decided')))}.")
+    words.append(f"Volumes with at least one slice called a region that does not touch the true one: {_rate(shown(far))}.")
+    handled = {measure.name: shown(measure) for measure in evaluation.handling}
+    words.append(f"Abstained: {_rate(handled['abstained'])}. Refused: {_rate(handled['refused'])}.")
+    return " ".join(words)
+
+
+def _rate(number: Shown) -> str:
+    return f"{number.count}, {number.value} ({number.interval})"
+
+
+def volumes_table(evaluation: Evaluation) -> Table:
+    """One row a volume, the worst first, refused ones last."""
+    ordered = sorted(evaluation.volumes, key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id))
+    return Table(
+        ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
+        tuple(_volume_cells(row) for row in ordered),
+    )
+
+
+def _volume_cells(row: VolumeRow) -> Row:
+    if row.status == "refused":
+        return (row.volume_id, row.collection, row.status, "–", row.message or "–", "–", "–", "–")
+    share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
+    sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
+    truth, said = ", ".join(row.truth) or "none", ", ".join(row.said) or "none"
+    return (row.volume_id, row.collection, row.status, truth, said, "right" if row.right else "wrong", share, sure)
+
+
+def subgroups_table(evaluation: Evaluation) -> Table:
+    wanted = [("slice_error", "raw", ""), ("slice_error", "decided", ""), ("exact_set", "decided", "")]
+    wanted += [("border_abs_median_mm", "decided", ALL_BORDERS), ("border_within_10_mm", "decided", ALL_BORDERS)]
+    rows: list[Row] = []
+    for group in evaluation.subgroups:
+        counts = f"{several(group.subjects, 'subject')}, {several(group.volumes, 'volume')}"
+        counts += f", {group.refused} refused" if group.refused else ""
+        counts += " – too few" if group.too_few else ""
+        attribute = group.attribute.replace("_", " ")
+        rows.append((f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted)))
+    header = ("subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions", "border error, median")
+    return Table((*header, "borders within 10 mm"), tuple(rows))
+
+
+def reliability_view(evaluation: Evaluation) -> ReliabilityView:
+    points = []
+    for stage, totals in evaluation.reliability.items():
+        for index, (slices, confidence, right) in enumerate(totals):
+            if slices:
+                middle = (index + 0.5) / len(totals)
+                points.append(ReliabilityPoint(stage, middle, float(confidence / slices), float(right / slices), int(slices)))
+    whole = evaluation.everything
+    rows: tuple[Row, ...] = (
+        (f"expected calibration error, smoothed ({BINS} bins)", plain(whole.find("expected_calibration_error", "smoothed"))),
+        (f"expected calibration error, decided ({BINS} bins)", plain(whole.find("expected_calibration_error", "decided"))),
+        ("Brier score of the smoothed probabilities (0 perfect, 2 worst)", plain(whole.find("brier", "smoothed"))),
+    )
+    return ReliabilityView(tuple(points), Table(("measure", "value"), rows))

@@ -1,0 +1,92 @@
+"""The search as the report tells it: what was tried, what came out, what failed and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fovnet.report.page import CurvePoint, SearchView, Table
+from fovnet.report.wording import duration, score, setting, settings, several
+
+SHORT_LIST = 10
+"""Trials shown before the reader asks for all."""
+
+HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
+
+
+def search_view(trials: Sequence[Mapping[str, Any]]) -> SearchView:
+    """Every trial as a point and as a row, the best first in the short list, and how many ended in which way."""
+    ordered = sorted(trials, key=lambda trial: int(trial.get("slot", 0)))
+    start = _starts(ordered)
+    points = tuple(CurvePoint(int(trial.get("slot", 0)), _score(trial), bool(start[at])) for at, trial in enumerate(ordered))
+    ranked = sorted((trial for trial in ordered if _score(trial) is not None), key=lambda trial: float(trial["score"]))
+    return SearchView(
+        sentence=_sentence(ordered, ranked, start),
+        points=points,
+        best=Table(HEADER, tuple(_cells(trial) for trial in ranked[:SHORT_LIST])),
+        every=Table(HEADER, tuple(_cells(trial) for trial in ordered)),
+        endings=_endings(ordered),
+    )
+
+
+def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
+    """One row a member of the ensemble, the best first."""
+    ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
+    rows = tuple(
+        (str(member.get("slot", "–")), settings(member.get("configuration") or {}), score(member.get("score")), _weights(member))
+        for member in ordered
+    )
+    return Table(("trial", "configuration", "score", "weights"), rows)
+
+
+def _starts(ordered: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Which trials were set by hand; the first one where none is marked."""
+    marked = [bool(trial.get("start")) for trial in ordered]
+    return marked if any(marked) or not marked else [True, *marked[1:]]
+
+
+def _score(trial: Mapping[str, Any]) -> float | None:
+    return None if trial.get("score") is None else float(trial["score"])
+
+
+def _sentence(ordered: Sequence[Mapping[str, Any]], ranked: Sequence[Mapping[str, Any]], start: Sequence[bool]) -> str:
+    if not ordered:
+        return "No search belongs to this report."
+    failed = len(ordered) - len(ranked)
+    words = f"{several(len(ordered), 'trial')}, {several(failed, 'of them failed', 'of them failed') if failed else 'none failed'}."
+    if ranked:
+        words += f" The best score is {score(ranked[0]['score'])}, of trial {ranked[0].get('slot', '–')}"
+        first = next((trial for trial, is_start in zip(ordered, start, strict=True) if is_start), None)
+        known = first is not None and _score(first) is not None
+        words += f"; the start configuration reached {score(first['score'])}." if known and first is not None else "."
+    spent = sum(float(trial.get("seconds") or 0) for trial in ordered)
+    return f"{words} Training took {duration(spent)} in all."
+
+
+def _cells(trial: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        setting(trial.get("slot")),
+        str(trial.get("status") or "–").replace("_", " "),
+        settings(trial.get("configuration") or {}),
+        score(trial.get("score")),
+        setting(trial.get("epochs")),
+        duration(trial.get("seconds")),
+        duration(trial.get("predicted_seconds")),
+        setting(trial.get("device")),
+        str(trial.get("message") or ""),
+    )
+
+
+def _endings(ordered: Sequence[Mapping[str, Any]]) -> Table:
+    counts = Counter(str(trial.get("status") or "unknown") for trial in ordered)
+    rows = []
+    for status, count in counts.most_common():
+        example = next((str(t["message"]) for t in ordered if t.get("status") == status and t.get("message")), "")
+        rows.append((status.replace("_", " "), f"{count}/{len(ordered)}", example))
+    return Table(("ended as", "trials", "for example"), tuple(rows))
+
+
+def _weights(member: Mapping[str, Any]) -> str:
+    count = member.get("weights")
+    return f"{count:,}" if isinstance(count, int) else setting(count)

@@ -1,0 +1,191 @@
+"""The whole-body figure: what a volume shows and what was said about it, along one vertical axis of millimetres.
+
+After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer learning* (thesis, 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+
+from fovnet.evaluate.cases import Stretch
+from fovnet.regions import Vocabulary
+from fovnet.report.canvas import FAINT, INK, WARN, house_style
+
+
+def coronal_view(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The body seen from the front, (s, w) uint8 from feet to head, of axial cuts (s, 128, 128).
+
+    The mean of a slab a tenth of the slice deep, around the depth at which the body's brightness balances: one row shows the noise
+    of one row, a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
+    """
+    if not len(pixels):
+        return np.zeros((0, pixels.shape[2] if pixels.ndim == 3 else 0), dtype=np.uint8)
+    rows = pixels.shape[1]
+    brightness = pixels.astype(np.float64).sum(axis=(0, 2))
+    centre = float(brightness @ np.arange(rows) / brightness.sum()) if brightness.sum() else (rows - 1) / 2
+    half = max(rows // 20, 1)
+    middle = int(np.clip(round(centre), half, rows - 1 - half))
+    slab = pixels[:, middle - half : middle + half + 1].astype(np.float64).mean(axis=1)
+    dark, bright = np.percentile(slab, [1.0, 99.5])
+    return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
+
+
+def volume_figure(
+    title: str,
+    coronal: NDArray[np.uint8],
+    z_mm: NDArray[np.float64],
+    side_mm: float,
+    raw: NDArray[np.float64],
+    smoothed: NDArray[np.float64],
+    spans: Sequence[Stretch],
+    vocabulary: Vocabulary,
+    truth: Sequence[Stretch] | None = None,
+    message: str = "",
+) -> Figure:
+    """One volume from feet (bottom) to head: coronal view, probability curves, the spans said, and the true ones if given.
+
+    coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
+    heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
+    unless the stack is much wider than tall, which the figure then says. An empty volume gives its title and message alone.
+    """
+    with house_style():
+        if not len(z_mm):
+            return _empty_figure(title, message)
+        step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
+        low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
+        width, height, stretch = _panel_inches(high - low, side_mm)
+        bars = 2 if truth is not None else 1
+        columns = [width, 2.5, 0.95 * bars]
+        figure = Figure(figsize=(sum(columns) + 1.45, height + 1.15))
+        FigureCanvasAgg(figure)
+        axes = _columns(figure, columns, height)
+        _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
+        _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
+        _show_bars(axes[2], [("said", spans), *([("true", truth)] if truth is not None else [])], vocabulary)
+        for axis in axes:
+            axis.set_ylim(low, high)
+        for border in sorted({edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high}):
+            axes[0].axhline(border, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
+            axes[1].axhline(border, color=FAINT, linewidth=0.5, dashes=(4, 3))
+        left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
+        figure.text(left, top, title, fontsize=10, fontweight="bold", va="center")
+        if message:
+            figure.text(left, top - 0.2 / figure.get_figheight(), _clip(message, figure), color=WARN, va="center")
+        return figure
+
+
+TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 2.3
+"""Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
+
+
+def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float]:
+    """Width and height of the coronal panel, and how many times the feet-head direction is stretched (1: true to scale)."""
+    scale = min(TALLEST / extent_mm, WIDEST / side_mm)
+    width, height = max(side_mm * scale, 0.9), extent_mm * scale
+    return width, max(height, SHORTEST), max(SHORTEST / height, 1.0)
+
+
+def _columns(figure: Figure, inches: Sequence[float], height: float) -> list[Axes]:
+    """Axes side by side, each of a width in inches, above a common base line."""
+    wide, tall = figure.get_figwidth(), figure.get_figheight()
+    left, axes = 0.65, []
+    for width in inches:
+        axes.append(figure.add_axes((left / wide, 0.5 / tall, width / wide, height / tall)))
+        left += width + 0.22
+    for axis in axes[1:]:
+        axis.tick_params(labelleft=False)
+    return axes
+
+
+def _show_coronal(
+    axis: Axes, coronal: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float, ends: tuple[float, float], stretch: float
+) -> None:
+    """The view from the front on a regular grid of heights: uneven slices are shown as wide as they lie apart."""
+    grid = np.linspace(*ends, max(2 * len(z_mm), 2), endpoint=False) + (ends[1] - ends[0]) / max(4 * len(z_mm), 4)
+    middles = (z_mm[1:] + z_mm[:-1]) / 2
+    axis.set_facecolor("black")
+    axis.imshow(
+        coronal[np.searchsorted(middles, grid)],
+        cmap="gray", vmin=0, vmax=255, origin="lower", aspect="auto", interpolation="bilinear", extent=(0, side_mm, *ends),
+    )  # fmt: skip
+    axis.set_ylabel("scanner height z, mm")
+    axis.set_xticks([])
+    note = f"z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide"
+    axis.set_xlabel(note, color=FAINT)
+    for side in axis.spines.values():
+        side.set_visible(False)
+    for place, letter in ((0.04, "R"), (0.96, "L")):
+        axis.text(place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8, weight="bold")
+
+
+def _show_curves(
+    axis: Axes, z_mm: NDArray[np.float64], raw: NDArray[np.float64], smoothed: NDArray[np.float64], vocabulary: Vocabulary
+) -> None:
+    """Probability to the right, height upwards: raw thin, smoothed bold, a dark rim so that pale colours can be followed."""
+    for column, name in enumerate(vocabulary.classes):
+        colour = vocabulary.colour(name)
+        axis.plot(raw[:, column], z_mm, color=colour, linewidth=0.6, alpha=0.75)
+        axis.plot(smoothed[:, column], z_mm, color=INK, linewidth=2.3, alpha=0.35)
+        axis.plot(smoothed[:, column], z_mm, color=colour, linewidth=1.7)
+    axis.set_xlim(-0.02, 1.02)
+    axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axis.set_xlabel("probability (bold: smoothed)")
+    axis.tick_params(axis="y", length=0)
+
+
+def _show_bars(axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary) -> None:
+    """A column for each answer; the chain on its left, protocols such as spine beside it on its right."""
+    for place, (_, spans) in enumerate(bars):
+        protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
+        chain = any(span.region in vocabulary.chain for span in spans)
+        lanes = ["chain", *protocols] if chain or not protocols else protocols
+        width = 0.9 / len(lanes)
+        axis.add_patch(Rectangle((place - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
+        for span in spans:
+            lane = lanes.index(span.region) if span.region in lanes else 0
+            _span_box(axis, place - 0.45 + lane * width, width, span, vocabulary.colour(span.region))
+    axis.set_xlim(-0.5, len(bars) - 0.5)
+    axis.set_xticks(range(len(bars)), [name for name, _ in bars])
+    axis.tick_params(axis="both", length=0)
+    axis.xaxis.set_tick_params(pad=6)
+    for side in axis.spines.values():
+        side.set_visible(False)
+
+
+def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str) -> None:
+    tall = span.to_mm - span.from_mm
+    axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1))
+    axis.text(
+        left + width / 2, (span.from_mm + span.to_mm) / 2, span.region,
+        ha="center", va="center", color=_readable_on(colour), fontsize=7.5, rotation=0 if width > 0.6 else 90, clip_on=True,
+    )  # fmt: skip
+
+
+def _readable_on(colour: str) -> str:
+    """White or dark ink, whichever has the greater contrast on "#rrggbb" (relative luminance, WCAG 2.1)."""
+    share = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.07 else INK
+
+
+def _empty_figure(title: str, message: str) -> Figure:
+    """A refused volume: its name, and why."""
+    figure = Figure(figsize=(6.4, 1.2))
+    FigureCanvasAgg(figure)
+    figure.text(0.04, 0.72, title, fontsize=10, fontweight="bold", va="center")
+    figure.text(0.04, 0.36, _clip(message or "no slices", figure), color=WARN, va="center")
+    return figure
+
+
+def _clip(message: str, figure: Figure) -> str:
+    """The message, cut to what fits one line of the figure at about 17 characters an inch."""
+    room = int((figure.get_figwidth() - 0.8) * 17)
+    return message if len(message) <= room else message[: room - 1] + "…"

@@ -1,0 +1,89 @@
+"""Numbers in words: how a rate, a length in millimetres, or a duration is written on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fovnet.evaluate.measures import Measure
+from fovnet.report.page import Shown
+
+ABSENT = Shown("–", "", "none")
+
+
+def percent(share: float | None) -> str:
+    """ "4.1 %" with a no-break space; whole percents from 99.95 on, so that 100 % is never a rounded 99.97 %."""
+    if share is None:
+        return "–"
+    if share < 1 and round(share, 3) == 1:
+        return f"{int(share * 10000) / 100:.2f}\N{NO-BREAK SPACE}%"
+    return f"{share:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("100.0", "100")
+
+
+def shown(measure: Measure | None) -> Shown:
+    """A measure with its interval and its denominator, in percent or in millimetres after its name."""
+    if measure is None or measure.value is None:
+        return ABSENT
+    length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
+    if measure.low is None or measure.high is None:
+        interval = f"interval {measure.interval}"
+    elif length:
+        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm"
+    else:
+        interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
+    value = f"{measure.value:.1f}\N{NO-BREAK SPACE}mm" if length else percent(measure.value)
+    return Shown(value, interval, counted(measure))
+
+
+def plain(measure: Measure | None, digits: int = 3) -> Shown:
+    """A measure that is neither a share nor a length, such as a Brier score."""
+    if measure is None or measure.value is None:
+        return ABSENT
+    known = measure.low is not None and measure.high is not None
+    interval = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
+    return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
+
+
+def counted(measure: Measure) -> str:
+    """ "41/998" for a ratio of counts, "n = 998" for a number that rests on 998 observations."""
+    if measure.numerator is None:
+        return f"n = {measure.denominator:,}"
+    return f"{measure.numerator:,.0f}/{measure.denominator:,}"
+
+
+def several(count: int, one: str, many: str = "") -> str:
+    """ "1 volume", "1,204 volumes"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def score(value: Any) -> str:
+    """A validation loss with four decimals; a dash where there is none."""
+    return "–" if value is None else f"{float(value):.4f}"
+
+
+def duration(seconds: Any) -> str:
+    """ "48 s", "12 min", "3.4 h"; a dash where unknown."""
+    if seconds is None:
+        return "–"
+    spent = float(seconds)
+    if spent < 120:
+        return f"{spent:.3g} s"
+    return f"{spent / 60:.0f} min" if spent < 7200 else f"{spent / 3600:.1f} h"
+
+
+def settings(values: Mapping[str, Any]) -> str:
+    """ "blocks 5 · convolutions 1 · separable no": a configuration on one line."""
+    return " · ".join(f"{name.replace('_', ' ')} {setting(value)}" for name, value in values.items())
+
+
+def setting(value: Any) -> str:
+    """One value as a person writes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(setting(one) for one in value)
+    if isinstance(value, Mapping):
+        return settings(value)
+    return "–" if value is None else str(value)

@@ -1,0 +1,90 @@
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.regions import DEFAULT
+from fovnet.report.gather import gather
+
+
+@pytest.fixture(scope="session")
+def planted():
+    """The module of seeded cases that the evaluation's tests use as well."""
+    path = Path(__file__).parents[1] / "evaluate" / "planted.py"
+    spec = importlib.util.spec_from_file_location("planted", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def configuration(rng):
+    """A configuration of the search space, as a trial records it."""
+    return {
+        "blocks": int(rng.integers(1, 6)), "convolutions": int(rng.integers(1, 6)), "filters": int(2 ** rng.integers(2, 9)),
+        "size": int(rng.choice([3, 5])), "separable": bool(rng.integers(2)), "rate": float(10.0 ** rng.integers(-5, -1)),
+        "batch": int(2 ** rng.integers(2, 9)),
+    }  # fmt: skip
+
+
+def search_trials(count=40, seed=0):
+    """Trials whose scores fall as the search goes on; some failed."""
+    rng = np.random.default_rng([seed, 3])
+    trials = []
+    for slot in range(count):
+        failed = slot > 0 and rng.random() < 0.12
+        status = str(rng.choice(["diverged", "out_of_memory", "timeout"])) if failed else "done"
+        value = None if failed else float(0.18 + 0.9 * np.exp(-slot / 18) * rng.random() + 0.3 * rng.random())
+        trials.append(
+            {
+                "slot": slot, "configuration": configuration(rng), "status": status, "score": value if slot else 0.61,
+                "seconds": float(rng.gamma(2, 140)), "predicted_seconds": float(rng.gamma(2, 140)), "epochs": 30, "device": "cpu",
+                "message": "the loss was not a number after 3 epochs" if status == "diverged" else "", "start": slot == 0,
+            }  # fmt: skip
+        )
+    return trials
+
+
+def manifest_of(cases, seed=0):
+    """Rows of the prepared collection: the evaluated cases as test split, and others for training and validation."""
+    rows = [
+        {
+            "volume_id": case.volume_id, "subject_id": case.subject_id, "collection": case.collection, "split": "test", "labelled": True,
+            "status": case.status, "slices": len(case.z_mm), "message": case.message,
+        }  # fmt: skip
+        for case in cases
+    ]
+    for split, count in (("train", 60), ("validation", 12)):
+        for number in range(count):
+            name = f"{split}-{number:02d}"
+            rows.append(
+                {"volume_id": name, "subject_id": name, "collection": "phantom", "split": split, "labelled": "True", "status": "ok",
+                 "slices": 150 + number, "message": ""}
+            )  # fmt: skip
+    return rows
+
+
+@pytest.fixture(scope="session")
+def make_page(planted):
+    """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
+
+    def make(cases=None, bootstrap=200, **parts):
+        cases = planted.collection() if cases is None else cases
+        trials = search_trials()
+        best = sorted((trial for trial in trials if trial["score"]), key=lambda trial: trial["score"])[:10]
+        standard = {
+            "cases": cases,
+            "manifest": manifest_of(cases),
+            "trials": trials,
+            "members": [{"slot": t["slot"], "score": t["score"], "configuration": t["configuration"], "weights": 8548234} for t in best],
+            "decision": {"temperature": 1.37, "sigma_mm": 8.0, "spine_threshold": 0.35, "confidence_threshold": 0.62},
+            "configuration": {"prepare": {"spacing_mm": 3.0, "max_tilt_deg": 20}, "search": {"method": "gp-ei", "trials": 40, "seed": 1}},
+            "title": "Body regions in MRI: the demonstration collection",
+            "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
+            "seed": 1,
+        }
+        evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)
+        return gather(evaluation=evaluation, **{**standard, **parts})
+
+    return make
