@@ -54,7 +54,7 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
     finite = np.isfinite(voxels)
     bad = voxels.size - int(np.count_nonzero(finite))
     if 2 * bad >= voxels.size:
-        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN or infinite; less than half may be. "
+        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN or infinite, half or more. "
                                               "Export the volume again.")
     notes: tuple[str, ...] = ()
     if bad:
@@ -82,7 +82,7 @@ def refuse_labels(volume: Volume) -> None:
     shares = [_flatness(np.moveaxis(volume.voxels, axis, 0)) for axis in range(3)]
     flatness = sum(shares) / 3
     if flatness > LABEL_FLATNESS:
-        raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} different whole numbers, {flatness:.0%} of neighbours "
+        raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} whole numbers, {flatness:.0%} of neighbours "
                                            "equal: this looks like a label map. Give the MR volume it was drawn on.")
 
 

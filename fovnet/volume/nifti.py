@@ -93,7 +93,7 @@ def _image(streams: list[io.BufferedIOBase]) -> Any:
         kinds = (nibabel.Nifti1Image, nibabel.Nifti1Pair)
     names = ("header", "image")[-len(streams):]
     holders = {name: nibabel.FileHolder(fileobj=cast(io.IOBase, stream)) for name, stream in zip(names, streams, strict=True)}
-    return kinds[len(streams) - 1].from_file_map(holders, mmap=False)      # a mapped file that is overwritten meanwhile kills the process
+    return kinds[len(streams) - 1].from_file_map(holders, mmap=False)      # a mapped file that shrinks kills the process
 
 
 def _refuse_kind(path: Path, image: Any, max_voxels: int) -> None:

@@ -26,15 +26,17 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".nii", ".hdr", ".img")
 
 @dataclass(frozen=True)
 class Reader:
-    """One format: name and suffixes for messages, whether it claims a file (path, first bytes unpacked), and how it is read."""
+    """One format: name and suffixes for messages; whether it claims a file (path, first bytes unpacked); the files that make up
+    the volume; and how they are read (path, largest number of voxels in a frame)."""
 
     name: str
     suffixes: str
     claims: Callable[[Path, bytes], bool]
+    files_of: Callable[[Path], tuple[Path, ...]]
     read: Callable[[Path, int], Volume]
 
 
-READERS = (Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read),)
+READERS = (Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.files_of, nifti.read),)
 
 
 def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
@@ -43,25 +45,31 @@ def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
     Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
     "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
     """
-    path = Path(path)
+    volume = _guarded(reader_of(path), path, max_voxels)
+    refuse_ct(volume)
+    refuse_labels(volume)
+    return volume
+
+
+def reader_of(path: Path) -> Reader:
+    """The reader that claims a file by its first bytes.  Raises VolumeError "volume-format" and what it seems to be instead."""
     opening = _opening(path)
     for reader in READERS:
         if reader.claims(path, opening):
-            volume = _guarded(reader, path, max_voxels)
-            refuse_ct(volume)
-            refuse_labels(volume)
-            return volume
+            return reader
     kind, remedy = _seems_to_be(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
 
 
 def file_checksum(path: Path) -> str:
-    """SHA-256 hex of the file, or of header and image together where the volume is a pair of files."""
-    files = nifti.files_of(path)
-    if len(files) == 1:
-        return checksum(path)
-    return hashlib.sha256("".join(map(checksum, files)).encode()).hexdigest()
+    """SHA-256 hex of the file; of the checksums in a row where a volume is several files.  Raises VolumeError as `read`."""
+    files = reader_of(path).files_of(path)
+    try:
+        sums = [checksum(file) for file in files]
+    except OSError as fault:
+        raise _os_fault(path, fault) from fault
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
 def volume_name(path: Path) -> str:

@@ -66,13 +66,16 @@ class SliceStack:
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
 
 
-def slice_volume(path: Path, slicing: Slicing | None = None) -> SliceStack:
-    """The slices of a volume file: read, brought to RAS, cut.  Raises VolumeError with a sentence for whatever cannot be."""
-    slicing = slicing or Slicing()
+def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:
+    """The slices of a volume file: read, brought to RAS, cut.  Raises VolumeError with a sentence for whatever cannot be.
+
+    `checksum` saves reading the file a second time where the caller has just computed it.
+    """
+    path, slicing = Path(path), slicing or Slicing()
     stored = readers.read(path, max_voxels=slicing.max_voxels)
     volume = to_ras(stored, slicing.max_tilt_deg)
     refuse_plane(volume)
-    return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=readers.file_checksum(path))
+    return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum or readers.file_checksum(path))
 
 
 def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -> SliceStack:

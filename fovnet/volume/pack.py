@@ -1,0 +1,290 @@
+"""A sliced collection on disk: every slice of every volume in one array that can be mapped into memory.
+
+    pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
+    slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False where not labelled
+    volumes.json   a record for each volume, refused ones too; classes; settings
+    manifest.tsv   the same, for a spreadsheet
+    cache/         one npz a volume, named by the file's checksum and the settings: a killed run goes on where it was.
+                   May be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet import records
+from fovnet.errors import CollectionError, FovnetError, VolumeError
+from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.volume import readers
+from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
+from fovnet.volume.parallel import in_order
+from fovnet.volume.slices import SIDE, SliceStack, Slicing, slice_volume
+from fovnet.volume.split import split_subjects
+
+ALGORITHM = 1           # raised when the same file and settings begin to give other slices: old cache entries are then remade
+COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message")
+
+
+@dataclass(frozen=True)
+class VolumeRecord:
+    """What became of one volume.
+
+    split       train, validation, test; empty for a volume that is refused or not labelled
+    status      "ok", or "refused" with the stable `code` and the sentence `message`
+    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes as in SliceStack
+    """
+
+    volume_id: str
+    subject_id: str
+    collection: str
+    path: str
+    labelled: bool
+    status: str
+    split: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    first_row: int = 0
+    slices: int = 0
+    side_mm: float | None = None
+    vox_to_ras: tuple[tuple[float, ...], ...] | None = None
+    checksum: str = ""
+    code: str = ""
+    message: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The slices of all volumes, n in all, and the records of the volumes they come from.
+
+    pixels  (n, 128, 128) uint8, mapped, read-only      volume  (n,) int64, row of `records`
+    z_mm    (n,)        covers  (n, 2) int64            truth   (n, k) bool in the order of `classes`
+    """
+
+    folder: Path
+    classes: tuple[str, ...]
+    pixels: NDArray[np.uint8]
+    volume: NDArray[np.int64]
+    z_mm: NDArray[np.float64]
+    covers: NDArray[np.int64]
+    truth: NDArray[np.bool_]
+    records: tuple[VolumeRecord, ...]
+
+    def rows(self, split: str) -> NDArray[np.int64]:
+        """(m,) rows of `pixels` that belong to a split, ascending."""
+        wanted = np.asarray([record.split == split for record in self.records], dtype=bool)
+        return np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
+
+    def stack(self, index: int) -> SliceStack:
+        """The slices of the volume `records[index]`, as `slice_volume` gave them.  Raises its VolumeError if it was refused."""
+        record = self.records[index]
+        if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
+            raise VolumeError(record.code, record.message)
+        rows = slice(record.first_row, record.first_row + record.slices)
+        return SliceStack(self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm, np.asarray(record.vox_to_ras),
+                          record.path, record.checksum, record.notes)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One volume to slice: what a worker process needs to know."""
+
+    row: VolumeRow
+    labels: tuple[RegionRow, ...]
+    cache: Path
+    slicing: Slicing
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True)
+class Sliced:
+    """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory."""
+
+    cached: Path | None
+    truth: NDArray[np.bool_] | None
+    record: VolumeRecord
+
+
+def slice_collections(
+    collections: Mapping[str, Path],
+    out: Path,
+    *,
+    vocabulary: Vocabulary = DEFAULT,
+    slicing: Slicing | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Pack:
+    """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
+
+    The bytes do not depend on `workers`.  A volume that cannot be read is refused and recorded, never stops the others.  Raises
+    CollectionError for a fault in a table, before any volume is read.
+    """
+    slicing = slicing or Slicing()
+    tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
+    _refuse_shared_names(tables)
+    jobs = [
+        (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
+        for name, table in tables.items() for row in table.volumes
+    ]
+    results: list[Sliced] = []
+    for (name, _), result in zip(jobs, in_order(_slice, (job for _, job in jobs), workers, _crashed), strict=True):
+        results.append(replace(result, record=replace(result.record, collection=name)))
+        if progress:
+            progress(len(results), len(jobs))
+    results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed))
+    _write(out, results, vocabulary, slicing, seed)
+    return load_pack(out)
+
+
+def load_pack(folder: Path) -> Pack:
+    """The pack in a folder, its pixels mapped.  Raises CollectionError "pack-missing" or "pack-damaged"."""
+    folder = Path(folder)
+    try:
+        facts = records.read_json(folder / "volumes.json")
+        arrays = records.read_npz(folder / "slices.npz")
+        rows = len(arrays["volume"])
+        pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
+        known = {column.name for column in fields(VolumeRecord)}
+        volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
+        classes = tuple(facts["classes"])
+        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes)
+    except FileNotFoundError as fault:
+        raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. Slice the collection first.") from fault
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
+        raise CollectionError("pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again.") from fault
+    shapes = {len(pack.pixels), len(pack.z_mm), len(pack.covers), len(pack.truth), sum(record.slices for record in volumes), rows}
+    if len(shapes) != 1 or pack.pixels.shape[1:] != (SIDE, SIDE) or pack.truth.shape[1] != len(pack.classes):
+        raise CollectionError("pack-damaged", f"{folder}: its files belong to different runs ({shapes} slices). Slice it again.")
+    return pack
+
+
+def _record(row: dict[str, Any]) -> VolumeRecord:
+    """A record as JSON keeps it, its lists tuples again."""
+    affine = row.get("vox_to_ras")
+    return VolumeRecord(**{**row, "notes": tuple(row.get("notes", ())), "vox_to_ras": affine and tuple(map(tuple, affine))})
+
+
+def _refuse_shared_names(tables: Mapping[str, Collection]) -> None:
+    """Raises CollectionError if one volume_id stands in two collections: results are told apart by it."""
+    owner: dict[str, str] = {}
+    for name, table in tables.items():
+        for row in table.volumes:
+            other = owner.setdefault(row.volume_id.casefold(), name)
+            if other != name:
+                raise CollectionError("collection-duplicate", f"{table.path}: volume_id {row.volume_id!r} stands in collection "
+                                                              f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.")
+
+
+def _slice(job: Job) -> Sliced:
+    """One volume sliced and cached, or refused; in a worker process."""
+    record = _began(job)
+    try:
+        stack, cached = _cached_stack(job)
+        shown = truth(stack, job.labels, job.vocabulary) if job.labels else None
+    except FovnetError as fault:
+        return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
+    except MemoryError:
+        message = f"{job.row.path}: not enough memory to slice it. Use fewer workers, or resample it to larger voxels."
+        return Sliced(None, None, replace(record, status="refused", code="volume-too-large", message=message))
+    affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
+    return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
+                                         checksum=stack.checksum, notes=stack.notes))
+
+
+def _crashed(job: Job) -> Sliced:
+    message = f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to larger voxels."
+    return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
+
+
+def _began(job: Job) -> VolumeRecord:
+    row = job.row
+    path = row.path.as_posix()
+    return VolumeRecord(row.volume_id, row.subject_id, "", path, bool(job.labels), "ok", attributes=dict(row.attributes))
+
+
+def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
+    """(slices, cache file) of a volume, cut now or in an earlier run; a cache entry that cannot be read is made again."""
+    checksum = readers.file_checksum(job.row.path)
+    key = records.digest({"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM})
+    cached = job.cache / f"{key}.npz"
+    try:
+        return _from_cache(cached, job.row.path, checksum), cached
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        stack = slice_volume(job.row.path, job.slicing, checksum=checksum)
+    counted = {} if stack.counted is None else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
+    records.write_npz(cached, pixels=stack.pixels, z_mm=stack.z_mm, covers=stack.covers, side_mm=np.asarray(stack.side_mm),
+                      vox_to_ras=stack.vox_to_ras, notes=np.asarray(stack.notes, dtype=np.str_), **counted)
+    return stack, cached
+
+
+def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
+    arrays = records.read_npz(cached)
+    counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
+    return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
+                      checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices)
+
+
+def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int) -> list[Sliced]:
+    """The results with the split of every labelled volume that was not refused."""
+    split: dict[tuple[str, str], str] = {}
+    for name, rows in tables.items():
+        given = {row.subject_id: row.split for row in rows if row.split}
+        mine = [result.record for result in results if result.record.collection == name]
+        taking_part = [record.subject_id for record in mine if _takes_part(record)]
+        found = split_subjects(taking_part, name, seed, given)
+        split.update({(name, subject): place for subject, place in found.items()})
+    return [
+        replace(result, record=replace(result.record, split=split[result.record.collection, result.record.subject_id]))
+        if _takes_part(result.record) else result
+        for result in results
+    ]
+
+
+def _takes_part(record: VolumeRecord) -> bool:
+    return record.labelled and record.status == "ok"
+
+
+def _placed(results: Iterable[Sliced]) -> list[Sliced]:
+    """The results with the first row of each in pixels.npy."""
+    placed, row = [], 0
+    for result in results:
+        placed.append(replace(result, record=replace(result.record, first_row=row)))
+        row += result.record.slices
+    return placed
+
+
+def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
+    """The four files of the pack; volumes.json last, so that an unfinished pack has none of this run."""
+    (out / "volumes.json").unlink(missing_ok=True)
+    slices = sum(result.record.slices for result in results)
+    z_mm, covers = np.empty(slices), np.empty((slices, 2), dtype=np.int64)
+    shown = np.zeros((slices, len(vocabulary.classes)), dtype=bool)
+
+    def write_pixels(file: BinaryIO) -> None:
+        header = {"descr": "|u1", "fortran_order": False, "shape": (slices, SIDE, SIDE)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for result in results:
+            if result.cached is None:
+                continue
+            stack = records.read_npz(result.cached)
+            rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
+            z_mm[rows], covers[rows] = stack["z_mm"], stack["covers"]
+            shown[rows] = False if result.truth is None else result.truth
+            file.write(np.ascontiguousarray(stack["pixels"]).tobytes())
+
+    records.replace_with(out / "pixels.npy", write_pixels)
+    volume = np.repeat(np.arange(len(results)), [result.record.slices for result in results]).astype(np.int64)
+    records.write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)
+    volumes = [asdict(result.record) for result in results]
+    attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
+    table = [{**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in volumes]
+    records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
+    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "volumes": volumes}
+    records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
