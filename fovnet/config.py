@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
 
 from fovnet.errors import ConfigError
+from fovnet.records import write_text
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 
@@ -36,20 +37,6 @@ class Prepare(Section):
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
-
-
-class Split(Section):
-    """Shares of the subjects; the paper's are a half and two quarters."""
-
-    train: PositiveFloat = 0.5
-    validation: PositiveFloat = 0.25
-    test: PositiveFloat = 0.25
-
-    @model_validator(mode="after")
-    def _whole(self) -> Split:
-        if abs(self.train + self.validation + self.test - 1.0) > 1e-6:
-            raise ValueError(f"the three shares add up to {self.train + self.validation + self.test:g}, and must add up to 1")
-        return self
 
 
 class Augmentation(Section):
@@ -135,7 +122,6 @@ class Settings(Section):
     regions: str = "default"
     phantom: Phantom = Phantom()
     prepare: Prepare = Prepare()
-    split: Split = Split()
     training: Training = Training()
     search: Search = Search()
     ensemble: Ensemble = Ensemble()
@@ -170,6 +156,14 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
 def load(path: Path) -> Settings:
     """The settings in a YAML file.  Raises ConfigError where it is missing, no YAML, or not valid."""
     return parse(read_yaml(path), str(path))
+
+
+def write_settings(path: Path, settings: Settings) -> Path:
+    """`path`, holding the whole configuration as YAML, defaults filled in; left alone where it says so already."""
+    text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+    return path
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -40,10 +40,10 @@ def answer(volume_id: str, path: str, decision: Decision, rule: Rule, notes: Seq
     if decision.flipped_gain > FLIPPED_PER_SLICE:
         doubts.append("possibly flipped head to feet: the reversed order fits better")
     if decision.sure < rule.min_confidence:
-        doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, the least at which answers were right often enough")
+        doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, where answers were right often enough")
     if not decision.spans:
-        doubts_or_none = "shows none of the regions" if not doubts else "shows none of the regions, unsurely"
-        return Answer(volume_id, path, "uncertain" if doubts else "ok", "; ".join([doubts_or_none, *doubts, *notes]), decision)
+        doubts.insert(0, "shows none of the regions")
+        return Answer(volume_id, path, "ok" if len(doubts) == 1 else "uncertain", "; ".join([*doubts, *notes]), decision)
     return Answer(volume_id, path, "uncertain" if doubts else "ok", "; ".join([*doubts, *notes]), decision)
 
 
@@ -52,12 +52,12 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
     return Answer(volume_id, path, "refused", error.sentence, code=error.code)
 
 
-def table_rows(given: Answer, covers: NDArray[np.int64] | None) -> list[dict[str, Any]]:
-    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume, `covers` (s, 2)."""
+def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
+    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume."""
     head = {"volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message}
-    if given.decision is None or covers is None or not given.decision.spans:
+    if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": given.decision.sure if given.decision else None}]
-    return [{**head, **_span_cells(span, covers)} for span in given.decision.spans]
+    return [{**head, **_span_cells(span, stack)} for span in given.decision.spans]
 
 
 def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -71,17 +71,19 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
     return body | {
         "confidence": given.decision.sure,
         "flipped_gain": given.decision.flipped_gain,
-        "spans": [_span_cells(span, stack.covers) for span in given.decision.spans],
+        "spans": [_span_cells(span, stack) for span in given.decision.spans],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
-        "notes": stack.notes, "checksum": stack.checksum,
+        "counted": stack.middle, "notes": stack.notes, "checksum": stack.checksum,
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
     }  # fmt: skip
 
 
-def _span_cells(span: Span, covers: NDArray[np.int64]) -> dict[str, Any]:
+def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
+    """A span's cells; the slices of a resampled volume are counted in the volume as it was, brought to its closest axes."""
+    first, last = stack.covers.T if stack.counted is None else (stack.counted, stack.counted)
     return {
         "region": span.region,
-        "first_slice": int(covers[span.first, 0]), "last_slice": int(covers[span.last, 1]),
+        "first_slice": int(first[span.first]), "last_slice": int(last[span.last]),
         "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
     }  # fmt: skip

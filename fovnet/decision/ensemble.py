@@ -9,8 +9,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
 from fovnet.records import checksum, read_json, replace_with, write_json
 from fovnet.regions import Region, Vocabulary
+from fovnet.search.trial import Trial, best
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
     import torch
@@ -66,12 +68,36 @@ def assemble(
     facts = []
     for member in members:
         name = f"member-{member['slot']:04d}.safetensors"
-        with open(member["weights"], "rb") as source:
-            replace_with(folder / name, lambda file, source=source: shutil.copyfileobj(source, file))
+        replace_with(folder / name, partial(_copy, Path(member["weights"])))
         facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
     regions = [asdict(region) for region in vocabulary.regions]
     body = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
+
+
+def choose(trials: Sequence[Trial], count: int, truth: NDArray[np.bool_], networks: Path) -> list[dict[str, Any]]:
+    """Facts of the `count` best trials that know more than guessing does; fewer where fewer do.
+
+    truth  (s, k) of the validation slices.  Guessing names each class equally often: with weights that balance the classes its
+    loss is the mean over the slices of w·log k_seen, that is log k_seen, k_seen the classes that occur.
+    """
+    guess = float(np.log(max(2, int(truth.any(axis=0).sum()))))
+    members = [trial for trial in best(trials, count) if trial.score is not None and trial.score < guess]
+    return [
+        {
+            "slot": trial.proposal.slot,
+            "score": trial.score,
+            "configuration": dict(trial.proposal.configuration),
+            "seed": trial.proposal.seed,
+            "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
+        }
+        for trial in members
+    ]
+
+
+def _copy(source: Path, target: BinaryIO) -> None:
+    with source.open("rb") as file:
+        shutil.copyfileobj(file, target)
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
@@ -79,7 +105,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
     try:
         return read_json(folder / FACTS)
     except (OSError, ValueError):
-        raise ModelError("model-missing", f"{folder}: no readable {FACTS} in it; give the folder results/.../ensemble of a workflow run") from None
+        raise ModelError("model-missing", f"{folder}: no readable {FACTS} in it; give the folder `ensemble` of a workflow run") from None
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
@@ -90,6 +116,14 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
 def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
     """`folder/decision.json`: the rule, and how it was found."""
     return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
+
+
+def read_rule(folder: Path) -> Rule:
+    """The rule in `folder/decision.json`.  Raises ModelError where there is none."""
+    try:
+        return Rule(**read_json(folder / RULE)["rule"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
 
 
 def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ensemble:
@@ -108,11 +142,7 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
         if not path.exists() or checksum(path) != member["sha256"]:
             raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; copy the whole folder again")
         members.append(load_network(path, where)[0])
-    if rule is None:
-        try:
-            rule = Rule(**read_json(folder / RULE)["rule"])
-        except (OSError, ValueError, KeyError, TypeError):
-            raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
+    rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
     if (folder / RULE).exists():
         identity += checksum(folder / RULE)[:16]

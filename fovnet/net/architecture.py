@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 FC = (4096, 1024)
@@ -54,7 +55,7 @@ class Architecture:
 
         body = convolution(1) + (self.blocks * self.convolutions - 1) * convolution(f)
         widths = (f, self.classes) if self.head == "gap" else (self.pooled_side**2 * f, *FC, self.classes)
-        dense = sum(a * b + b for a, b in zip(widths, widths[1:], strict=False))
+        dense = sum(a * b + b for a, b in pairwise(widths))
         return INPUT_NUMBERS + body + dense
 
 

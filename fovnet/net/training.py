@@ -146,7 +146,7 @@ def train_network(
         status, message = "out_of_memory", (str(error).splitlines() or ["out of memory"])[0]
     except RuntimeError as error:
         if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
-            raise                                          # a CPU without room says so in a plain RuntimeError, on two platforms in two ways
+            raise                          # a CPU without room says so in a plain RuntimeError, on two platforms in two ways
         status, message = "out_of_memory", str(error).splitlines()[0]
     checkpoint.unlink(missing_ok=True)
     return Ending(status, tuple(curves[0]), tuple(curves[1]), peak_memory(data.device), message)
@@ -232,7 +232,7 @@ def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe
 
 
 def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Batches of row numbers, `count` in all: whole permutations one after another, so that no slice is drawn twice before all were once."""
+    """Batches of row numbers, `count` in all: one permutation after another, so that none is drawn twice before all were once."""
     passes = -(-count // len(rows))
     order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
     yield from torch.split(rows[order.to(rows.device)], batch)

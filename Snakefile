@@ -1,0 +1,41 @@
+"""fovnet from volumes to a report: a table of contents.
+
+    snakemake --cores 2 --configfile configs/demo.yaml          everything, on a simulated collection
+    snakemake --cores 2 --configfile configs/demo.yaml -n       what would be done
+    snakemake --list                                            the acts, and what each does
+"""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from fovnet.config import parse, write_settings
+from fovnet.errors import ConfigError
+
+sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
+
+try:
+    SETTINGS = parse(config, "--configfile")
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = SETTINGS.results
+LOGS = f"{RESULTS}/logs"
+SETTINGS_FILE = write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
+
+
+rule all:
+    """The report, and the tables behind it."""
+    default_target: True
+    input:
+        report=f"{RESULTS}/report.html",
+        spans=f"{RESULTS}/decisions/spans.tsv",
+
+
+include: "workflow/rules/prepare.smk"
+include: "workflow/rules/search.smk"
+include: "workflow/rules/ensemble.smk"
+include: "workflow/rules/decide.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"

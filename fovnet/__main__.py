@@ -1,0 +1,6 @@
+"""`python -m fovnet`."""
+
+from fovnet.cli import main
+
+if __name__ == "__main__":
+    main()

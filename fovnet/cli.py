@@ -1,0 +1,500 @@
+"""The command line: each verb is a sentence - read, call, write.  The only file that prints, exits, or reads sys.argv.
+
+Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
+rest were done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fovnet import __version__
+from fovnet.errors import ConfigError, FovnetError
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.decision.predicting import Predicted
+    from fovnet.regions import Vocabulary
+    from fovnet.search.space import Space
+    from fovnet.volume.pack import Pack
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
+)  # fmt: skip
+out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if show:
+        out.print(f"fovnet {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def check(config: ConfigFile) -> None:
+    """Say whether a configuration can be meant, and what it comes to."""
+    from fovnet.config import vocabulary
+
+    settings = _settings(config)
+    space = _space(settings)
+    row = space.row_of(settings.search.start)
+    classes = ", ".join(vocabulary(settings.regions).classes)
+    out.print(f"{config}: fine.  {len(space):,} configurations, starting at row {row:,}; classes {classes}; results in {settings.results}")
+
+
+@app.command()
+def phantom(
+    folder: Annotated[Path, typer.Argument(help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
+    subjects: Annotated[int, typer.Option(min=1)] = 8,
+    volumes: Annotated[int, typer.Option(min=1, help="Volumes of each subject.")] = 3,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    workers: Workers = 1,
+) -> None:
+    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them."""
+    from fovnet.phantom.collection import simulate_collection
+
+    with _bar("simulating") as tell:
+        table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers, progress=tell)
+    out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
+
+
+@app.command("slice")
+def slice_(config: ConfigFile, workers: Workers = 1) -> None:
+    """Cut all volumes of the configured collections into slices, and split the subjects."""
+    from fovnet.config import vocabulary
+    from fovnet.volume.pack import slice_collections
+    from fovnet.volume.slices import Slicing
+
+    settings = _settings(config)
+    results = Results(Path(settings.results))
+    collections = {name: Path(folder) for name, folder in settings.collections.items()}
+    if settings.phantom.subjects:
+        collections["phantom"] = results.phantom
+    with _bar("slicing") as tell:
+        pack = slice_collections(
+            collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
+            seed=settings.seed, workers=workers, progress=tell,
+        )  # fmt: skip
+    refused = [record for record in pack.records if record.status == "refused"]
+    for record in refused:
+        err.print(f"refused {record.volume_id}: {record.message} [{record.code}]", markup=False, highlight=False)
+    out.print(f"{len(pack.pixels):,} slices of {len(pack.records) - len(refused)} volumes, {len(refused)} refused: {results.slices}")
+
+
+@app.command()
+def search(config: ConfigFile) -> None:
+    """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
+    from fovnet.net.cost import Device
+    from fovnet.net.trials import Labelled, Limits, search_networks
+    from fovnet.records import write_json
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    journal = results.journal(_search_digest(settings, pack))
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    options, training = settings.search, settings.training
+    with _bar("searching") as tell:
+        trials = search_networks(
+            _space(settings),
+            Labelled(results.slices / "pixels.npy", targets.astype("float32"), pack.rows("train"), pack.rows("validation")),
+            journal,
+            training={**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation"})},
+            limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+            speed=Device(**options.speed.model_dump()),
+            method=options.method, trials=options.trials, workers=options.workers, seed=settings.seed,
+            start=options.start, initial=options.initial, progress=tell,
+        )  # fmt: skip
+    write_json(results.search / "current.json", {"journal": journal.name}, settings=options.model_dump(), seed=settings.seed)
+    _write_trials(results.trials, trials)
+    scores = [trial.score for trial in trials if trial.score is not None]
+    first, best = trials[0].score, min(scores, default=None)
+    losses = f"validation loss {_number(first)} at the start, {_number(best)} at best"
+    out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
+
+
+@app.command()
+def propose(
+    journal: Annotated[Path, typer.Argument(help="A search's journal: results/.../search/<twelve characters>")],
+    slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
+) -> None:
+    """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
+    from dataclasses import asdict
+
+    from fovnet.search.journal import replay
+
+    out.print_json(json.dumps(asdict(replay(journal, slot))))
+
+
+@app.command()
+def ensemble(config: ConfigFile) -> None:
+    """Make members of the best trials, and let them score the validation and test slices once."""
+    import numpy as np
+
+    from fovnet.decision.ensemble import assemble, choose, load
+    from fovnet.decision.spans import Rule
+    from fovnet.records import read_json, write_npz
+    from fovnet.search.journal import read_trials
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    journal = results.search / str(read_json(results.search / "current.json")["journal"])
+    members = choose(read_trials(journal), settings.ensemble.members, pack.truth[pack.rows("validation")], journal / "networks")
+    assemble(
+        results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
+        settings=settings.ensemble.model_dump(), seed=settings.seed,
+    )  # fmt: skip
+    model = load(results.ensemble, settings.training.device, rule=Rule())
+    rows = np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
+    with _bar("scoring") as tell:
+        raw = model.probabilities(pack.pixels[rows], tell)
+    write_npz(results.probabilities, rows=rows, raw=raw)
+    out.print(f"{len(members)} members, {len(rows):,} slices scored: {results.ensemble}")
+
+
+@app.command()
+def tune(config: ConfigFile) -> None:
+    """Choose temperature, smoothing and thresholds of the decision on the validation split."""
+    from fovnet.decision.ensemble import save_rule
+    from fovnet.decision.packed import examples
+    from fovnet.decision.tuning import tune as tuned
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    options = settings.decision
+    rule, candidates = tuned(
+        examples(pack, _scored(results), "validation"), _vocabulary(settings),
+        sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
+    )  # fmt: skip
+    path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
+    error = min(candidate["slice_error"] for candidate in candidates)
+    chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}"
+    out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
+
+
+@app.command()
+def decide(config: ConfigFile) -> None:
+    """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
+    from fovnet.decision.answer import COLUMNS, facts, table_rows
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.packed import decisions
+    from fovnet.records import write_json, write_tsv
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    rows = []
+    for given, stack, raw in decisions(pack, _scored(results), "test", _vocabulary(settings), read_rule(results.ensemble)):
+        rows += table_rows(given, stack)
+        write_json(
+            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, _vocabulary(settings)),
+            settings=settings.decision.model_dump(), seed=settings.seed,
+        )  # fmt: skip
+    out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / 'spans.tsv', COLUMNS, rows)}")
+
+
+@app.command()
+def evaluate(config: ConfigFile) -> None:
+    """Compare what was said of the test split with what is true."""
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.reading import read_cases
+    from fovnet.evaluate.writing import write_evaluation
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    evaluation = evaluated(
+        read_cases(pack, results.decisions), _vocabulary(settings),
+        bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=_manifest(pack),
+    )  # fmt: skip
+    written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
+    out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
+
+
+@app.command()
+def report(config: ConfigFile) -> None:
+    """Write the report: one page that needs nothing else."""
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    _write_report(settings, results, pack)
+    out.print(f"report: {results.report}")
+
+
+@app.command()
+def predict(
+    paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
+) -> None:
+    """Say which regions new volumes show; one broken file never stops the rest."""
+    from fovnet.decision.ensemble import load
+    from fovnet.decision.predicting import predict as predicted
+    from fovnet.volume.discovery import find_volumes, name_volumes
+
+    files = find_volumes(paths)
+    named = list(zip(name_volumes(files), files, strict=True))
+    networks = load(model, device)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    fresh = []
+    for volume_id, path in named:
+        kept = _kept_rows(out_folder, volume_id, path, networks.identity)
+        if kept is None:
+            fresh.append((volume_id, path))
+        else:
+            rows[volume_id] = kept
+    with _bar("predicting") as tell:
+        tell(len(rows), len(named))
+        for one in predicted(fresh, networks):
+            rows[one.answer.volume_id] = _write_prediction(out_folder, one, networks.vocabulary, networks.identity, pictures)
+            tell(len(rows), len(named))
+    table = [row for volume_id, _ in named for row in rows[volume_id]]
+    _write_spans(out_folder, table)
+    refused = sum(row["status"] == "refused" for row in table)
+    out.print(f"{len(named)} volumes, {refused} refused: {out_folder / 'spans.tsv'}")
+    if refused:
+        raise typer.Exit(3)
+
+
+def main() -> None:
+    """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
+    try:
+        app()
+    except FovnetError as error:
+        err.print("[bold red]error[/] ", end="")
+        err.print(str(error), markup=False, highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err.print("stopped; the same command goes on from here")
+        sys.exit(130)
+    except Exception:
+        with tempfile.NamedTemporaryFile("w", prefix="fovnet-", suffix=".log", delete=False) as log:
+            log.write(f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}")
+        err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
+        err.print(f"The traceback is in {log.name}; please report it.")
+        sys.exit(1)
+
+
+def _settings(config: Path) -> Settings:
+    from fovnet.config import load
+
+    return load(config)
+
+
+def _opened(settings: Settings) -> tuple[Results, Pack]:
+    """The results folder of a configuration, and the slices in it."""
+    from fovnet.volume.pack import load_pack
+
+    results = Results(Path(settings.results))
+    return results, load_pack(results.slices)
+
+
+def _vocabulary(settings: Settings) -> Vocabulary:
+    from fovnet.config import vocabulary
+
+    return vocabulary(settings.regions)
+
+
+def _space(settings: Settings) -> Space:
+    from fovnet.search.space import PAPER, Space
+
+    unknown = () if settings.search.space == "paper" else sorted(set(settings.search.space) ^ set(PAPER))
+    if unknown:
+        axes, odd = ", ".join(PAPER), ", ".join(unknown)
+        raise ConfigError("config-space", f"search.space: the axes are {axes}, each once; missing or unknown: {odd}")
+    return Space.of(PAPER if settings.search.space == "paper" else settings.search.space)
+
+
+def _search_digest(settings: Settings, pack: Pack) -> str:
+    """What a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
+    from fovnet.records import checksum, digest
+
+    facts = [
+        settings.search.model_dump(exclude={"trials"}), settings.training.model_dump(), settings.seed,
+        checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records],
+    ]  # fmt: skip
+    return digest(facts)
+
+
+def _write_trials(path: Path, trials: list[Any]) -> None:
+    """trials.tsv: one row a trial, the axes of its configuration as columns."""
+    from fovnet.records import write_tsv
+
+    rows = [
+        {
+            "slot": trial.proposal.slot, "status": trial.outcome.status, "score": _number(trial.score),
+            **trial.proposal.configuration,
+            "epochs": len(trial.outcome.validation_loss), "seconds": trial.outcome.seconds,
+            "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
+        }
+        for trial in trials
+    ]  # fmt: skip
+    write_tsv(path, list(rows[0]), rows)
+
+
+def _number(score: float | None) -> str:
+    return "" if score is None else f"{score:.4f}"
+
+
+def _scored(results: Results) -> Any:
+    from fovnet.decision.packed import Scored
+    from fovnet.errors import ModelError
+    from fovnet.records import read_npz
+
+    try:
+        arrays = read_npz(results.probabilities)
+    except (OSError, ValueError):
+        raise ModelError("probabilities-missing", f"{results.probabilities}: missing or unreadable; `fovnet ensemble` makes it") from None
+    return Scored(arrays["rows"], arrays["raw"])
+
+
+def _manifest(pack: Pack) -> list[dict[str, Any]]:
+    """A row a volume; a subject is known by collection and id together, as in the split."""
+    from dataclasses import asdict
+
+    return [{**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}"} for record in pack.records]
+
+
+def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
+    """The report page, from what lies in the results folder."""
+    from importlib.metadata import version as installed
+
+    from fovnet.decision.ensemble import facts_of, read_rule
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.reading import read_cases
+    from fovnet.records import read_json
+    from fovnet.report.gather import gather
+    from fovnet.report.pour import write_report
+    from fovnet.search.journal import read_trials
+
+    cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
+    trials = read_trials(results.search / str(read_json(results.search / "current.json")["journal"]))
+    rule = read_rule(results.ensemble)
+    page = gather(
+        evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),
+        cases=cases,
+        manifest=manifest,
+        trials=[_trial_facts(trial) for trial in trials],
+        members=facts_of(results.ensemble)["members"],
+        decision=vars(rule),
+        configuration=settings.model_dump(mode="json"),
+        title=settings.report.title,
+        versions={"fovnet": __version__, **{name: installed(name) for name in ("torch", "numpy", "scipy", "nibabel", "snakemake")}},
+        seed=settings.seed,
+    )
+    write_report(results.report, page)
+
+
+def _trial_facts(trial: Any) -> dict[str, Any]:
+    return {
+        "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
+        "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
+        "epochs": len(trial.outcome.validation_loss), "message": trial.outcome.message, "device": trial.outcome.device,
+    }  # fmt: skip
+
+
+def _write_prediction(folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, pictures: bool) -> list[dict[str, Any]]:
+    """The rows of one answer, its picture and then its JSON written: a volume with a JSON is a volume that is done."""
+    from fovnet.decision.answer import facts, table_rows
+    from fovnet.records import write_json
+
+    rows = table_rows(one.answer, one.stack)
+    if pictures and one.stack is not None:
+        _draw_prediction(folder / f"{one.answer.volume_id}.png", one, rows, vocabulary)
+    body = facts(one.answer, one.stack, one.raw, vocabulary)
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": _stamp(Path(one.answer.path))})
+    return rows
+
+
+def _draw_prediction(path: Path, one: Predicted, rows: list[dict[str, Any]], vocabulary: Vocabulary) -> None:
+    from fovnet.evaluate.reading import stretches
+    from fovnet.report.canvas import save_png
+    from fovnet.report.whole_body import coronal_view, volume_figure
+
+    stack, decision = one.stack, one.answer.decision
+    if stack is None or decision is None or one.raw is None:
+        return
+    spans = stretches([row for row in rows if row.get("region")])
+    figure = volume_figure(
+        one.answer.volume_id, coronal_view(stack.pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+        message=one.answer.message,
+    )  # fmt: skip
+    save_png(figure, path)
+
+
+def _kept_rows(folder: Path, volume_id: str, path: Path, identity: str) -> list[dict[str, Any]] | None:
+    """The rows of an earlier run with the same model on the same file, or None where there is none."""
+    from fovnet.records import read_json
+
+    try:
+        kept = read_json(folder / f"{volume_id}.json")
+        same = kept["model"] == identity and kept["file"] == _stamp(path) and kept["path"] == str(path)
+        return list(kept["rows"]) if same else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _stamp(path: Path) -> list[int] | None:
+    """Size and time of change, by which a file is known to be the one of the earlier run; None where it cannot be asked."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return [facts.st_size, facts.st_mtime_ns]
+
+
+def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """spans.tsv, and the same on the screen where there is somebody to read it."""
+    from fovnet.decision.answer import COLUMNS
+    from fovnet.records import write_tsv
+
+    write_tsv(folder / "spans.tsv", COLUMNS, rows)
+    table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
+    for row in rows[:200]:
+        numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]
+        sure = "" if row.get("confidence") is None else f"{row['confidence']:.2f}"
+        table.add_row(row["volume_id"], row["status"], row.get("region") or "", *numbers, sure, row["message"][:90])
+    if os.isatty(1):
+        out.print(table)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal; in a log, a line at every tenth of the way."""
+    if not err.is_terminal:
+        yield _tenths(what)
+        return
+    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _tenths(what: str) -> Callable[[int, int], None]:
+    told = -1
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        tenth = 10 * done // max(total, 1)
+        if tenth > told:
+            told = tenth
+            err.print(f"{what}: {done} of {total}", highlight=False)
+
+    return tell

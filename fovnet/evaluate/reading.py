@@ -1,0 +1,77 @@
+"""Cases from disk: what the decisions say of a split's volumes, beside what the packed slices know to be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fovnet.errors import CollectionError
+from fovnet.evaluate.cases import Case, Stretch
+from fovnet.records import read_json
+from fovnet.volume.pack import Pack, VolumeRecord
+
+SPLIT = "test"
+
+
+def read_cases(pack: Pack, decisions: Path) -> list[Case]:
+    """One case a labelled volume of the test split, and one a labelled volume that was refused before it could be split.
+
+    Raises CollectionError where a volume has no decision, or one of another number of slices.
+    """
+    return [*(_decided(pack, record, decisions) for record in _of_split(pack)), *map(_refused, _unreadable(pack))]
+
+
+def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
+    """The spans in a volume's JSON."""
+    return tuple(
+        Stretch(row["region"], row["from_mm"], row["to_mm"], row["first_slice"], row["last_slice"], row["confidence"]) for row in rows
+    )
+
+
+def _of_split(pack: Pack) -> Iterator[VolumeRecord]:
+    return (record for record in pack.records if record.split == SPLIT and record.status == "ok")
+
+
+def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
+    return (record for record in pack.records if record.labelled and record.status != "ok")
+
+
+def _decided(pack: Pack, record: VolumeRecord, decisions: Path) -> Case:
+    path = decisions / f"{record.volume_id}.json"
+    try:
+        said = read_json(path)
+    except (OSError, ValueError):
+        raise CollectionError("decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again") from None
+    rows = slice(record.first_row, record.first_row + record.slices)
+    if len(said["z_mm"]) != record.slices:
+        raise CollectionError(
+            "decision-stale", f"{path}: {len(said['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
+        )
+    return Case(
+        volume_id=record.volume_id,
+        subject_id=f"{record.collection}/{record.subject_id}",
+        collection=record.collection,
+        status=said["status"],
+        message=said["message"],
+        attributes=record.attributes,
+        z_mm=pack.z_mm[rows],
+        truth=pack.truth[rows],
+        raw=np.array(said["raw"]),
+        smoothed=np.array(said["smoothed"]),
+        decided=np.array(said["decided"], dtype=bool),
+        confidence=np.array(said["slice_confidence"]),
+        spans=stretches(said["spans"]),
+        pixels=pack.pixels[rows],
+        side_mm=float(said["side_mm"]),
+    )
+
+
+def _refused(record: VolumeRecord) -> Case:
+    nothing = np.zeros((0, 0))
+    return Case(
+        record.volume_id, f"{record.collection}/{record.subject_id}", record.collection, "refused", record.message, record.attributes,
+        np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
+    )  # fmt: skip

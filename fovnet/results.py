@@ -1,0 +1,62 @@
+"""Where everything lies in a results folder, so that every verb of a workflow finds what the one before it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Results:
+    """The paths below one results folder; nothing is made by asking."""
+
+    folder: Path
+
+    @property
+    def phantom(self) -> Path:
+        """The simulated collection."""
+        return self.folder / "phantom"
+
+    @property
+    def slices(self) -> Path:
+        """The packed slices of all collections."""
+        return self.folder / "slices"
+
+    @property
+    def search(self) -> Path:
+        """`trials.tsv`, `current.json`, and a folder a journal."""
+        return self.folder / "search"
+
+    @property
+    def trials(self) -> Path:
+        """One row a trial, written when the search is done."""
+        return self.search / "trials.tsv"
+
+    @property
+    def ensemble(self) -> Path:
+        """What `fovnet predict --model` wants."""
+        return self.folder / "ensemble"
+
+    @property
+    def probabilities(self) -> Path:
+        """The ensemble's class probabilities of the validation and test slices."""
+        return self.folder / "probabilities.npz"
+
+    @property
+    def decisions(self) -> Path:
+        """`spans.tsv` and a JSON a volume of the test split."""
+        return self.folder / "decisions"
+
+    @property
+    def evaluation(self) -> Path:
+        """`evaluation.json` and its tables."""
+        return self.folder / "evaluation"
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.folder / "report.html"
+
+    def journal(self, digest: str) -> Path:
+        """The journal of the search with these settings on these slices; another search has another."""
+        return self.search / digest[:12]

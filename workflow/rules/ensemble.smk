@@ -1,0 +1,23 @@
+"""
+Act 3: ensemble.
+    NEEDS  {RESULTS}/search/trials.tsv and the networks beside it; {RESULTS}/slices/
+    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors;    {RESULTS}/probabilities.npz
+"""
+
+
+rule ensemble:
+    """The best trials' networks become members; what they say of the validation and test slices is computed once."""
+    input:
+        trials=f"{RESULTS}/search/trials.tsv",
+        pixels=f"{RESULTS}/slices/pixels.npy",
+    output:
+        facts=f"{RESULTS}/ensemble/ensemble.json",
+        probabilities=f"{RESULTS}/probabilities.npz",
+    params:
+        settings=config.get("ensemble"),
+        file=SETTINGS_FILE,
+        members=SETTINGS.ensemble.members,
+    log: f"{LOGS}/ensemble.txt"
+    threads: workflow.cores
+    message: "Taking the {params.members} best networks as members"
+    shell: "fovnet ensemble --config {params.file:q} 2> >(tee {log:q} >&2)"

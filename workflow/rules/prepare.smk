@@ -1,0 +1,48 @@
+"""
+Act 1: prepare.
+    NEEDS  the collections of the configuration (volumes.tsv, regions.tsv), or nothing: the phantom makes its own
+    GIVES  {RESULTS}/slices/    pixels.npy, slices.npz, volumes.json, manifest.tsv (with the subject-wise split)
+"""
+
+
+def collection_tables(_):
+    """The tables of all collections; a user's own are watched for changes, and so is the simulated one."""
+    own = [f"{folder}/{table}" for folder in SETTINGS.collections.values() for table in ("volumes.tsv", "regions.tsv")]
+    simulated = [f"{RESULTS}/phantom/volumes.tsv"] if SETTINGS.phantom.subjects else []
+    return [table for table in own if Path(table).exists()] + simulated
+
+
+rule phantom:
+    """Simulate a collection of MRI volumes of whole bodies and parts of them."""
+    output:
+        volumes=f"{RESULTS}/phantom/volumes.tsv",
+        regions=f"{RESULTS}/phantom/regions.tsv",
+    params:
+        settings=config.get("phantom"),
+        seed=SETTINGS.seed,
+        folder=f"{RESULTS}/phantom",
+        subjects=SETTINGS.phantom.subjects,
+        volumes=SETTINGS.phantom.volumes_per_subject,
+    log: f"{LOGS}/phantom.txt"
+    threads: workflow.cores
+    message: "Simulating {params.subjects} subjects with {params.volumes} volumes each"
+    shell:
+        "fovnet phantom {params.folder:q} --subjects {params.subjects} --volumes {params.volumes}"
+        " --seed {params.seed} --workers {threads} 2> >(tee {log:q} >&2)"
+
+
+rule slice:
+    """Cut every volume into axial slices; split the subjects into training, validation and test."""
+    input: collection_tables
+    output:
+        pixels=f"{RESULTS}/slices/pixels.npy",
+        slices=f"{RESULTS}/slices/slices.npz",
+        volumes=f"{RESULTS}/slices/volumes.json",
+        manifest=f"{RESULTS}/slices/manifest.tsv",
+    params:
+        settings=[config.get(section) for section in ("prepare", "collections", "regions", "seed")],
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/slice.txt"
+    threads: workflow.cores
+    message: "Cutting the volumes of {input} into slices"
+    shell: "fovnet slice --config {params.file:q} --workers {threads} 2> >(tee {log:q} >&2)"

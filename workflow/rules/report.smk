@@ -1,0 +1,19 @@
+"""
+Act 6: report.
+    NEEDS  everything before
+    GIVES  {RESULTS}/report.html    one file, no network
+"""
+
+
+rule report:
+    """One page with the answer first, then the evidence, then the method."""
+    input:
+        evaluation=f"{RESULTS}/evaluation/evaluation.json",
+        trials=f"{RESULTS}/search/trials.tsv",
+    output: f"{RESULTS}/report.html"
+    params:
+        settings=config.get("report"),
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/report.txt"
+    message: "Writing the report"
+    shell: "fovnet report --config {params.file:q} 2> >(tee {log:q} >&2)"

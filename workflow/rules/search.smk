@@ -1,0 +1,25 @@
+"""
+Act 2: search.
+    NEEDS  {RESULTS}/slices/
+    GIVES  {RESULTS}/search/    search.json, one slot-*.json a trial, networks/, trials.tsv when all are done
+"""
+
+
+rule search:
+    """Train one network after another where the search expects most; a killed job goes on from its own journal."""
+    input:
+        pixels=f"{RESULTS}/slices/pixels.npy",
+        slices=f"{RESULTS}/slices/slices.npz",
+        volumes=f"{RESULTS}/slices/volumes.json",
+    output: f"{RESULTS}/search/trials.tsv"
+    params:
+        settings=[config.get(section) for section in ("search", "training", "seed")],
+        file=SETTINGS_FILE,
+        method=SETTINGS.search.method,
+        trials=SETTINGS.search.trials,
+        workers=SETTINGS.search.workers,
+    log: f"{LOGS}/search.txt"
+    threads: SETTINGS.search.workers
+    resources: gpu=1
+    message: "Searching with {params.method}: {params.trials} trials, {params.workers} at a time"
+    shell: "fovnet search --config {params.file:q} 2> >(tee {log:q} >&2)"
