@@ -51,9 +51,9 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         axis.axvline(0, color=FAINT, linewidth=0.7)
         reach = max([20.0, *(abs(error) for row in dots for error in row.errors_mm)])
         for place, row in enumerate(reversed(dots)):
-            spread = np.linspace(-0.26, 0.26, max(len(row.errors_mm), 2))[: len(row.errors_mm)] if len(row.errors_mm) > 1 else 0.0
             errors = np.asarray(row.errors_mm)
-            axis.scatter(errors, np.full(len(errors), float(place)) + spread, s=13, color=ACCENT, alpha=0.6, linewidths=0)
+            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)          # golden steps keep equal errors apart
+            axis.scatter(errors, place + spread, s=13, color=ACCENT, alpha=0.6, linewidths=0)
             if row.median_mm is not None:
                 axis.plot([row.median_mm] * 2, [place - 0.34, place + 0.34], color=INK, linewidth=1.8)
         axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
@@ -88,7 +88,7 @@ def search_figure(points: Sequence[CurvePoint]) -> Figure:
     """Score of every finished trial in the order of slots, the best so far as a line, the start configurations ringed."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
-        axis = figure.add_axes((0.1, 0.16, 0.87, 0.8))
+        axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
         done = [point for point in points if point.score is not None]
         scores = np.array([point.score for point in done], dtype=np.float64)
         slots = [point.slot for point in done]
@@ -99,8 +99,9 @@ def search_figure(points: Sequence[CurvePoint]) -> Figure:
         starts = [point for point in done if point.is_start]
         if starts:
             heights = np.array([point.score for point in starts], dtype=np.float64)
-            ring = {"s": 54, "facecolors": "none", "edgecolors": WARN, "linewidths": 1.2}
-            axis.scatter([point.slot for point in starts], heights, label="the start configuration", **ring)
+            place = [point.slot for point in starts]
+            ringed = axis.scatter(place, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2)
+            ringed.set_label("the start configuration")
         failed = [point.slot for point in points if point.score is None]
         if failed:
             floor = float(scores.max()) if len(scores) else 1.0
@@ -108,7 +109,7 @@ def search_figure(points: Sequence[CurvePoint]) -> Figure:
         if len(scores) and scores.min() > 0 and scores.max() / scores.min() > 20:
             axis.set_yscale("log")
         axis.set(xlabel="trial", ylabel="score (validation loss)")
-        axis.legend(frameon=False, loc="upper right")
+        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=4, columnspacing=1.4)
         return figure
 
 

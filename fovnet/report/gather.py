@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from fovnet.evaluate.cases import Case, check_splits
-from fovnet.evaluate.evaluation import Evaluation
+from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
 from fovnet.report.page import (
     Headline,
@@ -24,21 +24,26 @@ from fovnet.report.results import (
     border_dots,
     borders_table,
     confusion_view,
+    handling_table,
     regions_table,
     reliability_view,
     stages_table,
     subgroups_table,
-    volumes_sentence,
     volumes_table,
 )
 from fovnet.report.searching import members_table, search_view
 from fovnet.report.wording import setting, several, shown
 
+
+def _percents(*values: int) -> tuple[str, ...]:
+    return tuple(f"{value}\N{NO-BREAK SPACE}%" for value in values)
+
+
 PUBLISHED = Table(
     ("", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error"),
     (
-        ("hand-made baseline", "96 %", "57 %", "88 %", "81 %", "81 %", "94 %", "14 %"),
-        ("best single network found", "94 %", "93 %", "85 %", "86 %", "76 %", "96 %", "10 %"),
+        ("hand-made baseline", *_percents(96, 57, 88, 81, 81, 94, 14)),
+        ("best single network found", *_percents(94, 93, 85, 86, 76, 96, 10)),
     ),
 )
 """Sensitivities and slice errors in Bertrand et al., ISBI 2017, on their own data."""
@@ -71,6 +76,7 @@ def gather(
         title=title,
         vocabulary=evaluation.vocabulary,
         sentence=_answer(evaluation),
+        by_collection=_by_collection(evaluation),
         headlines=_headlines(whole),
         inputs_sentence=_inputs_sentence(manifest),
         inputs=_inputs(manifest),
@@ -80,7 +86,7 @@ def gather(
         stages=stages_table(evaluation),
         borders=borders_table(evaluation),
         border_dots=border_dots(evaluation),
-        volumes_sentence=volumes_sentence(evaluation),
+        handling=handling_table(evaluation),
         volumes=volumes_table(evaluation),
         subgroups=subgroups_table(evaluation),
         too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
@@ -114,6 +120,19 @@ def _answer(evaluation: Evaluation) -> str:
     kept = f"It said “cannot say” of {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
     words.append(f"{kept} and refused {several(whole.refused, 'unreadable volume') if whole.refused else 'none'}.")
     return " ".join(words)
+
+
+def _by_collection(evaluation: Evaluation) -> str:
+    """The same for each collection, so that simulated bodies and real ones are never read as one number."""
+    groups = [group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes]
+    if len(groups) == 1:
+        return f"All of these volumes belong to the collection {groups[0].value}."
+    words = []
+    for group in groups:
+        error = shown(group.find("slice_error", "decided"))
+        few = f", {several(group.subjects, 'person', 'people')}: too few" if group.too_few else ""
+        words.append(f"{group.value} {error.value} of {several(group.slices, 'slice')} ({error.interval}{few})")
+    return f"Wrong slices by collection: {'; '.join(words)}."
 
 
 def _interval(number: Shown) -> str:

@@ -139,6 +139,7 @@ class Page:
     title: str
     vocabulary: Vocabulary
     sentence: str
+    by_collection: str
     headlines: tuple[Headline, ...]
     inputs_sentence: str
     inputs: Table
@@ -148,7 +149,7 @@ class Page:
     stages: Table
     borders: Table
     border_dots: tuple[BorderDots, ...]
-    volumes_sentence: str
+    handling: Table
     volumes: Table
     subgroups: Table
     too_few: tuple[str, ...]

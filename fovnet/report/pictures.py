@@ -12,7 +12,7 @@ from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
 from fovnet.report.page import VolumeView
-from fovnet.report.wording import percent
+from fovnet.report.wording import percent, run_of
 
 
 def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case]) -> tuple[VolumeView, ...]:
@@ -32,7 +32,7 @@ def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case]) -> tuple[Volu
 
 def _volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary) -> VolumeView:
     assert case.pixels is not None                       # chosen among the volumes that have pictures
-    said, true = ", ".join(row.said) or "none", ", ".join(row.truth) or "none"
+    said, true = run_of(row.said, vocabulary), run_of(row.truth, vocabulary)
     return VolumeView(
         why=f"{why[0].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
         f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.",

@@ -9,8 +9,9 @@ from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.evaluate.groups import ALL_BORDERS, ENDS
 from fovnet.evaluate.slices import STAGES
+from fovnet.regions import Vocabulary
 from fovnet.report.page import BorderDots, ConfusionView, ReliabilityPoint, ReliabilityView, Shown, StageMatrix, Table
-from fovnet.report.wording import percent, plain, several, shown
+from fovnet.report.wording import percent, plain, run_of, several, shown
 
 Row = tuple[str | Shown, ...]
 
@@ -79,24 +80,21 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     return tuple(rows)
 
 
-def volumes_sentence(evaluation: Evaluation) -> str:
-    whole = evaluation.everything
-    exact, far = whole.find("exact_set", "decided"), whole.find("far_confusion_volumes", "decided")
-    weighted = shown(whole.find("presence_f1_weighted", "decided"))
-    words = [
-        f"Exactly the right set of regions: {_rate(shown(exact))}.",
-        f"Weighted F1 of presence: {weighted.value} ({weighted.interval}).",
-    ]
-    if evaluation.answered is not None:
-        words.append(f"Of the volumes answered with confidence: {_rate(shown(evaluation.answered.find('exact_set', 'decided')))}.")
-    words.append(f"Volumes with at least one slice called a region that does not touch the true one: {_rate(shown(far))}.")
+def handling_table(evaluation: Evaluation) -> Table:
+    """What became of the volumes: right sets of regions, gross confusions, abstentions, refusals."""
+    whole, answered = evaluation.everything, evaluation.answered
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
-    words.append(f"Abstained: {_rate(handled['abstained'])}. Refused: {_rate(handled['refused'])}.")
-    return " ".join(words)
-
-
-def _rate(number: Shown) -> str:
-    return f"{number.count}, {number.value} ({number.interval})"
+    return Table(
+        ("counted in volumes", "value"),
+        (
+            ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
+            ("the same, answered volumes only", shown(answered.find("exact_set", "decided") if answered else None)),
+            ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
+            ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
+            ("abstained (“cannot say”)", handled["abstained"]),
+            ("refused (unreadable)", handled["refused"]),
+        ),
+    )
 
 
 def volumes_table(evaluation: Evaluation) -> Table:
@@ -104,16 +102,16 @@ def volumes_table(evaluation: Evaluation) -> Table:
     ordered = sorted(evaluation.volumes, key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id))
     return Table(
         ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
-        tuple(_volume_cells(row) for row in ordered),
+        tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
     )
 
 
-def _volume_cells(row: VolumeRow) -> Row:
+def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
     if row.status == "refused":
         return (row.volume_id, row.collection, row.status, "–", row.message or "–", "–", "–", "–")
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
-    truth, said = ", ".join(row.truth) or "none", ", ".join(row.said) or "none"
+    truth, said = run_of(row.truth, vocabulary), run_of(row.said, vocabulary)
     return (row.volume_id, row.collection, row.status, truth, said, "right" if row.right else "wrong", share, sure)
 
 
@@ -122,9 +120,8 @@ def subgroups_table(evaluation: Evaluation) -> Table:
     wanted += [("border_abs_median_mm", "decided", ALL_BORDERS), ("border_within_10_mm", "decided", ALL_BORDERS)]
     rows: list[Row] = []
     for group in evaluation.subgroups:
-        counts = f"{several(group.subjects, 'subject')}, {several(group.volumes, 'volume')}"
-        counts += f", {group.refused} refused" if group.refused else ""
-        counts += " – too few" if group.too_few else ""
+        volumes = several(group.volumes, "volume") + (f", {group.refused} refused" if group.refused else "")
+        counts = Shown(several(group.subjects, "subject"), volumes, "too few" if group.too_few else "")
         attribute = group.attribute.replace("_", " ")
         rows.append((f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted)))
     header = ("subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions", "border error, median")

@@ -13,6 +13,8 @@ SHORT_LIST = 10
 """Trials shown before the reader asks for all."""
 
 HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
+BRIEF = 7
+"""Columns of the short list, up to the predicted time."""
 
 
 def search_view(trials: Sequence[Mapping[str, Any]]) -> SearchView:
@@ -24,7 +26,7 @@ def search_view(trials: Sequence[Mapping[str, Any]]) -> SearchView:
     return SearchView(
         sentence=_sentence(ordered, ranked, start),
         points=points,
-        best=Table(HEADER, tuple(_cells(trial) for trial in ranked[:SHORT_LIST])),
+        best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST])),
         every=Table(HEADER, tuple(_cells(trial) for trial in ordered)),
         endings=_endings(ordered),
     )

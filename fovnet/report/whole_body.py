@@ -63,7 +63,7 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         bars = 2 if truth is not None else 1
         columns = [width, 2.5, 0.95 * bars]
-        figure = Figure(figsize=(sum(columns) + 1.45, height + 1.15))
+        figure = Figure(figsize=(sum(columns) + 1.45, height + (1.15 if message else 0.9)))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
@@ -81,7 +81,7 @@ def volume_figure(
         return figure
 
 
-TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 2.3
+TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
 """Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
 
 

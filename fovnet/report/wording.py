@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.evaluate.measures import Measure
+from fovnet.regions import Vocabulary
 from fovnet.report.page import Shown
 
 ABSENT = Shown("–", "", "none")
@@ -28,10 +29,10 @@ def shown(measure: Measure | None) -> Shown:
     if measure.low is None or measure.high is None:
         interval = f"interval {measure.interval}"
     elif length:
-        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm"
+        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}")
     else:
         interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value = f"{measure.value:.1f}\N{NO-BREAK SPACE}mm" if length else percent(measure.value)
+    value = f"{measure.value:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}") if length else percent(measure.value)
     return Shown(value, interval, counted(measure))
 
 
@@ -51,6 +52,15 @@ def counted(measure: Measure) -> str:
     return f"{measure.numerator:,.0f}/{measure.denominator:,}"
 
 
+def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
+    """ "pelvis to chest, spine" for regions that follow one another, "legs, head" for those that do not, "none" for none."""
+    rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
+    chain = [vocabulary.chain[rung] for rung in sorted(rungs)]
+    if len(chain) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
+        chain = [f"{chain[0]} to {chain[-1]}"]
+    return ", ".join([*chain, *(name for name in names if name not in vocabulary.chain)]) or "none"
+
+
 def several(count: int, one: str, many: str = "") -> str:
     """ "1 volume", "1,204 volumes"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
@@ -67,8 +77,8 @@ def duration(seconds: Any) -> str:
         return "–"
     spent = float(seconds)
     if spent < 120:
-        return f"{spent:.3g} s"
-    return f"{spent / 60:.0f} min" if spent < 7200 else f"{spent / 3600:.1f} h"
+        return f"{spent:.3g}\N{NO-BREAK SPACE}s"
+    return f"{spent / 60:.0f}\N{NO-BREAK SPACE}min" if spent < 7200 else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
 
 
 def settings(values: Mapping[str, Any]) -> str:
