@@ -39,3 +39,11 @@ include: "workflow/rules/ensemble.smk"
 include: "workflow/rules/decide.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+
+
+onsuccess:
+    print(f"""
+report          {RESULTS}/report.html
+tables          {RESULTS}/evaluation/rates.tsv  {RESULTS}/evaluation/volumes.tsv  {RESULTS}/decisions/spans.tsv
+ensemble        {RESULTS}/ensemble   (fovnet predict FILES --model {RESULTS}/ensemble --out answers)
+""")

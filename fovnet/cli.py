@@ -149,7 +149,7 @@ def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
     import numpy as np
 
-    from fovnet.decision.ensemble import assemble, choose, load
+    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.spans import Rule
     from fovnet.records import read_json, write_npz
     from fovnet.search.journal import read_trials
@@ -157,7 +157,8 @@ def ensemble(config: ConfigFile) -> None:
     settings = _settings(config)
     results, pack = _opened(settings)
     journal = results.search / str(read_json(results.search / "current.json")["journal"])
-    members = choose(read_trials(journal), settings.ensemble.members, pack.truth[pack.rows("validation")], journal / "networks")
+    guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
+    members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
         results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
         settings=settings.ensemble.model_dump(), seed=settings.seed,

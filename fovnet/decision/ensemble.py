@@ -59,8 +59,8 @@ def assemble(
     if not members:
         raise ModelError(
             "ensemble-empty",
-            "no trial completed with a loss below that of guessing, so there is no member; look at the failed trials in the search's"
-            " folder, and allow more memory, more time or more trials",
+            "no trial completed, so there is no member; trials.tsv in the search's folder says why each failed: allow more memory,"
+            " more time or more trials",
         )
     folder.mkdir(parents=True, exist_ok=True)
     for stale in (*folder.glob("member-*.safetensors"), folder / RULE):
@@ -75,14 +75,13 @@ def assemble(
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
 
 
-def choose(trials: Sequence[Trial], count: int, truth: NDArray[np.bool_], networks: Path) -> list[dict[str, Any]]:
-    """Facts of the `count` best trials that know more than guessing does; fewer where fewer do.
+def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path) -> list[dict[str, Any]]:
+    """Facts of the `count` best completed trials; those no better than guessing only where none is better, and then one.
 
-    truth  (s, k) of the validation slices.  Guessing names each class equally often: with weights that balance the classes its
-    loss is the mean over the slices of w·log k_seen, that is log k_seen, k_seen the classes that occur.
+    guess  the validation loss of guessing, as `guessing_loss` gives it
     """
-    guess = float(np.log(max(2, int(truth.any(axis=0).sum()))))
-    members = [trial for trial in best(trials, count) if trial.score is not None and trial.score < guess]
+    leading = best(trials, count)
+    members = [trial for trial in leading if trial.score is not None and trial.score < guess] or leading[:1]
     return [
         {
             "slot": trial.proposal.slot,
@@ -93,6 +92,18 @@ def choose(trials: Sequence[Trial], count: int, truth: NDArray[np.bool_], networ
         }
         for trial in members
     ]
+
+
+def guessing_loss(train: NDArray[np.bool_], validation: NDArray[np.bool_]) -> float:
+    """The validation loss of answering every slice with all classes of the training split (s, k) alike.
+
+    Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the splits' shares agree.
+    """
+    share = (train / train.sum(axis=1, keepdims=True)).mean(axis=0)
+    seen = share > 0
+    weights = np.where(seen, 1 / np.maximum(share, 1e-12), 0.0) / seen.sum()
+    targets = validation / validation.sum(axis=1, keepdims=True)
+    return float((targets @ weights).mean() * np.log(max(2, int(seen.sum()))))
 
 
 def _copy(source: Path, target: BinaryIO) -> None:

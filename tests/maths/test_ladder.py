@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
     """All state sequences the definition allows, found by filtering all (n + 2)^s of them."""
     paths = []
     for path in product(range(n + 2), repeat=s):
-        steps = list(zip(path, path[1:], strict=False))
+        steps = list(pairwise(path))
         climbs = all(
             b == a or (1 <= a <= n and b in (a + 1, n + 1)) or (a == 0 and 1 <= b <= n) for a, b in steps
         )

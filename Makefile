@@ -1,0 +1,41 @@
+# Two commands do everything: `make demo` and `make test`.  Each sets up .venv where it is missing; nothing else is installed.
+
+PYTHON ?= python3
+VENV   := .venv
+READY  := $(VENV)/.ready
+BIN    := $(CURDIR)/$(VENV)/bin
+CORES  ?= all
+
+export PATH := $(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test fast clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    simulate a collection, search, train, evaluate; ends with a report (about ten minutes on two cores)"
+	@echo "make test    style, types, floors and all tests"
+	@echo "make fast    the tests that take less than a second each"
+	@echo "make clean   remove results/demo and results/smoke, keep .venv"
+
+demo: $(READY)
+	snakemake --cores $(CORES) --configfile configs/demo.yaml --rerun-incomplete --quiet host
+
+test: $(READY)
+	ruff check .
+	mypy
+	python -m pytest
+
+fast: $(READY)
+	python -m pytest -m "not slow"
+
+# torch first and by version: its CPU build is small, and the project's own range then asks for nothing larger.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "fovnet needs Python 3.11 to 3.13, this is %d.%d; try: make PYTHON=python3.12" % v)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $(READY)
+
+clean:
+	rm -rf results/demo results/smoke .pytest_cache .mypy_cache .ruff_cache

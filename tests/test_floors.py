@@ -1,0 +1,101 @@
+"""The house has floors: a room imports only from lower ones, and heavy libraries stay in the rooms that need them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "fovnet"
+FLOORS = {
+    "regions": 0, "errors": 0, "records": 0, "results": 0,
+    "maths": 1, "config": 1,
+    "volume": 2, "search": 2,
+    "net": 3, "phantom": 3,
+    "decision": 4,
+    "evaluate": 5, "bench": 5,
+    "report": 6,
+    "cli": 7, "__main__": 8,
+}  # fmt: skip
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module a file names in an import, at its top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imports(path) if name.startswith("fovnet.")} & FLOORS.keys()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_imports_only_from_lower_floors(path: Path) -> None:
+    room = room_of(path)
+    assert room in FLOORS, f"{room} has no floor"
+    for other in rooms_imported(path) - {room}:
+        same_ground = FLOORS[room] == 0 and FLOORS[other] == 0
+        assert FLOORS[other] < FLOORS[room] or same_ground, f"{room} (floor {FLOORS[room]}) imports {other} (floor {FLOORS[other]})"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_torch_and_monai_live_in_net_alone(path: Path) -> None:
+    """At import time; decision may name torch's types for the type checker."""
+    tree = ast.parse(path.read_text())
+    heavy = {
+        (alias.name if isinstance(node, ast.Import) else node.module or "").split(".")[0]
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    } & {"torch", "monai"}
+    assert not heavy or room_of(path) == "net"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_command_line_prints_and_exits(path: Path) -> None:
+    names = {node.func.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert room_of(path) == "cli" or not names & {"print", "exit", "quit"}
+    assert room_of(path) == "cli" or "sys.argv" not in path.read_text()
+
+
+@pytest.mark.parametrize("statement", ["import fovnet", "import fovnet.cli", "import fovnet.search.journal", "import fovnet.report.gather",
+                                       "import fovnet.net.cost", "import fovnet.decision.ensemble"])  # fmt: skip
+def test_what_needs_no_torch_costs_no_torch(statement: str) -> None:
+    """torch takes more than a second to import: help, proposals, prices and reports do without it."""
+    code = f"{statement}; import sys; assert not {{'torch', 'monai'}} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_training_needs_torch_and_numpy_alone() -> None:
+    """It must run where neither nibabel nor pydantic is installed: prepared arrays in, a network out."""
+    code = "import fovnet.net.training, fovnet.net.workers, sys; " \
+           "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_no_file_of_the_code_names_a_region() -> None:
+    """Regions are data: outside the vocabulary and the simulated anatomy no code depends on what they are called."""
+    from fovnet.regions import DEFAULT
+
+    names = {region.name for region in DEFAULT.regions}
+    for path in FILES:
+        if room_of(path) in ("regions", "phantom"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                said = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+                assert not said & names, f"{path.name}:{node.lineno} compares with {said & names}"
