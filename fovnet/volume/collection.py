@@ -119,7 +119,7 @@ def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary =
     slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
     for row in rows:
         if not row.in_mm and row.last >= slices:
-            raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, but the "
+            raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, the "
                                                        f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.")
         at = stack.z_mm if row.in_mm else stack.middle
         if row.region != NONE:

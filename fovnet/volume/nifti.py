@@ -157,6 +157,10 @@ def _first_usable_frame(path: Path, image: Any) -> tuple[NDArray[np.float32], tu
 
 
 def _drain(stream: io.BufferedIOBase) -> None:
-    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never."""
-    while stream.read(1 << 20):
-        pass
+    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.
+
+    Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length.
+    """
+    for _ in range(64):
+        if not stream.read(1 << 20):
+            return

@@ -148,7 +148,7 @@ def load_pack(folder: Path) -> Pack:
     folder = Path(folder)
     try:
         facts = records.read_json(folder / "volumes.json")
-        arrays = records.read_npz(folder / "slices.npz")
+        arrays = _arrays(folder / "slices.npz")
         rows = len(arrays["volume"])
         pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
         known = {column.name for column in fields(VolumeRecord)}
@@ -163,6 +163,12 @@ def load_pack(folder: Path) -> Pack:
     if len(shapes) != 1 or pack.pixels.shape[1:] != (SIDE, SIDE) or pack.truth.shape[1] != len(pack.classes):
         raise CollectionError("pack-damaged", f"{folder}: its files belong to different runs ({shapes} slices). Slice it again.")
     return pack
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz that may be damaged: numpy leaves the file open if it has to open and cannot unpack it itself."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _record(row: dict[str, Any]) -> VolumeRecord:
@@ -225,7 +231,7 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
 
 
 def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
-    arrays = records.read_npz(cached)
+    arrays = _arrays(cached)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
     return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
                       checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices)
@@ -273,7 +279,7 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
         for result in results:
             if result.cached is None:
                 continue
-            stack = records.read_npz(result.cached)
+            stack = _arrays(result.cached)
             rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
             z_mm[rows], covers[rows] = stack["z_mm"], stack["covers"]
             shown[rows] = False if result.truth is None else result.truth

@@ -108,19 +108,21 @@ def _opening(path: Path) -> bytes:
         raise _os_fault(path, fault) from fault
     except ValueError as fault:     # a null byte in the name
         raise VolumeError("volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path.") from fault
+    if opening.startswith(b"\x1f\x8b"):
+        try:
+            opening = zlib.decompressobj(wbits=31).decompress(opening, OPENING_BYTES)
+        except zlib.error as fault:
+            raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
     if not opening:
-        raise VolumeError("volume-empty", f"{path}: the file has 0 bytes. Copy it again from its origin.")
-    if not opening.startswith(b"\x1f\x8b"):
-        return opening
-    try:
-        return zlib.decompressobj(wbits=31).decompress(opening, OPENING_BYTES)
-    except zlib.error as fault:
-        raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
+        raise VolumeError("volume-empty", f"{path}: there are 0 bytes in it. Copy it again from its origin.")
+    return opening
 
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
-        return VolumeError("volume-missing", f"{fault.filename or path}: there is no such file. Check the path.")
+        if fault.filename and Path(fault.filename).name != path.name:
+            return VolumeError("volume-missing", f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.")
+        return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
         return VolumeError("volume-permission", f"{path}: may not be read by this user. Change its permissions (chmod u+r).")
     if fault.errno is None:     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"

@@ -1,0 +1,114 @@
+"""One grid, however it is stored, is one volume."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import nibabel
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, sampled_from
+
+from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
+from fovnet.volume.slices import cut
+from fovnet.volume.volume import Volume
+
+FORTY_EIGHT = [(order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)]
+
+
+def rotation(axis: int, degrees: float) -> np.ndarray:
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    turned = np.eye(3)
+    a, b = [other for other in range(3) if other != axis]
+    turned[np.ix_([a, b], [a, b])] = [[cosine, -sine], [sine, cosine]]
+    return turned
+
+
+def oblique(degrees: float, axis: int = 0, shape=(18, 22, 14), spacing=(1.5, 1.25, 2.0), seed: int = 0) -> Volume:
+    """Noise on a tilted grid; whole numbers, so that sums do not depend on their order."""
+    affine = np.eye(4)
+    affine[:3, :3] = rotation(axis, degrees) @ np.diag(spacing)
+    affine[:3, 3] = (-31.7, 12.3, 45.9)
+    voxels = np.random.default_rng(seed).integers(0, 1000, shape).astype(np.float32)
+    return Volume(voxels, affine, "noise")
+
+
+def stored(volume: Volume, order, flips) -> Volume:
+    """The same grid written in another axis order and direction."""
+    orientation = np.column_stack([order, flips]).astype(float)
+    voxels = nibabel.orientations.apply_orientation(volume.voxels, orientation)
+    affine = volume.vox_to_ras @ nibabel.orientations.inv_ornt_aff(orientation, volume.voxels.shape)
+    return Volume(np.ascontiguousarray(voxels), affine, volume.source)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 12.0, 31.0, 45.0], ids=["straight", "within the limit", "beyond it", "a tie"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_forty_eight_storage_orders_give_identical_slices(degrees, axis):
+    volume = oblique(degrees, axis)
+    expected = cut(to_ras(volume))
+    for order, flips in FORTY_EIGHT:
+        got = cut(to_ras(stored(volume, order, flips)))
+        assert np.array_equal(got.pixels, expected.pixels), (order, flips)
+        assert np.array_equal(got.z_mm, expected.z_mm)
+        assert np.array_equal(got.covers, expected.covers)
+        assert np.array_equal(got.vox_to_ras, expected.vox_to_ras)
+        assert np.array_equal(got.middle, expected.middle)
+
+
+@settings(deadline=None, max_examples=60)
+@given(sampled_from(FORTY_EIGHT), floats(-40, 40), integers(0, 2))
+def test_the_closest_order_is_nibabels(storage, degrees, axis):
+    volume = stored(oblique(degrees, axis), *storage)
+    image = nibabel.as_closest_canonical(nibabel.Nifti1Image(volume.voxels, volume.vox_to_ras))
+    mine = closest_canonical(volume)
+    assert np.array_equal(mine.voxels, image.get_fdata(dtype=np.float32))
+    np.testing.assert_allclose(mine.vox_to_ras, image.affine, atol=1e-5)
+
+
+def test_a_voxel_keeps_its_place_in_the_scanner():
+    volume = stored(oblique(15.0), (2, 0, 1), (-1, 1, -1))
+    ras = closest_canonical(volume)
+    i, j, k = np.argwhere(ras.voxels == volume.voxels[3, 5, 7])[0]
+    same = volume.voxels == volume.voxels[3, 5, 7]
+    places = nibabel.affines.apply_affine(volume.vox_to_ras, np.argwhere(same))
+    assert np.abs(places - nibabel.affines.apply_affine(ras.vox_to_ras, [i, j, k])).sum(axis=1).min() < 1e-5
+
+
+@settings(deadline=None, max_examples=30)
+@given(floats(0, 44), integers(0, 2))
+def test_the_tilt_of_a_rotation_is_its_angle(degrees, axis):
+    assert tilt_deg(closest_canonical(oblique(degrees, axis)).vox_to_ras) == pytest.approx(degrees, abs=1e-3)
+
+
+def test_within_the_limit_no_voxel_changes_and_beyond_it_the_grid_stands_straight():
+    kept, straightened = to_ras(oblique(19.9)), to_ras(oblique(20.1))
+    assert np.array_equal(np.unique(kept.voxels), np.unique(oblique(19.9).voxels))
+    assert kept.counted_z_mm is None and "oblique by 19.9°" in kept.notes[0]
+    assert np.array_equal(straightened.vox_to_ras[:3, :3], np.diag([1.5, 1.25, 2.0]))
+    assert straightened.counted_z_mm is not None and len(straightened.counted_z_mm) == 14
+    assert "resampled" in straightened.notes[0]
+
+
+@pytest.mark.parametrize("degrees", [25.0, 40.0])
+def test_resampling_a_linear_ramp_is_exact_inside_the_volume(degrees):
+    """Trilinear interpolation reproduces every linear function of the position."""
+    volume = oblique(degrees, shape=(20, 24, 22))
+    at = nibabel.affines.apply_affine(volume.vox_to_ras, np.indices(volume.voxels.shape).reshape(3, -1).T)
+    ramp = (1000 + at @ [2.0, -3.0, 5.0]).astype(np.float32).reshape(volume.voxels.shape)
+    straight = to_ras(Volume(ramp, volume.vox_to_ras, "ramp"))
+    index = np.indices(straight.voxels.shape).reshape(3, -1).T
+    place = nibabel.affines.apply_affine(straight.vox_to_ras, index)
+    original = nibabel.affines.apply_affine(np.linalg.inv(volume.vox_to_ras), place)
+    inside = ((original >= 0) & (original <= np.asarray(ramp.shape) - 1)).all(axis=1)
+    np.testing.assert_allclose(straight.voxels.ravel()[inside], 1000 + place[inside] @ [2.0, -3.0, 5.0], atol=0.01)
+    corners = nibabel.affines.apply_affine(volume.vox_to_ras, np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(ramp.shape) - 1))
+    reach = nibabel.affines.apply_affine(np.linalg.inv(straight.vox_to_ras), corners)
+    assert (reach > -1).all() and (reach < np.asarray(straight.voxels.shape)).all()
+
+
+def test_the_middle_of_a_resampled_cut_is_the_slice_of_the_stored_volume_at_that_height():
+    stack = cut(to_ras(oblique(30.0, shape=(20, 20, 30))))
+    heights = closest_canonical(oblique(30.0, shape=(20, 20, 30))).slice_heights_mm()
+    assert stack.counted_slices == 30
+    assert np.array_equal(stack.middle, np.abs(heights[None] - stack.z_mm[:, None]).argmin(axis=1))

@@ -1,0 +1,309 @@
+"""What can be read, and the sentence for everything that cannot."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import struct
+import zipfile
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import integers
+
+from fovnet.errors import VolumeError
+from fovnet.records import checksum
+from fovnet.volume.readers import file_checksum, read, volume_name
+from fovnet.volume.slices import Slicing, slice_volume
+
+AFFINE = np.array([[-1.5, 0, 0, 30], [0, 1.5, 0, -20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
+
+
+def noise(shape=(20, 24, 9), dtype=np.int16, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 1000, shape).astype(dtype)
+
+
+def saved(path: Path, voxels: np.ndarray, affine=AFFINE, *, kind=nibabel.Nifti1Image, **header: object) -> Path:
+    image = kind(voxels, affine)
+    image.header.set_sform(affine, code=1)
+    for name, value in header.items():
+        image.header[name] = value
+    nibabel.save(image, path)
+    return path
+
+
+def patched(path: Path, offset: int, fmt: str, *values: object) -> Path:
+    """The file with bytes of its header overwritten, as no library would write them."""
+    data = bytearray(path.read_bytes())
+    struct.pack_into(fmt, data, offset, *values)
+    path.write_bytes(data)
+    return path
+
+
+def with_affine(path: Path, affine: object) -> Path:
+    """A plain NIfTI-1 whose srow holds just these numbers (offset 280)."""
+    saved(path, noise())
+    return patched(path, 280, "<12f", *np.asarray(affine, dtype=float)[:3].ravel())
+
+
+def code_of(path: Path) -> str:
+    with pytest.raises(VolumeError) as refusal:
+        slice_volume(path)
+    sentence = refusal.value.sentence
+    assert str(path) in sentence or repr(str(path)) in sentence
+    assert sentence.endswith((".", "FOLDER", "OUT.nii.gz", "FILE", "pull", "(chmod u+r)."))
+    return refusal.value.code
+
+
+@pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.int32, np.float32, np.float64, ">i2"])
+def test_nifti_of_every_real_type_is_read_as_nibabel_reads_it(tmp_path, suffix, kind, dtype):
+    path = saved(tmp_path / f"volume{suffix}", noise(dtype=np.uint8).astype(dtype), kind=kind)
+    volume = read(path)
+    image = nibabel.load(path)
+    assert volume.voxels.dtype == np.float32
+    assert np.array_equal(volume.voxels, image.get_fdata())
+    assert np.array_equal(volume.vox_to_ras, image.affine)
+
+
+def test_scale_and_intercept_of_the_header_are_applied(tmp_path):
+    path = tmp_path / "scaled.nii"
+    image = nibabel.Nifti1Image(noise(), AFFINE)
+    image.header.set_slope_inter(0.25, 7.0)
+    nibabel.save(image, path)
+    assert np.array_equal(read(path).voxels, nibabel.load(path).get_fdata(dtype=np.float32))
+
+
+@pytest.mark.parametrize("suffix", [".hdr", ".img"])
+def test_a_pair_is_read_from_either_of_its_files(tmp_path, suffix):
+    saved(tmp_path / "pair.img", noise(), kind=nibabel.Nifti1Pair)
+    assert np.array_equal(read(tmp_path / f"pair{suffix}").voxels, noise())
+    assert file_checksum(tmp_path / "pair.img") == file_checksum(tmp_path / "pair.hdr")
+    whole = file_checksum(tmp_path / "pair.hdr")
+    patched(tmp_path / "pair.img", 40, "<h", 3)
+    assert file_checksum(tmp_path / "pair.hdr") != whole
+
+
+def test_a_file_is_known_by_its_content_not_by_its_name(tmp_path):
+    plain = saved(tmp_path / "volume.nii", noise())
+    packed = tmp_path / "packed.nii"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    nameless = Path(shutil.copy(plain, tmp_path / "volume"))
+    assert np.array_equal(read(packed).voxels, read(plain).voxels)
+    assert np.array_equal(read(nameless).voxels, read(plain).voxels)
+
+
+def test_the_first_usable_frame_is_taken_and_said(tmp_path):
+    frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(np.float32)
+    volume = read(saved(tmp_path / "four.nii.gz", frames))
+    assert np.array_equal(volume.voxels, frames[..., 1])
+    assert volume.notes == ("frame 2 of 3, the first usable one",)
+    assert read(saved(tmp_path / "single.nii", frames[..., 1:2])).notes == ()
+
+
+def test_a_few_nan_become_the_smallest_finite_value(tmp_path):
+    voxels = noise(dtype=np.float32) + 10
+    voxels[:3], voxels[4, 0, 0] = np.nan, np.inf
+    volume = read(saved(tmp_path / "nan.nii", voxels))
+    assert np.isfinite(volume.voxels).all() and (volume.voxels[:3] == 10).all()
+    assert volume.notes == (f"{3 * 24 * 9 + 1} NaN or infinite voxels set to the smallest finite value",)
+
+
+def test_microns_become_millimetres(tmp_path):
+    path = saved(tmp_path / "microns.nii", noise(), np.diag([1500, 1500, 4000, 1.0]), xyzt_units=3)
+    assert read(path).spacing_mm.tolist() == pytest.approx([1.5, 1.5, 4.0])
+
+
+def test_a_qform_elsewhere_is_noted_and_the_sform_counts(tmp_path):
+    image = nibabel.Nifti1Image(noise(), AFFINE)
+    moved = AFFINE.copy()
+    moved[2, 3] += 30
+    image.header.set_qform(moved, code=1)
+    image.header.set_sform(AFFINE, code=1)
+    nibabel.save(image, tmp_path / "two.nii")
+    volume = read(tmp_path / "two.nii")
+    assert np.array_equal(volume.vox_to_ras, AFFINE)
+    assert volume.notes == ("sform and qform disagree by up to 30.0 mm; the sform is used",)
+
+
+def write_bytes(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def zipped(path: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("IM_0001", b"DICM")
+    return path
+
+
+def truncated(path: Path, share: float) -> Path:
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    return path
+
+
+def flipped_bit(path: Path) -> Path:
+    """A gzip whose payload is intact but for its stored checksum."""
+    data = bytearray(path.read_bytes())
+    data[-6] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def without_forms(path: Path) -> Path:
+    saved(path, noise())
+    return patched(path, 252, "<2h", 0, 0)
+
+
+def labels() -> np.ndarray:
+    x, y, z = np.indices((40, 40, 40)) // 10
+    return (x + 4 * y + 2 * z).astype(np.int16)
+
+
+def ct() -> np.ndarray:
+    voxels = np.random.default_rng(0).normal(40, 30, (30, 30, 20)).astype(np.int16)
+    voxels[:8] = -1000 + voxels[:8] // 10
+    return voxels
+
+
+def colours() -> np.ndarray:
+    return np.zeros((8, 8, 4), dtype=[("R", "u1"), ("G", "u1"), ("B", "u1")])
+
+
+def pair_without_image(folder: Path) -> Path:
+    saved(folder / "alone.img", noise(), kind=nibabel.Nifti1Pair)
+    (folder / "alone.img").unlink()
+    return folder / "alone.hdr"
+
+
+def analyze(folder: Path) -> Path:
+    nibabel.save(nibabel.AnalyzeImage(noise(), AFFINE), folder / "old.img")
+    return folder / "old.hdr"
+
+
+SHEARED = [[1, 0.5, 0, 0], [0, 1, 0, 0], [0, 0, 3, 0]]
+BROKEN = {
+    "missing": (lambda at: at / "nowhere.nii", "volume-missing"),
+    "a file taken for a folder": (lambda at: write_bytes(at / "f", b"x") / "volume.nii", "volume-missing"),
+    "a null in the name": (lambda at: at / "a\0b.nii", "volume-missing"),
+    "a folder": (lambda at: at, "volume-format"),
+    "empty": (lambda at: write_bytes(at / "empty.nii", b""), "volume-empty"),
+    "an empty gzip": (lambda at: write_bytes(at / "empty.nii.gz", gzip.compress(b"")), "volume-empty"),
+    "text": (lambda at: write_bytes(at / "text.nii", b"volume_id\tpath\n" * 40), "volume-format"),
+    "packed text": (lambda at: write_bytes(at / "text.nii.gz", gzip.compress(b"hello " * 90)), "volume-format"),
+    "noise": (lambda at: write_bytes(at / "noise.nii", np.random.default_rng(0).bytes(4000)), "volume-format"),
+    "dicom": (lambda at: write_bytes(at / "image.dcm", bytes(128) + b"DICM" + bytes(500)), "volume-format"),
+    "zip": (lambda at: zipped(at / "series.zip"), "volume-format"),
+    "nrrd": (lambda at: write_bytes(at / "head.nrrd", b"NRRD0004\ntype: short\n"), "volume-format"),
+    "analyze": (analyze, "volume-format"),
+    "half a gzip": (lambda at: truncated(saved(at / "half.nii.gz", noise()), 0.5), "volume-truncated"),
+    "half a plain file": (lambda at: truncated(saved(at / "half.nii", noise()), 0.5), "volume-truncated"),
+    "only a header": (lambda at: truncated(saved(at / "head.nii", noise()), 0.045), "volume-truncated"),
+    "a wrong gzip checksum": (lambda at: flipped_bit(saved(at / "bit.nii.gz", noise())), "volume-corrupt"),
+    "an unknown data type": (lambda at: patched(saved(at / "type.nii", noise()), 70, "<h", 4711), "volume-corrupt"),
+    "nine dimensions": (lambda at: patched(saved(at / "dims.nii", noise()), 40, "<h", 9), "volume-corrupt"),
+    "a negative dimension": (lambda at: patched(saved(at / "dims.nii", noise()), 44, "<h", -5), "volume-corrupt"),
+    "absurd dimensions": (lambda at: patched(saved(at / "huge.nii", noise()), 42, "<3h", 32000, 32000, 32000), "volume-too-large"),
+    "no voxels": (lambda at: patched(saved(at / "none.nii", noise()), 44, "<h", 0), "volume-shape"),
+    "one sagittal image": (lambda at: saved(at / "one.nii", noise((1, 20, 20))), "volume-shape"),
+    "one line of voxels": (lambda at: patched(saved(at / "line.nii", noise()), 40, "<h", 1), "volume-shape"),
+    "vectors": (lambda at: saved(at / "warp.nii", noise((8, 8, 8, 1, 3), np.float32), intent_code=1007), "volume-shape"),
+    "colours": (lambda at: saved(at / "rgb.nii", colours()), "volume-rgb"),
+    "complex": (lambda at: saved(at / "complex.nii", noise(dtype=np.complex64)), "volume-complex"),
+    "no form": (lambda at: without_forms(at / "nowhere.nii"), "volume-geometry"),
+    "singular": (lambda at: with_affine(at / "flat.nii", [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 3, 0]]), "volume-geometry"),
+    "all zero": (lambda at: with_affine(at / "zero.nii", np.zeros((3, 4))), "volume-geometry"),
+    "nan affine": (lambda at: with_affine(at / "nan.nii", np.full((3, 4), np.nan)), "volume-geometry"),
+    "sheared": (lambda at: with_affine(at / "shear.nii", SHEARED), "volume-geometry"),
+    "coplanar axes": (lambda at: with_affine(at / "plane.nii", [[1, 0, 0.7, 0], [0, 1, 0.7, 0], [0, 0, 0, 0]]), "volume-geometry"),
+    "kilometres": (lambda at: with_affine(at / "far.nii", np.eye(4)[:3] * 1e3), "volume-geometry"),
+    "nanometres": (lambda at: with_affine(at / "near.nii", np.eye(4)[:3] * 1e-3), "volume-geometry"),
+    "constant": (lambda at: saved(at / "flat.nii", np.full((9, 9, 9), 7, np.int16)), "volume-constant"),
+    "all frames constant": (lambda at: saved(at / "flat4.nii", np.zeros((9, 9, 9, 3), np.int16)), "volume-constant"),
+    "all nan": (lambda at: saved(at / "nan.nii", np.full((9, 9, 9), np.nan, np.float32)), "volume-nonfinite"),
+    "ct": (lambda at: saved(at / "ct.nii.gz", ct()), "volume-ct"),
+    "labels": (lambda at: saved(at / "labels.nii.gz", labels()), "volume-labels"),
+    "labels by intent": (lambda at: saved(at / "intent.nii.gz", noise(), intent_code=1002), "volume-labels"),
+    "a pair without its image": (pair_without_image, "volume-missing"),
+}
+
+
+@pytest.mark.parametrize(("make", "code"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, code):
+    assert code_of(make(tmp_path)) == code
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_one_may_not_read_is_refused(tmp_path):
+    path = saved(tmp_path / "secret.nii", noise())
+    path.chmod(0)
+    assert code_of(path) == "volume-permission"
+
+
+def test_the_limit_of_voxels_is_the_users(tmp_path):
+    path = saved(tmp_path / "volume.nii", noise())
+    with pytest.raises(VolumeError, match="limit is 4,319"):
+        slice_volume(path, Slicing(max_voxels=20 * 24 * 9 - 1))
+    assert len(slice_volume(path, Slicing(max_voxels=20 * 24 * 9)).pixels) == 9
+
+
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(integers(0, 351), integers(0, 255), integers(0, 351), integers(0, 255))
+def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, value, also_at, also):
+    path = saved(tmp_path / "fuzz.nii", noise((6, 7, 5)))
+    patched(patched(path, at, "B", value), also_at, "B", also)
+    try:
+        stack = slice_volume(path, Slicing(max_voxels=10**6))
+    except VolumeError as refusal:
+        assert refusal.code.startswith("volume-")
+    else:
+        assert stack.pixels.shape == (len(stack.z_mm), 128, 128) and np.isfinite(stack.z_mm).all()
+
+
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(integers(0, 4000), integers(1, 255))
+def test_no_damaged_gzip_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, change):
+    path = saved(tmp_path / "fuzz.nii.gz", noise((12, 11, 9)))
+    data = bytearray(path.read_bytes())
+    data[at % len(data)] ^= change
+    path.write_bytes(data)
+    try:
+        slice_volume(path, Slicing(max_voxels=10**6))
+    except VolumeError as refusal:
+        assert refusal.code.startswith("volume-")
+
+
+def test_the_stack_names_its_source_and_checksum(tmp_path):
+    path = saved(tmp_path / "volume.nii.gz", noise())
+    stack = slice_volume(path)
+    assert (stack.source, stack.checksum) == (str(path), checksum(path))
+
+
+def test_a_volume_is_named_by_its_file_without_suffix():
+    names = {"a.nii.gz": "a", "a.b.nii": "a.b", "A.NII.GZ": "A", "x.img": "x", "plain": "plain", "x.dcm": "x", ".nii": ".nii"}
+    assert {name: volume_name(Path("folder", name)) for name in names} == names
+
+
+def test_real_volumes_become_slices_or_a_sentence(shared):
+    expected = {"ct_ts_example": "volume-ct"}
+    for path in sorted((shared / "data" / "volumes").glob("*.nii.gz")):
+        try:
+            stack = slice_volume(path)
+        except VolumeError as refusal:
+            assert refusal.code == expected.get(volume_name(path)), refusal
+            continue
+        assert volume_name(path) not in expected
+        assert len(stack.pixels) and (np.diff(stack.z_mm) > 0).all()
+        assert 0.0 <= (stack.pixels == 255).mean() < 0.04
+        assert stack.pixels.std() > 10
+
+
+def test_real_files_of_other_formats_are_refused_by_name(shared):
+    for path in sorted((shared / "data" / "volumes").iterdir()):
+        if not path.name.endswith(".nii.gz"):
+            assert code_of(path) == "volume-format"
