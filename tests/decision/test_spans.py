@@ -1,0 +1,113 @@
+"""From probabilities to spans: what is known about the body is never contradicted, whatever the networks say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+
+from fovnet.decision.spans import Rule, decide, edges, said
+from fovnet.decision.tuning import Example
+from fovnet.maths.ladder import best_path
+from fovnet.regions import DEFAULT, Region, Vocabulary
+
+N = len(DEFAULT.chain)
+Bodies = Callable[..., Example]
+
+
+@settings(max_examples=200, deadline=None)
+@given(s=integers(1, 40), seed=integers(0, 10**6), sharp=floats(0.1, 20), sigma_mm=floats(0, 30))
+def test_whatever_the_probabilities_the_spans_are_anatomy(s: int, seed: int, sharp: float, sigma_mm: float) -> None:
+    """Each region once, in order, without gaps between neighbours; every slice decided; every confidence a probability."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(len(DEFAULT.classes)) / sharp, size=s) + 1e-12
+    p /= p.sum(axis=1, keepdims=True)
+    z_mm = np.cumsum(rng.uniform(1, 12, s))
+    decision = decide(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, beside_protocol=0.0))
+    chain = [span for span in decision.spans if span.region in DEFAULT.chain]
+    rungs = [DEFAULT.chain.index(span.region) for span in chain]
+    assert rungs == list(range(rungs[0], rungs[0] + len(rungs))) if rungs else True
+    assert all(upper.first == lower.last + 1 for lower, upper in zip(chain, chain[1:], strict=False))
+    assert decision.decided.any(axis=1).all()
+    assert ((decision.confidence >= 0) & (decision.confidence <= 1 + 1e-9)).all()
+    assert all(span.from_mm < span.to_mm for span in decision.spans)
+
+
+def test_a_noisy_body_is_cut_within_a_slice_of_its_borders(bodies: Bodies) -> None:
+    example = bodies(3)
+    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=6))
+    borders = {span.region: span.from_mm for span in decision.spans if span.region in DEFAULT.chain}
+    for rung, region in enumerate(DEFAULT.chain):
+        assert borders[region] == pytest.approx(100 + 150 * rung, abs=5.0)
+
+
+def test_air_at_the_ends_stays_none_and_is_not_forced_into_a_region(bodies: Bodies) -> None:
+    example = bodies(4, noise=0.5)
+    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
+    assert decision.decided[0, -1]
+    assert decision.decided[-1, -1]
+
+
+def test_nothing_but_air_gives_no_span() -> None:
+    p = np.full((20, len(DEFAULT.classes)), 0.02)
+    p[:, -1] = 1 - 0.02 * (len(DEFAULT.classes) - 1)
+    decision = decide(p, 5.0 * np.arange(20), DEFAULT, Rule())
+    assert decision.spans == ()
+    assert decision.sure > 0.9
+
+
+def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None:
+    example = bodies(5, spine=True, noise=0.5)
+    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
+    assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.protocols]
+
+
+def test_spine_alone_leaves_the_chain_alone() -> None:
+    """All spine says nothing about the rung: no chain region is made up from the last percent."""
+    p = np.full((30, len(DEFAULT.classes)), 0.01)
+    p[:, DEFAULT.classes.index("spine")] = 0.94
+    decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
+    assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
+
+
+def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: Bodies) -> None:
+    example = bodies(6)
+    upright = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
+    flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, Rule())
+    assert upright.flipped_gain == 0
+    assert flipped.flipped_gain > 0.1
+
+
+def test_a_vocabulary_without_protocols_and_with_two_regions_is_decided_too() -> None:
+    feet_first = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
+    p = np.array([[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.9, 0.05]] * 4)
+    assert [span.region for span in decide(p, 5.0 * np.arange(8), feet_first, Rule(sigma_mm=0)).spans] == ["lower", "upper"]
+
+
+def test_one_slice_is_enough_for_an_answer() -> None:
+    p = np.full((1, len(DEFAULT.classes)), 0.01)
+    p[0, 4] = 0.94
+    decision = decide(p, np.array([12.0]), DEFAULT, Rule())
+    assert [span.region for span in decision.spans] == [DEFAULT.chain[4]]
+
+
+@given(integers(2, 30), integers(0, 99))
+def test_edges_meet_half_way_and_leave_no_gap(s: int, seed: int) -> None:
+    z_mm = np.cumsum(np.random.default_rng(seed).uniform(0.5, 10, s))
+    lower, upper = edges(z_mm)
+    np.testing.assert_allclose(upper[:-1], lower[1:])
+    assert ((lower < z_mm) & (z_mm < upper)).all()
+
+
+def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodies) -> None:
+    """The weights of the evidence scale all paths alike, so the best one is that of the bare log-probabilities."""
+    p = np.delete(bodies(7).probabilities, N, axis=1)
+    p /= p.sum(axis=1, keepdims=True)
+    plain, _ = best_path(np.log(p[:, :N]), np.log(p[:, N]))
+    chain_only = Vocabulary(tuple(region for region in DEFAULT.regions if region.rung is not None))
+    decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
+    expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)
+    np.testing.assert_array_equal(said(decision.decided, N), expected)

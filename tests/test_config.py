@@ -1,0 +1,89 @@
+"""Settings: what is wrong is found at the door, all of it at once, with what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fovnet.config import Settings, load, parse, vocabulary, write_settings
+from fovnet.errors import ConfigError
+from fovnet.search.space import BASELINE, paper_space
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+def faults(**raw: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse({"phantom": {"subjects": 8}, **raw}, "mine.yaml")
+    return caught.value.sentence
+
+
+@pytest.mark.parametrize("name", ["default", "demo", "smoke"])
+def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
+    assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
+
+
+def test_default_yaml_says_every_key_with_its_true_default() -> None:
+    assert load(CONFIGS / "default.yaml") == Settings(collections={"mine": "data/mine"})
+
+
+def test_the_default_start_is_the_papers_baseline() -> None:
+    assert Settings(collections={"a": "b"}).search.start == BASELINE
+    assert paper_space().row_of(BASELINE) >= 0
+
+
+def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
+    assert "search.trails: unknown key; did you mean 'trials'?" in faults(search={"trails": 3})
+    assert "serach: unknown key; did you mean 'search'?" in faults(serach={})
+    assert "training.augmentation.rotation: unknown key; did you mean 'rotation_deg'?" in faults(
+        training={"augmentation": {"rotation": 3}}
+    )
+
+
+def test_all_faults_are_said_at_once() -> None:
+    said = faults(search={"trials": 0, "method": "gp_ei"}, seed="x")
+    assert all(where in said for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'"))
+
+
+def test_nothing_to_learn_from_is_no_configuration() -> None:
+    with pytest.raises(ConfigError, match="nothing to learn from"):
+        parse({}, "empty.yaml")
+
+
+@pytest.mark.parametrize(("text", "code"), [("[1, 2]", "config-unreadable"), ("a: [", "config-unreadable"), (None, "config-missing")])
+def test_what_is_no_configuration_file_is_refused_by_name(tmp_path: Path, text: str | None, code: str) -> None:
+    path = tmp_path / "c.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert caught.value.code == code
+    assert str(path) in caught.value.sentence
+
+
+def test_written_settings_read_back_the_same_and_are_written_once(tmp_path: Path) -> None:
+    settings = load(CONFIGS / "smoke.yaml")
+    path = write_settings(tmp_path / "config.yaml", settings)
+    before = path.stat().st_mtime_ns
+    write_settings(path, settings)
+    assert load(path) == settings
+    assert path.stat().st_mtime_ns == before
+
+
+def test_regions_of_ones_own_are_read_from_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "regions.yaml"
+    path.write_text("regions:\n- {name: calf, rung: 0}\n- {name: thigh, rung: 1, colour: '#112233'}\n- {name: hand, rung: null}\n")
+    mine = vocabulary(str(path))
+    assert mine.classes == ("calf", "thigh", "hand", "none")
+    assert mine.colour("thigh") == "#112233"
+
+
+@pytest.mark.parametrize(
+    "entry", ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}"]
+)
+def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "regions.yaml"
+    path.write_text(f"regions:\n- {entry}\n")
+    with pytest.raises(ConfigError, match="regions"):
+        vocabulary(str(path))
