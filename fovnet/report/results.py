@@ -108,7 +108,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
 
 def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
     if row.status == "refused":
-        return (row.volume_id, row.collection, row.status, "–", row.message or "–", "–", "–", "–")
+        return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
     truth, said = run_of(row.truth, vocabulary), run_of(row.said, vocabulary)

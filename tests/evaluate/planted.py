@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from fovnet.evaluate.cases import Case, Stretch
@@ -69,7 +71,7 @@ def body(truth, rng):
     target = np.array([widths.get(name.split("+")[-1], 0) for name in truth], dtype=float)
     smooth = np.convolve(np.pad(target, 4, mode="edge"), np.ones(9) / 9, mode="valid")
     row, column = np.mgrid[:128, :128] - 63.5
-    stack = rng.gamma(2.0, 4.0, (len(truth), 128, 128))
+    stack = rng.integers(0, 20, (len(truth), 128, 128), dtype=np.uint8).astype(np.float32)
     for image, name, width in zip(stack, truth, smooth, strict=True):
         if name == "none":
             continue
@@ -84,9 +86,9 @@ def whole_body(rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, fl
     lengths = (rng.normal((70, 22, 24, 26, 34), 2) * 6 / spacing_mm).astype(int)[first : last + 1]
     names = [CHAIN[first + index] for index, length in enumerate(lengths) for _ in range(length)]
     truth = names + ["none"] * (air if last == len(CHAIN) - 1 else 0)
-    moved = np.repeat(np.arange(len(truth)), 1)
+    moved = np.arange(len(truth))
     offset = np.rint(rng.normal(0, shift, len(CHAIN) + 2)).astype(int)
-    for edge, step in zip(np.flatnonzero([a != b for a, b in zip(truth, truth[1:], strict=False)]), offset, strict=False):
+    for edge, step in zip(np.flatnonzero([a != b for a, b in pairwise(truth)]), offset, strict=False):
         span = slice(edge + 1, edge + 1 + step) if step > 0 else slice(edge + 1 + step, edge + 1)
         moved[span] = edge if step > 0 else edge + 1
     said = [truth[index] for index in moved]
@@ -103,25 +105,30 @@ def whole_body(rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, fl
     return Case(
         volume_id, more.get("subject_id", f"subject-{volume_id}"), more.get("collection", "phantom"), more.get("status", "ok"),
         more.get("message", ""), more.get("attributes", {}), z_mm, labels(truth), raw, smooth / smooth.sum(1, keepdims=True),
-        decided, sure, spans(decided, z_mm, sure), body(truth, rng), 460.0,
+        decided, sure, spans(decided, z_mm, sure), body(truth, rng) if more.get("pictured") else None, 460.0,
     )  # fmt: skip
 
 
-def collection(seed=0, subjects=10):
+def collection(seed=0, subjects=10, pictured=False):
     """A test split: whole bodies, parts, spines, a real collection, an uncertain and two refused volumes."""
     rng = np.random.default_rng([seed, 7])
     makers = ("Alpha", "Beta")
     found = []
     for number in range(subjects):
-        shared = {"subject_id": f"P{number:02d}", "attributes": {"manufacturer": makers[number % 2], "field_strength": f"{1.5 + 1.5 * (number % 3 > 0)}"}}
-        found.append(whole_body(rng, f"P{number:02d}-body", shift=0.8 + 0.3 * (number % 3), flicker=0.04 + 0.02 * (number % 4), **shared))
+        name, field = f"P{number:02d}", "1.5" if number % 3 == 0 else "3.0"
+        shared = {"subject_id": name, "attributes": {"manufacturer": makers[number % 2], "field_strength": field}, "pictured": pictured}
+        shift, flicker = 0.8 + 0.3 * (number % 3), 0.04 + 0.02 * (number % 4)
+        found.append(whole_body(rng, f"{name}-body", shift=shift, flicker=flicker, **shared))
         if number % 2:
-            found.append(whole_body(rng, f"P{number:02d}-part", first=1, last=3, spacing_mm=8.0, shift=0.6, flicker=0.05, **shared))
+            found.append(whole_body(rng, f"{name}-part", first=1, last=3, spacing_mm=8.0, shift=0.6, flicker=0.05, **shared))
         if number % 3 == 0:
-            found.append(whole_body(rng, f"P{number:02d}-spine", first=2, last=3, spine=True, flicker=0.02, shift=0.8, **shared))
+            found.append(whole_body(rng, f"{name}-spine", first=2, last=3, spine=True, flicker=0.02, shift=0.8, **shared))
     real = {"collection": "real", "attributes": {"manufacturer": "Alpha", "field_strength": "3.0"}}
-    found.append(whole_body(rng, "real-head", first=4, last=4, flicker=0.1, air=4, **real))
-    found.append(whole_body(rng, "real-abdomen", first=1, last=3, flicker=0.35, shift=4.0, status="uncertain", message="Two runs of regions fit almost equally well.", **real))
-    found.append(refused("real-localizer", "real-localizer.dcm: three planes in one file, one is wanted. Export the planes as separate series.", **real))
+    pictures = {"pictured": pictured, **real}
+    found.append(whole_body(rng, "real-head", first=4, last=4, flicker=0.1, air=4, **pictures))
+    unsure = {"status": "uncertain", "message": "Two runs of regions fit almost equally well."}
+    found.append(whole_body(rng, "real-abdomen", first=1, last=3, flicker=0.35, shift=4.0, **unsure, **pictures))
+    sentence = "real-localizer.dcm: three planes in one file, one is wanted. Export the planes as separate series."
+    found.append(refused("real-localizer", sentence, **real))
     found.append(refused("P99-body", "P99-body.nii.gz: the file ends after 1.2 of 8.4 MB. Copy it again."))
     return found

@@ -41,7 +41,7 @@ def search_trials(count=40, seed=0):
                 "slot": slot, "configuration": configuration(rng), "status": status, "score": value if slot else 0.61,
                 "seconds": float(rng.gamma(2, 140)), "predicted_seconds": float(rng.gamma(2, 140)), "epochs": 30, "device": "cpu",
                 "message": "the loss was not a number after 3 epochs" if status == "diverged" else "", "start": slot == 0,
-            }  # fmt: skip
+            }
         )
     return trials
 
@@ -52,7 +52,7 @@ def manifest_of(cases, seed=0):
         {
             "volume_id": case.volume_id, "subject_id": case.subject_id, "collection": case.collection, "split": "test", "labelled": True,
             "status": case.status, "slices": len(case.z_mm), "message": case.message,
-        }  # fmt: skip
+        }
         for case in cases
     ]
     for split, count in (("train", 60), ("validation", 12)):
@@ -70,7 +70,7 @@ def make_page(planted):
     """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
 
     def make(cases=None, bootstrap=200, **parts):
-        cases = planted.collection() if cases is None else cases
+        cases = planted.collection(pictured=True) if cases is None else cases
         trials = search_trials()
         best = sorted((trial for trial in trials if trial["score"]), key=lambda trial: trial["score"])[:10]
         standard = {

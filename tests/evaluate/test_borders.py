@@ -1,0 +1,72 @@
+"""Borders between regions: where they lie, how far off they are said, which are missed and which invented."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers, lists
+
+from fovnet.evaluate.borders import _paired, borders_of
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.regions import DEFAULT
+
+
+def test_a_border_said_two_slices_too_high_is_off_by_two_spacings(planted):
+    case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 7 + ["pelvis"] * 3, spacing_mm=4.0)
+    (border,) = borders_of(case, DEFAULT)
+    assert (border.kind, border.true_mm, border.said_mm, border.error_mm) == ("legs|pelvis", 18.0, 26.0, 8.0)
+
+
+def test_a_region_never_said_leaves_missed_and_invented_borders(planted):
+    case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
+    found = {border.kind: (border.true_mm, border.said_mm) for border in borders_of(case, DEFAULT)}
+    assert found == {"legs|pelvis": (2.5, None), "pelvis|abdomen": (7.5, None), "legs|abdomen": (None, 7.5)}
+
+
+def test_the_end_of_the_body_is_a_border_of_its_own_kind(planted):
+    (border,) = borders_of(planted.case(["head", "head", "none"], ["head", "none", "none"]), DEFAULT)
+    assert border.is_end and border.error_mm == -5.0
+
+
+def test_a_spine_volume_without_chain_labels_judges_no_border(planted):
+    case = planted.case(["spine"] * 4, ["spine+abdomen"] * 2 + ["spine+chest"] * 2)
+    assert borders_of(case, DEFAULT) == ()
+
+
+def test_a_spine_volume_with_chain_labels_does(planted):
+    case = planted.case(["spine+abdomen"] * 3 + ["spine+chest"], ["spine+abdomen"] * 2 + ["spine+chest"] * 2)
+    assert [border.error_mm for border in borders_of(case, DEFAULT)] == [-5.0]
+
+
+@given(true=lists(integers(0, 100), max_size=4), said=lists(integers(0, 100), max_size=4))
+@settings(deadline=None)
+def test_pairing_has_the_least_total_distance_of_all_pairings(true, said):
+    pairs = _paired([float(height) for height in true], [float(height) for height in said])
+    matched = [(one, other) for one, other in pairs if one is not None and other is not None]
+    short, long = sorted((true, said), key=len)
+    best = min(sum(abs(a - b) for a, b in zip(short, order, strict=True)) for order in permutations(long, len(short)))
+    assert sum(abs(one - other) for one, other in matched) == best and len(matched) == len(short)
+    assert sorted(one for one, _ in pairs if one is not None) == sorted(true)
+    assert sorted(other for _, other in pairs if other is not None) == sorted(said)
+
+
+def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted):
+    shifts = [0, 1, -1, 2, 3, -4]
+    cases = [
+        planted.case(["legs"] * 10 + ["pelvis"] * 10, ["legs"] * (10 + shift) + ["pelvis"] * (10 - shift), volume_id=f"v{shift}")
+        for shift in shifts
+    ]
+    cases.append(planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 10, volume_id="missed"))
+    whole = evaluate(cases, DEFAULT, bootstrap=100, seed=0).everything
+    errors = 5.0 * np.array(shifts)
+    for name, value in (
+        ("border_signed_median_mm", np.median(errors)),
+        ("border_abs_median_mm", np.median(abs(errors))),
+        ("border_abs_p95_mm", np.quantile(abs(errors), 0.95)),
+    ):
+        assert whole.find(name, "decided", "regions").value == pytest.approx(value)
+    within, missed = (whole.find(name, "decided", "legs|pelvis") for name in ("border_within_10_mm", "border_missed"))
+    assert (within.numerator, within.denominator) == (4, 7)            # 0, 5, -5 and 10 mm; the missed one is not within
+    assert (missed.numerator, missed.denominator) == (1, 7)
+    assert whole.find("border_invented", "decided", "regions").numerator == 0

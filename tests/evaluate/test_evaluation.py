@@ -1,0 +1,134 @@
+"""The whole evaluation: groups, refusals, what stops it, and what it leaves on disk."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fovnet.errors import CollectionError
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.writing import facts, write_evaluation
+from fovnet.records import read_json, read_tsv
+from fovnet.regions import DEFAULT
+
+
+@pytest.fixture(scope="module")
+def evaluation(planted):
+    return evaluate(planted.collection(), DEFAULT, bootstrap=100, seed=4)
+
+
+class TestGroups:
+    def test_collections_are_always_subgroups_and_attributes_with_two_values_too(self, evaluation):
+        names = [group.name for group in evaluation.subgroups]
+        assert names[:2] == ["collection=phantom", "collection=real"]
+        assert {"manufacturer=Alpha", "manufacturer=Beta", "field_strength=1.5", "field_strength=3.0"} <= set(names)
+
+    def test_subgroups_of_an_attribute_add_up_to_the_volumes_that_state_it(self, evaluation):
+        makers = [group for group in evaluation.subgroups if group.attribute == "manufacturer"]
+        assert sum(group.slices for group in makers) == evaluation.everything.slices
+        errors = [group.find("slice_error", "decided").numerator for group in makers]
+        assert sum(errors) == evaluation.everything.find("slice_error", "decided").numerator
+
+    def test_fewer_than_three_subjects_are_flagged_and_still_shown(self, evaluation):
+        real = next(group for group in evaluation.subgroups if group.name == "collection=real")
+        assert real.too_few and real.subjects == 2 and real.find("slice_error", "decided").value is not None
+
+    def test_an_attribute_with_one_value_or_with_one_a_volume_makes_none(self, planted):
+        cases = [
+            planted.case(["head"], volume_id=f"v{number}", attributes={"plane": "axial", "series": str(number)}) for number in range(25)
+        ]
+        groups = evaluate(cases, DEFAULT, bootstrap=10, seed=0).subgroups
+        assert [group.name for group in groups] == ["collection=phantom"]
+
+    def test_uncertain_volumes_count_in_all_and_not_in_answered(self, evaluation):
+        assert evaluation.everything.volumes - evaluation.answered.volumes == 1
+        abstained = next(one for one in evaluation.handling if one.name == "abstained")
+        assert (abstained.numerator, abstained.denominator) == (1, evaluation.everything.volumes)
+
+    def test_refused_volumes_are_counted_and_keep_their_sentence(self, evaluation):
+        refused = next(one for one in evaluation.handling if one.name == "refused")
+        assert (refused.numerator, refused.denominator) == (2, len(evaluation.volumes))
+        assert all(row.message and row.slice_error is None for row in evaluation.volumes if row.status == "refused")
+
+
+class TestWhatStopsIt:
+    def stopped(self, cases, **more):
+        with pytest.raises(CollectionError) as stop:
+            evaluate(cases, DEFAULT, bootstrap=10, seed=0, **more)
+        assert stop.value.sentence.count(".") >= 2                         # what was seen and wanted, and one thing to try
+        return stop.value.code
+
+    def test_nothing_labelled(self, planted):
+        assert self.stopped([]) == "evaluate-nothing"
+        assert self.stopped([planted.refused("r", "r.nii: empty.")]) == "evaluate-nothing"
+
+    def test_truth_of_another_length(self, planted):
+        case = planted.case(["head", "head"])
+        assert self.stopped([replace(case, truth=case.truth[:1])]) == "evaluate-lengths"
+
+    def test_truth_that_contradicts_itself(self, planted):
+        assert self.stopped([planted.case(["head+none"], ["head"])]) == "evaluate-truth"
+        case = planted.case(["head"])
+        assert self.stopped([replace(case, truth=np.zeros_like(case.truth))]) == "evaluate-truth"
+
+    def test_a_probability_that_is_no_number(self, planted):
+        case = planted.case(["head"])
+        assert self.stopped([replace(case, raw=case.raw * np.nan)]) == "evaluate-not-finite"
+
+    def test_heights_that_do_not_rise(self, planted):
+        case = planted.case(["head", "head"])
+        assert self.stopped([replace(case, z_mm=case.z_mm[::-1])]) == "evaluate-heights"
+
+    def test_one_volume_twice(self, planted):
+        assert self.stopped([planted.case(["head"]), planted.case(["head"])]) == "evaluate-volume-twice"
+
+    def test_an_unknown_status_or_a_refused_volume_with_slices(self, planted):
+        assert self.stopped([planted.case(["head"], status="fine")]) == "evaluate-status"
+        assert self.stopped([planted.case(["head"], status="refused")]) == "evaluate-status"
+
+    def test_a_subject_in_two_splits(self, planted):
+        manifest = [{"subject_id": "p", "split": "train"}, {"subject_id": "q", "split": ""}, {"subject_id": "p", "split": "test"}]
+        assert self.stopped([planted.case(["head"])], manifest=manifest) == "evaluate-split-leak"
+
+
+class TestWhatLiesOnDisk:
+    def test_tables_and_json_tell_the_same_numbers(self, evaluation, tmp_path):
+        write_evaluation(tmp_path, evaluation, settings={"bootstrap": 100})
+        rates = read_tsv(tmp_path / "rates.tsv")
+        error = next(row for row in rates if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided"))
+        stored = read_json(tmp_path / "evaluation.json")
+        same = next(one for one in stored["groups"][0]["measures"] if (one["name"], one["stage"]) == ("slice_error", "decided"))
+        assert (int(error["numerator"]), int(error["denominator"])) == (same["numerator"], same["denominator"])
+        assert float(error["value"]) == pytest.approx(same["value"], abs=5e-4)
+        assert stored["fovnet"]["seed"] == 4
+
+    def test_volumes_tsv_has_a_row_for_every_volume_refused_ones_too(self, evaluation, tmp_path):
+        write_evaluation(tmp_path, evaluation)
+        rows = read_tsv(tmp_path / "volumes.tsv")
+        assert len(rows) == len(evaluation.volumes)
+        assert {row["status"] for row in rows} == {"ok", "uncertain", "refused"}
+        assert next(row for row in rows if row["volume_id"] == "P00-spine")["truth"] == "abdomen+chest+spine"
+
+    def test_same_seed_same_bytes(self, planted, tmp_path):
+        for name in ("a", "b"):
+            write_evaluation(tmp_path / name, evaluate(planted.collection(), DEFAULT, bootstrap=50, seed=9))
+        for name in ("evaluation.json", "rates.tsv", "volumes.tsv", "borders.tsv"):
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    def test_facts_hold_no_number_that_json_cannot(self, evaluation):
+        def walk(value):
+            if isinstance(value, dict):
+                return all(walk(one) for one in value.values())
+            if isinstance(value, list | tuple):
+                return all(walk(one) for one in value)
+            return value is None or isinstance(value, str | bool | int) or bool(np.isfinite(value))
+
+        assert walk(facts(evaluation))
+
+
+def test_gross_confusions_are_counted_in_slices_and_volumes(planted):
+    gross = planted.case(["pelvis"] * 4, ["pelvis", "head", "head", "abdomen"], volume_id="gross")
+    cases = [gross, planted.case(["head"], volume_id="fine")]
+    whole = evaluate(cases, DEFAULT, bootstrap=10, seed=0).everything
+    assert whole.find("far_confusion_slices", "decided").numerator == 2
+    assert whole.find("far_confusion_volumes", "decided").numerator == 1

@@ -1,0 +1,111 @@
+"""Slice measures of volumes without double labels are scikit-learn's; intervals follow the stated rules."""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    f1_score,
+    precision_recall_fscore_support,
+)
+
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.regions import DEFAULT
+
+CLASSES = DEFAULT.classes
+
+
+@pytest.fixture(scope="module")
+def cases(planted):
+    """Whole bodies whose slices carry one class each."""
+    rng = np.random.default_rng(5)
+    return [planted.whole_body(rng, f"b{number}", subject_id=f"p{number // 2}", shift=2, flicker=0.2) for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def evaluation(cases):
+    return evaluate(cases, DEFAULT, bootstrap=100, seed=1)
+
+
+def flat(cases, stage):
+    truth = np.concatenate([case.truth.argmax(1) for case in cases])
+    return truth, np.concatenate([getattr(case, stage).argmax(1) for case in cases])
+
+
+@pytest.mark.parametrize("stage", ["raw", "smoothed", "decided"])
+class TestEachStage:
+    def test_confusion_matrix(self, cases, evaluation, stage):
+        assert (evaluation.confusions[stage] == confusion_matrix(*flat(cases, stage), labels=range(len(CLASSES)))).all()
+
+    def test_sensitivity_ppv_and_f1_of_every_class(self, cases, evaluation, stage):
+        theirs = precision_recall_fscore_support(*flat(cases, stage), labels=range(len(CLASSES)), zero_division=np.nan)
+        for name, column in (("ppv", 0), ("sensitivity", 1), ("f1", 2)):
+            for index, region in enumerate(CLASSES):
+                ours = evaluation.everything.find(name, stage, region).value
+                assert (ours is None and np.isnan(theirs[column][index])) or ours == pytest.approx(theirs[column][index])
+
+    @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+    def test_balanced_accuracy_and_error(self, cases, evaluation, stage):
+        truth, said = flat(cases, stage)
+        assert evaluation.everything.find("balanced_accuracy", stage).value == pytest.approx(balanced_accuracy_score(truth, said))
+        error = evaluation.everything.find("slice_error", stage)
+        assert error.numerator == (truth != said).sum() and error.denominator == len(truth)
+        assert error.low < error.value < error.high
+
+
+def test_brier_score_of_the_smoothed_probabilities(cases, evaluation):
+    truth = np.concatenate([case.truth.argmax(1) for case in cases])
+    smoothed = np.concatenate([case.smoothed for case in cases])
+    theirs = brier_score_loss(truth, smoothed, labels=range(len(CLASSES)), scale_by_half=False)
+    assert evaluation.everything.find("brier", "smoothed").value == pytest.approx(theirs)
+
+
+def test_presence_of_regions_in_volumes(planted):
+    cases = [
+        planted.case(["legs", "pelvis"], ["legs", "pelvis"], volume_id="a"),
+        planted.case(["legs", "pelvis"], ["legs", "legs"], volume_id="b"),
+        planted.case(["head", "head"], ["head", "chest"], volume_id="c"),
+        planted.case(["none", "none"], ["none", "head"], volume_id="d"),
+    ]
+    whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
+    has = np.stack([case.truth[:, :-1].any(0) for case in cases])
+    says = np.stack([case.decided[:, :-1].any(0) for case in cases])
+    theirs = f1_score(has, says, average="weighted", zero_division=0.0)
+    assert whole.find("presence_f1_weighted", "decided").value == pytest.approx(theirs)
+    for index, region in enumerate(CLASSES[:-1]):
+        ours = whole.find("presence_f1", "decided", region)
+        if ours.value is not None:
+            assert ours.value == pytest.approx(f1_score(has[:, index], says[:, index]))
+    assert (whole.find("exact_set", "decided").numerator, whole.find("exact_set", "decided").denominator) == (1, 4)
+
+
+class TestTheRuleOfIntervals:
+    def test_one_volume_a_subject_is_an_independent_count(self, planted):
+        cases = [planted.case(["head"], ["head" if number else "chest"], volume_id=f"v{number}") for number in range(9)]
+        exact = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("exact_set", "decided")
+        theirs = binomtest(8, 9).proportion_ci(method="wilson")
+        assert exact.interval == "wilson" and (exact.low, exact.high) == pytest.approx((theirs.low, theirs.high))
+
+    def test_a_perfect_rate_claims_no_more_than_its_subjects_can_bear(self, planted):
+        cases = [planted.case(["head"] * 50, volume_id=f"v{number}") for number in range(5)]
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
+        theirs = binomtest(0, 5).proportion_ci(method="wilson")
+        assert error.interval == "wilson over subjects" and error.high == pytest.approx(theirs.high)
+
+    def test_one_subject_has_values_and_no_intervals(self, planted):
+        cases = [planted.case(["legs", "pelvis"], ["legs", "legs"], volume_id=name, subject_id="one") for name in "ab"]
+        measures = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.measures
+        assert all(one.low is None and one.high is None and one.interval == "not estimable" for one in measures)
+        assert any(one.value is not None for one in measures)
+
+    def test_slices_of_one_subject_travel_together(self, planted):
+        """Ten subjects, half of them all wrong: the interval is that of ten coins, however many slices each has."""
+        cases = [planted.case(["head"] * 40, ["head" if number % 2 else "chest"] * 40, volume_id=f"v{number}") for number in range(10)]
+        error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
+        assert error.interval == "bootstrap" and (error.low, error.high) == pytest.approx((0.2, 0.8), abs=0.01)
+
+
+def test_the_order_of_cases_changes_nothing(cases):
+    assert evaluate(cases, DEFAULT, bootstrap=50, seed=1).groups == evaluate(cases[::-1], DEFAULT, bootstrap=50, seed=1).groups
