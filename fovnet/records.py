@@ -81,7 +81,7 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 
 def read_npz(path: Path) -> dict[str, Array]:
     """The arrays of an npz file, read without pickle."""
-    with np.load(path, allow_pickle=False) as archive:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:      # numpy leaves a damaged file open itself
         return {name: archive[name] for name in archive.files}
 
 

@@ -22,7 +22,7 @@ from fovnet.records import replace_with
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Path:
     """`path`, holding named tensors and JSON-able facts, put in place in one step."""
     plain = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-    payload = save(plain, {name: json.dumps(fact) for name, fact in facts.items()})
+    payload = save(plain, {"facts": json.dumps(dict(facts))})       # one entry: safetensors writes several in a random order
     return replace_with(path, lambda file: file.write(payload))
 
 
@@ -30,7 +30,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and facts in a safetensors file.  Raises ModelError where it is missing or damaged."""
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            facts = {name: json.loads(text) for name, text in (file.metadata() or {}).items()}
+            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (not a mapping)
     except FileNotFoundError:
         raise ModelError("weights-missing", f"{path}: no such file; run the search again to make it") from None

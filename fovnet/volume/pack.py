@@ -38,7 +38,7 @@ class VolumeRecord:
 
     split       train, validation, test; empty for a volume that is refused or not labelled
     status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes as in SliceStack
+    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices as in SliceStack
     """
 
     volume_id: str
@@ -57,6 +57,8 @@ class VolumeRecord:
     code: str = ""
     message: str = ""
     notes: tuple[str, ...] = ()
+    counted: tuple[int, ...] | None = None
+    counted_slices: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Pack:
             raise VolumeError(record.code, record.message)
         rows = slice(record.first_row, record.first_row + record.slices)
         return SliceStack(self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm, np.asarray(record.vox_to_ras),
-                          record.path, record.checksum, record.notes)
+                          record.path, record.checksum, record.notes,
+                          None if record.counted is None else np.asarray(record.counted), record.counted_slices)
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def load_pack(folder: Path) -> Pack:
     folder = Path(folder)
     try:
         facts = records.read_json(folder / "volumes.json")
-        arrays = _arrays(folder / "slices.npz")
+        arrays = records.read_npz(folder / "slices.npz")
         rows = len(arrays["volume"])
         pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
         known = {column.name for column in fields(VolumeRecord)}
@@ -165,16 +168,12 @@ def load_pack(folder: Path) -> Pack:
     return pack
 
 
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz that may be damaged: numpy leaves the file open if it has to open and cannot unpack it itself."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
 def _record(row: dict[str, Any]) -> VolumeRecord:
     """A record as JSON keeps it, its lists tuples again."""
     affine = row.get("vox_to_ras")
-    return VolumeRecord(**{**row, "notes": tuple(row.get("notes", ())), "vox_to_ras": affine and tuple(map(tuple, affine))})
+    counted = row.get("counted")
+    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted)}
+    return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
 
 
 def _refuse_shared_names(tables: Mapping[str, Collection]) -> None:
@@ -201,7 +200,8 @@ def _slice(job: Job) -> Sliced:
         return Sliced(None, None, replace(record, status="refused", code="volume-too-large", message=message))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
-                                         checksum=stack.checksum, notes=stack.notes))
+                                         checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
+                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())))
 
 
 def _crashed(job: Job) -> Sliced:
@@ -231,7 +231,7 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
 
 
 def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
-    arrays = _arrays(cached)
+    arrays = records.read_npz(cached)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
     return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
                       checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices)
@@ -279,7 +279,7 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
         for result in results:
             if result.cached is None:
                 continue
-            stack = _arrays(result.cached)
+            stack = records.read_npz(result.cached)
             rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
             z_mm[rows], covers[rows] = stack["z_mm"], stack["covers"]
             shown[rows] = False if result.truth is None else result.truth

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,12 @@ def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         bar = np.abs(grid[0] - row) < 8
         pixels[index] += 150 * (disc if kind[index] == 0 else bar if kind[index] == 1 else 0)
     return np.clip(pixels, 0, 255).astype(np.uint8), np.eye(3, dtype=np.float32)[kind]
+
+
+@pytest.fixture(scope="session")
+def draw() -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
+    """The function that draws them, for tests that need other numbers of them."""
+    return draw_shapes
 
 
 @pytest.fixture(scope="session")

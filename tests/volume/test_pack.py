@@ -176,3 +176,19 @@ def test_a_job_that_kills_its_process_is_the_only_one_lost():
     jobs[5] = partial(os._exit, 3)
     got = list(in_order(operator.call, jobs, 2, lambda job: "lost"))
     assert got == [0, 1, 2, 3, 4, "lost", 6, 7, 8, 9, 10, 11]
+
+
+def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
+    """35° oblique: cut on the scanner's axes, labelled and answered in slices of the volume as it was."""
+    turn = np.diag([4.0, 4.0, 4.0, 1.0])
+    c, s = np.cos(np.deg2rad(35)), np.sin(np.deg2rad(35))
+    turn[1:3, 1:3] = 4.0 * np.array([[c, -s], [s, c]])
+    rng = np.random.default_rng(0)
+    nibabel.save(nibabel.Nifti1Image(rng.integers(1, 900, (12, 14, 20)).astype(np.int16), turn), tmp_path / "tilted.nii.gz")
+    write_tsv(tmp_path / "volumes.tsv", ["volume_id", "subject_id", "path"], [{"volume_id": "t", "subject_id": "s", "path": "tilted.nii.gz"}])
+    write_tsv(tmp_path / "regions.tsv", ["volume_id", "region", "first_slice", "last_slice"],
+              [{"volume_id": "t", "region": "pelvis", "first_slice": 0, "last_slice": 19}])
+    pack = slice_collections({"c": tmp_path}, tmp_path / "pack")
+    direct, kept = slice_volume(tmp_path / "tilted.nii.gz"), pack.stack(0)
+    assert kept.counted_slices == direct.counted_slices == 20
+    np.testing.assert_array_equal(kept.middle, direct.middle)

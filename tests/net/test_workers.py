@@ -1,0 +1,91 @@
+"""Worker processes: a trial's outcome does not depend on who trained it, and a dead worker harms nobody else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.net.workers import Job, TrainingPool, train, weights_of
+from fovnet.search.trial import Proposal
+
+CONFIGURATION = {
+    "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "log10_learning_rate": -2, "log2_batch": 3,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Job:
+    folder = tmp_path_factory.mktemp("trials")
+    pixels, targets = draw(48, 2)
+    np.save(folder / "pixels.npy", pixels)
+    np.savez(folder / "rows.npz", targets=targets, train=np.arange(32), validation=np.arange(32, 48))
+    return Job(folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", 2, 32, 10, 0.05, 0.05, 0.1, 0.02)
+
+
+def proposal(slot: int, **changes: int) -> Proposal:
+    return Proposal(slot, slot, {**CONFIGURATION, **changes}, seed=100 + slot, seen=(), pending=(), predicted_seconds=1.0)
+
+
+@pytest.fixture(scope="module")
+def pool(job: Job) -> Iterator[TrainingPool]:
+    with TrainingPool(job, workers=1) as pool:
+        yield pool
+
+
+@pytest.mark.slow
+def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool: TrainingPool) -> None:
+    away = pool.submit(proposal(0)).result()
+    bits = weights_of(job.weights, 0).read_bytes()
+    import torch
+
+    torch.set_num_threads(1)
+    home = train(replace(job, weights=job.weights / "home"), proposal(0))
+    assert away.status == home.status == "completed"
+    assert (away.training_loss, away.validation_loss, away.score) == (home.training_loss, home.validation_loss, home.score)
+    assert weights_of(job.weights / "home", 0).read_bytes() == bits
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
+    endless = replace(job, epochs=10_000)
+    with TrainingPool(endless, workers=1) as doomed:
+        future = doomed.submit(proposal(1))
+        (worker,) = wait_for_processes(doomed)
+        os.kill(worker, signal.SIGKILL)
+        assert future.result(timeout=60).status == "error"
+    assert pool.submit(proposal(2)).result(timeout=120).status == "completed"
+
+
+@pytest.mark.slow
+def test_an_exception_in_a_training_reaches_the_future(pool: TrainingPool) -> None:
+    """b 9 pools 128 pixels away to nothing; the search records it as an error, with the message."""
+    with pytest.raises(Exception, match="size"):
+        pool.submit(proposal(3, blocks=9)).result(timeout=120)
+
+
+def wait_for_processes(pool: TrainingPool) -> list[int]:
+    """The process numbers of a pool's children, once it has some."""
+    mine = os.getpid()
+    for _ in range(300):
+        children = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == mine]
+        spawned = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        newest = sorted(spawned)[-1:]
+        if len(spawned) >= 2 and newest:
+            time.sleep(3)
+            return newest
+        time.sleep(0.1)
+    raise AssertionError("no worker process appeared")
+
+
+def _parent(path: Path) -> int:
+    try:
+        return int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return -1
