@@ -80,23 +80,24 @@ def log_prior(theta: Floats) -> tuple[float, Floats]:
 def prior_of(d: int) -> tuple[Floats, Floats]:
     """Centre and width, (d+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    ell    typically 0.5·√(d/2), times or over 2.7: distances on the cube grow as √d, so lengthscales must too
-           (Hvarfner et al. 2024, arXiv:2402.02229, eq. 8, whose wider prior leaves most axes idle until 50 points are known)
-    s2     1, times or over 2.7;      noise  0.01, times or over 4.5: repeating a training moves its loss by about 10 %
+    ell    √(d/8), times or over e^1.3: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every
+           point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is twelve
+           times longer; ours expects a loss to turn about once along the range of a hyper-parameter
+    s2     1, times or over e;      noise  0.01, times or over e^1.5: a tenth of the spread, as between trainings of two seeds
     """
-    centre = np.array([*np.full(d, np.log(0.5 * np.sqrt(d / 2.0))), 0.0, np.log(1e-2)])
-    return centre, np.array([*np.full(d, 1.0), 1.0, 1.5])
+    centre = np.array([*np.full(d, 0.5 * np.log(d / 8.0)), 0.0, np.log(0.01)])
+    return centre, np.array([*np.full(d, 1.3), 1.0, 1.5])
 
 
 def fit(X: Floats, y: Floats, axis: Integers | None = None) -> Floats:
     """The theta (d+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
-    L-BFGS-B from two fixed starts, the prior's centre and short lengthscales with more noise; no randomness, so that a
+    L-BFGS-B from two fixed starts, the prior's centre and lengthscales of 0.5 with more noise; no randomness, so that a
     proposal can be replayed.  y is expected centred and of about unit variance.
     """
     gaps = squared_gaps(X, axis)
     centre, _ = prior_of(len(gaps))
-    wiggly = centre + np.array([*np.full(len(gaps), -1.0), 0.0, 1.5])
+    wiggly = np.array([*np.full(len(gaps), np.log(0.5)), 0.0, -2.5])
     box = [(np.log(0.02), np.log(50.0))] * len(gaps) + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
 
     def cost(theta: Floats) -> tuple[float, Floats]:

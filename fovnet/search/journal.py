@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
 from fovnet.records import read_json, read_npz, write_json, write_npz
@@ -116,12 +117,15 @@ def read_trials(folder: Path) -> list[Trial]:
 
 def read_search(folder: Path) -> Search:
     """The search that a journal belongs to.  Raises SearchError where header and arrays contradict each other."""
-    header, arrays = read_header(folder), read_npz(folder / "search.npz")
-    axes = tuple(Axis(axis["name"], tuple(axis["levels"]), axis["kind"]) for axis in header["axes"])
-    settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
-    search = Search(
-        Space(axes, arrays["rows"]), **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"]
-    )
+    header = read_header(folder)
+    try:
+        arrays = read_npz(folder / "search.npz")
+        axes = tuple(Axis(axis["name"], tuple(axis["levels"]), axis["kind"]) for axis in header["axes"])
+        settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
+        space = Space(axes, arrays["rows"])
+        search = Search(space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"])
+    except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
+        raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); restore it.") from fault
     refuse_another_search(folder, search)
     return search
 

@@ -1,0 +1,172 @@
+"""What every search method owes, and what gp-ei adds.  A new method earns this suite by its line in METHODS."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
+
+from fovnet.errors import SearchError
+from fovnet.search.expected_improvement import log_chance_to_train
+from fovnet.search.methods import METHODS
+from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.space import BASELINE, Space, paper_space
+from fovnet.search.trial import Outcome, Trial
+from fovnet.search.view import View
+
+SMALL = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
+FAILURES = ("out_of_memory", "diverged", "timeout", "error")
+OUTCOMES = one_of(
+    sampled_from(FAILURES).map(Outcome),
+    one_of(floats(-1e3, 1e3), sampled_from([1.0, 1e30])).map(lambda score: Outcome("completed", score=score)),
+)
+
+
+def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None):
+    seconds = np.ones(len(space)) if seconds is None else seconds
+    feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
+    return Search(space, method, seed, workers, start, initial, seconds, feasible)
+
+
+def path(search, outcome_of, slots):
+    """The trials of a search whose trainings take no time."""
+    trials = {}
+    for slot in range(slots):
+        proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
+        trials[slot] = Trial(proposal, outcome_of(proposal))
+    return list(trials.values())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99), blocked=integers(0, 24))
+@settings(deadline=None, max_examples=15)
+def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, seed, blocked):
+    rng = np.random.default_rng(seed)
+    feasible = np.ones(len(SMALL), dtype=bool)
+    feasible[rng.choice(len(SMALL), blocked, replace=False)] = False
+    search = search_of(SMALL, method, seed=seed, workers=workers, seconds=rng.uniform(1, 9, len(SMALL)), feasible=feasible)
+    rows = [trial.proposal.row for trial in path(search, lambda proposal: outcomes[proposal.slot], 12)]
+    assert len(set(rows)) == 12 and feasible[rows].all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
+    search = search_of(SMALL, method, workers=3)
+    trials = path(search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL))
+    assert sorted(trial.proposal.row for trial in trials) == list(range(len(SMALL)))
+    with pytest.raises(SearchError, match="space-exhausted"):
+        propose_slot(search, [trial.proposal for trial in trials], dict(enumerate(trials)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_proposal_can_be_replayed_from_what_it_saw_and_ignores_the_rest(method):
+    search = search_of(SMALL, method, workers=3, seconds=np.random.default_rng(0).uniform(1, 9, len(SMALL)))
+    trials = path(search, lambda proposal: Outcome("completed", score=float(np.sin(proposal.row))), 14)
+    proposals = [trial.proposal for trial in trials]
+    for slot, proposal in enumerate(proposals):
+        assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("status", FAILURES)
+def test_a_search_where_everything_fails_goes_on(method, status):
+    trials = path(search_of(SMALL, method, workers=2), lambda proposal: Outcome(status), 20)
+    assert len({trial.proposal.row for trial in trials}) == 20
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
+    space = paper_space()
+    start, feasible = space.row_of(BASELINE), np.ones(len(space), dtype=bool)
+    assert propose_slot(search_of(space, method, start=start), [], {}).row == start
+    feasible[space.rows[:, 0] >= 3] = False                              # at most three blocks fit
+    nearest = propose_slot(search_of(space, method, start=start, feasible=feasible), [], {}).configuration
+    assert nearest == {**BASELINE, "blocks": 3}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_seed_takes_another_path(method):
+    def rows(seed):
+        trials = path(search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6)
+        return [trial.proposal.row for trial in trials]
+
+    assert rows(0) == rows(0) and rows(0)[1:] != rows(1)[1:]
+
+
+def smooth_loss(space):
+    """(M,): a bowl with a valley over the unit cube, its best row not in a corner."""
+    cube = space.unit_cube
+    valley = (cube[:, 5] - 0.3 - 0.4 * cube[:, 6]) ** 2                  # the best rate rises with the batch
+    return 0.1 + 3.0 * valley + ((cube[:, :3] - [0.75, 0.4, 0.6]) ** 2).sum(axis=1) + 0.05 * cube[:, 4]
+
+
+def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
+    """30 trials each, two seeds: the worst gp-ei run ends below the best random one, and among the best 0.5 % of all rows."""
+    space = paper_space()
+    loss = smooth_loss(space)
+
+    def end(method, seed):
+        search = search_of(space, method, seed=seed, start=space.row_of(BASELINE), initial=5)
+        trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30)
+        return min(trial.score for trial in trials)
+
+    worst = max(end("gp-ei", seed) for seed in range(2))
+    assert worst < min(end("random", seed) for seed in range(2))
+    assert worst < np.quantile(loss, 0.005)
+
+
+def test_gp_ei_learns_where_trainings_diverge():
+    """All rates above 1e-3 diverge, and the loss falls towards that cliff: few of the later trials go over it."""
+    space = paper_space()
+    loss = smooth_loss(space) - space.unit_cube[:, 5]
+
+    def outcome(proposal):
+        over = proposal.configuration["log10_learning_rate"] > -3
+        return Outcome("diverged") if over else Outcome("completed", score=float(loss[proposal.row]))
+
+    trials = path(search_of(space, "gp-ei", start=space.row_of(BASELINE), initial=5), outcome, 40)
+    late = [trial.outcome.status for trial in trials[15:]]
+    assert late.count("diverged") <= 5
+    assert min(trial.score for trial in trials if trial.score is not None) < np.quantile(loss[space.rows[:, 5] <= 4], 0.01)
+
+
+def test_the_chance_to_train_is_high_where_it_did_and_low_where_it_failed():
+    space = Space.of({"a": range(11), "b": range(11)})
+    search = search_of(space, "gp-ei")
+    trials = path(search, lambda p: Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0), 25)
+    view = View(space, tuple(trials), (), np.ones(len(space), dtype=bool), 25, 0, 4)
+    chance = np.exp(log_chance_to_train(view, np.arange(len(space))))
+    assert chance[space.rows[:, 0] == 2].min() > 0.8 and chance[space.rows[:, 0] == 9].max() < 0.2
+
+
+def test_a_machine_failure_teaches_gp_ei_nothing_but_not_to_repeat_the_row():
+    search, outcome = search_of(SMALL, "gp-ei"), Outcome("completed", score=1.0)
+    trials = path(search, lambda proposal: Outcome("error") if proposal.slot == 3 else outcome, 8)
+    view = View(SMALL, tuple(trials), (), np.ones(len(SMALL), dtype=bool), 8, 0, 4)
+    assert len(view.failed) == 0 and trials[3].proposal.row not in view.scored[0]
+    assert (log_chance_to_train(view, np.arange(len(SMALL))) == 0.0).all()
+
+
+def test_pending_rows_push_the_next_worker_elsewhere():
+    """Four workers who saw the same results choose four rows that are no neighbours all."""
+    space = paper_space()
+    loss = smooth_loss(space)
+    search = search_of(space, "gp-ei", workers=4, start=space.row_of(BASELINE), initial=5)
+    trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 16)
+    last = space.unit_cube[[trial.proposal.row for trial in trials[-4:]]]
+    assert len({trial.proposal.pending for trial in trials[-4:]}) == 4
+    assert max(np.linalg.norm(a - b) for a in last for b in last) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"method": "gp-eii"}, "search-method"),
+        ({"workers": 0}, "search-workers"),
+        ({"seconds": np.ones(3)}, "search-shape"),
+        ({"seconds": np.zeros(len(SMALL))}, "search-seconds"),
+        ({"feasible": np.zeros(len(SMALL), dtype=bool)}, "no-feasible-row"),
+    ],
+)
+def test_a_search_that_cannot_be_meant_is_refused(change, code):
+    with pytest.raises(SearchError, match=code):
+        search_of(SMALL, **{"method": "random", **change})

@@ -1,0 +1,239 @@
+"""A search under way: whatever the timing, the kills and the failures, the same trials."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.errors import SearchError
+from fovnet.search.journal import owned, read_trials, replay
+from fovnet.search.methods import METHODS
+from fovnet.search.proposing import Search
+from fovnet.search.run import run_search
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, to_facts
+
+SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
+SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
+START = {"depth": 2, "width": 2, "kind": "a", "flag": False}
+
+
+def toy(proposal):
+    """A loss that depends on the configuration and the training's seed alone; the deepest and widest diverge."""
+    at = proposal.configuration
+    if at["depth"] + at["width"] >= 8:
+        return Outcome("diverged", training_loss=(2.0, float("inf"), float("nan")))
+    noise = np.random.default_rng(proposal.seed).normal(0.0, 0.01)
+    loss = 0.1 * (at["depth"] - 2.3) ** 2 + 0.05 * (at["width"] - 4) ** 2 + 0.2 * (at["kind"] == "b") + noise
+    return Outcome("completed", (loss,), (loss,), float(loss), seconds=time.perf_counter())
+
+
+def at_once(proposal):
+    future = Future()
+    future.set_result(toy(proposal))
+    return future
+
+
+def search(journal, submit=at_once, **changes):
+    plan = {
+        "method": "gp-ei", "trials": 18, "seed": 3, "workers": 2, "start": START, "initial": 4,
+        "predicted_seconds": SECONDS, "feasible": np.ones(len(SPACE), dtype=bool),
+    }  # fmt: skip
+    return run_search(SPACE, journal=journal, submit=submit, **{**plan, **changes})
+
+
+def lasting(folder):
+    """The slot files of a journal without what differs from day to day."""
+    slots = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("slot-*.json"))}
+    for facts in slots.values():
+        for fleeting in ("seconds", "peak_memory_bytes", "device"):
+            del facts["outcome"][fleeting]
+    return slots
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_path_does_not_depend_on_timing(tmp_path, method, workers):
+    """Trainings that end in a shuffled order leave the journal of trainings that end at once."""
+    delays, most, running = np.random.default_rng(workers), [0], [0]
+    lock = threading.Lock()
+
+    def train(proposal, delay):
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(delay)
+        with lock:
+            running[0] -= 1
+        return toy(proposal)
+
+    search(tmp_path / "calm", method=method, workers=workers)
+    with ThreadPoolExecutor(8) as pool:
+        submit = lambda proposal: pool.submit(train, proposal, delays.uniform(0.0, 0.02))  # noqa: E731
+        search(tmp_path / "shuffled", submit, method=method, workers=workers)
+    assert lasting(tmp_path / "calm") == lasting(tmp_path / "shuffled")
+    assert most[0] <= workers
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_recorded_slot_can_be_replayed_from_the_journal_alone(tmp_path, method):
+    trials = search(tmp_path, method=method, workers=3, trials=10)
+    assert [replay(tmp_path, slot) for slot in range(10)] == [trial.proposal for trial in trials]
+    (tmp_path / "slot-0008.json").unlink()                                 # a slot still in the air is worked out as well
+    assert replay(tmp_path, 8) == trials[8].proposal
+    if 8 in trials[9].proposal.pending:
+        assert replay(tmp_path, 9) == trials[9].proposal
+
+
+def test_more_trials_may_be_asked_for_later_and_fewer_are_a_beginning(tmp_path):
+    search(tmp_path / "once", trials=18)
+    search(tmp_path / "twice", trials=7)
+    search(tmp_path / "twice", trials=18)
+    assert lasting(tmp_path / "once") == lasting(tmp_path / "twice")
+    assert [trial.proposal.slot for trial in search(tmp_path / "once", trials=5)] == [0, 1, 2, 3, 4]
+    assert json.loads((tmp_path / "once" / "search.json").read_text())["trials"] == 18
+
+
+def test_a_finished_search_is_read_and_not_trained_again(tmp_path):
+    before = search(tmp_path)
+    again = search(tmp_path, submit=None)
+    assert [to_facts(trial) for trial in again] == [to_facts(trial) for trial in before]
+
+
+OTHER = [
+    {"seed": 4}, {"workers": 3}, {"method": "random"}, {"initial": 6}, {"start": {**START, "depth": 1}},
+    {"predicted_seconds": 2 * SECONDS}, {"feasible": np.arange(len(SPACE)) > 0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", OTHER, ids=lambda change: next(iter(change)))
+def test_the_journal_of_another_search_is_refused_and_the_difference_named(tmp_path, change):
+    search(tmp_path, trials=3)
+    with pytest.raises(SearchError, match=next(iter(change))) as refused:
+        search(tmp_path, trials=3, **change)
+    assert refused.value.code == "journal-of-another-search"
+
+
+def test_a_second_owner_is_noticed(tmp_path):
+    every = np.ones(len(SPACE), dtype=bool)
+    other = Search(SPACE, "gp-ei", 3, 2, SPACE.row_of(START), 4, SECONDS, every)
+    with owned(tmp_path, other), pytest.raises(SearchError, match="journal-owned"):
+        search(tmp_path)
+    assert len(search(tmp_path, trials=2)) == 2                            # free again
+
+
+@pytest.mark.parametrize("damage", [b"", b'{"proposal": {', b"[]", b'{"proposal": {}}', b"\xff\xfe", b'{"proposal": 3}'])
+def test_a_damaged_slot_is_put_aside_and_done_again(tmp_path, damage):
+    search(tmp_path)
+    whole = lasting(tmp_path)
+    (tmp_path / "slot-0005.json").write_bytes(damage)
+    with pytest.raises(SearchError, match="slot-damaged"):
+        read_trials(tmp_path)
+    search(tmp_path)
+    assert lasting(tmp_path) == whole
+    assert (tmp_path / "slot-0005.json.damaged").read_bytes() == damage
+
+
+@pytest.mark.parametrize("change", [{"seen": []}, {"pending": [1, 2]}, {"seed": 1}, {"row": 0}, {"row": 999}, {"slot": 4}])
+def test_a_slot_that_contradicts_the_clock_is_refused(tmp_path, change):
+    search(tmp_path)
+    path = tmp_path / "slot-0005.json"
+    facts = json.loads(path.read_text())
+    facts["proposal"] |= change
+    path.write_text(json.dumps(facts))
+    with pytest.raises(SearchError, match="slot-contradiction"):
+        search(tmp_path)
+
+
+@pytest.mark.parametrize("fault", [ConnectionError("the node is gone"), Outcome("error", message="the node is gone")])
+def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, fault):
+    """Slot 2 succeeds at its third attempt; slot 6 never does, and its error is on record."""
+    attempts = []
+
+    def submit(proposal):
+        attempts.append(proposal.slot)
+        fails = proposal.slot == 6 or (proposal.slot == 2 and attempts.count(2) <= 2)
+        if not fails:
+            return at_once(proposal)
+        future = Future()
+        future.set_exception(fault) if isinstance(fault, Exception) else future.set_result(fault)
+        return future
+
+    trials = search(tmp_path, submit, trials=9)
+    assert (attempts.count(2), attempts.count(6), attempts.count(7)) == (3, 3, 1)
+    assert trials[2].outcome.status == "completed" and len(trials[2].retries) == 2
+    assert trials[6].outcome.status == "error" and "the node is gone" in trials[6].outcome.message
+    assert [to_facts(trial) for trial in read_trials(tmp_path)] == [to_facts(trial) for trial in trials]
+    undisturbed = search(tmp_path / "undisturbed", trials=6)
+    assert [trial.proposal for trial in trials[:6]] == [trial.proposal for trial in undisturbed]
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK no archive"])
+def test_a_journal_without_its_arrays_is_refused_by_name(tmp_path, damage):
+    search(tmp_path, trials=3)
+    (tmp_path / "search.npz").write_bytes(damage)
+    with pytest.raises(SearchError, match="journal-header"):
+        replay(tmp_path, 1)
+    with pytest.raises(SearchError, match="journal-header"):
+        replay(tmp_path / "nowhere", 1)
+
+
+def test_a_slot_that_waits_for_an_unfinished_one_says_so(tmp_path):
+    search(tmp_path, workers=1, trials=4)
+    (tmp_path / "slot-0002.json").unlink()
+    with pytest.raises(SearchError, match="slot-unfinished"):
+        replay(tmp_path, 3)
+
+
+def test_a_space_used_up_ends_the_search_with_a_sentence(tmp_path):
+    feasible = np.zeros(len(SPACE), dtype=bool)
+    feasible[:7] = True
+    trials = search(tmp_path, feasible=feasible)
+    notes = json.loads((tmp_path / "search.json").read_text())["notes"]
+    assert sorted(trial.proposal.row for trial in trials) == list(range(7))
+    assert "is not feasible; the search starts at the nearest" in notes[0] and "ends after 7" in notes[1]
+
+
+def test_progress_counts_every_slot_once(tmp_path):
+    calls = []
+    search(tmp_path, trials=6, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(done, 6) for done in range(1, 7)]
+
+
+ALONE = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from {module} import search, toy
+with ThreadPoolExecutor(2) as pool:
+    search(Path({journal!r}), lambda proposal: pool.submit(lambda: (time.sleep(0.06), toy(proposal))[1]))
+"""
+
+
+@pytest.mark.parametrize("slots_before_the_kill", [1, 7])
+def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(tmp_path, slots_before_the_kill):
+    """A real SIGKILL of a real process, in the midst of two trainings; then again a little later; then left in peace."""
+    search(tmp_path / "undisturbed")
+    journal, here = tmp_path / "killed", Path(__file__)
+    code = ALONE.format(here=str(here.parent), module=here.stem, journal=str(journal))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parents[2]), os.environ.get("PYTHONPATH", "")])}
+    for slots in (slots_before_the_kill, slots_before_the_kill + 3):
+        process = subprocess.Popen([sys.executable, "-c", code], env=environment)
+        while len(list(journal.glob("slot-*.json"))) < slots:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert len(list(journal.glob("slot-*.json"))) < 18
+    search(journal)
+    assert lasting(journal) == lasting(tmp_path / "undisturbed")
+    assert not list(journal.glob("*.damaged"))

@@ -1,0 +1,77 @@
+"""The space of configurations: the paper's 34,300 networks and any other table."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import data, integers, lists
+
+from fovnet.errors import SearchError
+from fovnet.search.space import BASELINE, Axis, Space, paper_space
+
+
+def test_the_papers_space_has_34300_networks_and_every_one_finds_its_way_back():
+    space = paper_space()
+    assert len(space) == 34_300 == len({tuple(levels) for levels in space.rows.tolist()})
+    rows = np.random.default_rng(0).choice(len(space), 500, replace=False).tolist()
+    assert [space.row_of(space.configuration(row)) for row in [0, *rows, 34_299]] == [0, *rows, 34_299]
+    ravelled = np.ravel_multi_index(tuple(space.rows.T), tuple(len(axis.levels) for axis in space.axes))
+    assert (ravelled == np.arange(34_300)).all()                                 # so the other 33,800 do too
+
+
+def test_the_baseline_is_the_papers_and_is_plain_python():
+    space = paper_space()
+    found = space.configuration(space.row_of(BASELINE))
+    assert found == BASELINE
+    assert {type(value) for value in found.values()} == {int, bool}
+
+
+@given(lists(integers(1, 4), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_every_row_of_a_small_space_round_trips(counts):
+    space = Space.of({f"axis {j}": tuple(range(10, 10 + count)) for j, count in enumerate(counts)})
+    assert len(space) == np.prod(counts)
+    assert [space.row_of(space.configuration(row)) for row in range(len(space))] == list(range(len(space)))
+
+
+def test_distances_go_by_level_for_ordinals_and_by_mismatch_for_categories():
+    space = Space.of({"rate": [1e-5, 1e-3, 1e-1], "flag": [False, True], "colour": ["red", "green", "blue"]})
+    a = space.unit_cube[space.row_of({"rate": 1e-5, "flag": False, "colour": "red"})]
+    b = space.unit_cube[space.row_of({"rate": 1e-3, "flag": True, "colour": "blue"})]
+    squared = np.bincount(space.axis_of_column, (a - b) ** 2)
+    np.testing.assert_allclose(squared, [0.25, 1.0, 1.0])
+
+
+def test_the_papers_unit_cube_has_one_column_an_axis_from_0_to_1():
+    cube = paper_space().unit_cube
+    assert cube.shape == (34_300, 7) and (cube.min(axis=0) == 0).all() and (cube.max(axis=0) == 1).all()
+
+
+@given(data())
+@settings(deadline=None, max_examples=50)
+def test_nearest_is_the_nearest_of_all(data):
+    space = Space.of({"a": range(5), "b": range(3), "c": ["x", "y", "z"]})
+    allowed = np.array(data.draw(lists(integers(0, 1), min_size=len(space), max_size=len(space))), dtype=bool)
+    allowed[data.draw(integers(0, len(space) - 1))] = True
+    row = data.draw(integers(0, len(space) - 1))
+    found = space.nearest(space.rows[row], allowed)
+    gaps = np.linalg.norm(space.unit_cube - space.unit_cube[row], axis=1)
+    assert allowed[found] and gaps[found] <= gaps[allowed].min() + 1e-6
+    assert found == row or not allowed[row]
+
+
+def test_a_table_lists_only_its_own_rows():
+    space = Space((Axis("a", (1, 2, 3)), Axis("b", (1, 2))), np.array([[0, 0], [2, 1]]))
+    assert len(space) == 2 and space.configuration(1) == {"a": 3, "b": 2}
+    with pytest.raises(SearchError, match="space-row"):
+        space.row_of({"a": 3, "b": 1})
+
+
+@pytest.mark.parametrize(("wrong", "code"), [({"kernel": 4}, "space-level"), ({"karnel": 3}, "space-axes")])
+def test_a_configuration_outside_the_space_is_refused_by_name(wrong, code):
+    with pytest.raises(SearchError, match=code):
+        paper_space().row_of({**BASELINE, **wrong})
+
+
+def test_levels_are_given_once_each():
+    with pytest.raises(SearchError, match="space-levels"):
+        Axis("a", (1, 2, 1))
