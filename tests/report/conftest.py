@@ -66,11 +66,17 @@ def manifest_of(cases, seed=0):
 
 
 @pytest.fixture(scope="session")
-def make_page(planted):
+def pictured(planted):
+    """The planted test split, with pixels."""
+    return planted.collection(pictured=True)
+
+
+@pytest.fixture(scope="session")
+def make_page(pictured):
     """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
 
     def make(cases=None, bootstrap=200, **parts):
-        cases = planted.collection(pictured=True) if cases is None else cases
+        cases = pictured if cases is None else cases
         trials = search_trials()
         best = sorted((trial for trial in trials if trial["score"]), key=lambda trial: trial["score"])[:10]
         standard = {

@@ -1,0 +1,86 @@
+"""The whole-body figure: true millimetres, feet at the bottom, right on the left, and PNG files that come whole or not at all."""
+
+import io
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from fovnet.regions import DEFAULT
+from fovnet.report.draw import coronal_view, png, save_png, svg, volume_figure
+
+
+def drawn(case, truth=None, **more):
+    pixels = case.pixels if case.pixels is not None else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
+    return volume_figure(
+        case.volume_id, coronal_view(pixels), case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans, DEFAULT, truth, **more
+    )
+
+
+@pytest.fixture(scope="module")
+def body(planted):
+    return planted.whole_body(np.random.default_rng(3), "body", pictured=True)
+
+
+class TestCoronalView:
+    def test_keeps_feet_first_and_right_first(self):
+        pixels = np.zeros((4, 128, 128), dtype=np.uint8)
+        pixels[0, 60:68, :64] = 200                       # a bright spot at the feet, in the first columns: the patient's right
+        view = coronal_view(pixels)
+        assert view.shape == (4, 128) and view.dtype == np.uint8
+        assert view[0, :64].min() > view[1:].max() and view[0, 64:].max() == 0
+
+    def test_looks_where_the_body_is(self):
+        pixels = np.zeros((3, 128, 128), dtype=np.uint8)
+        pixels[:, 90:120, 40:80] = 100                    # a body far behind the middle of the slice
+        assert coronal_view(pixels)[:, 40:80].min() == 255
+
+    @pytest.mark.parametrize("value", [0, 7, 255])
+    def test_of_equal_pixels_is_flat(self, value):
+        view = coronal_view(np.full((2, 128, 128), value, dtype=np.uint8))
+        assert view.min() == view.max()
+
+
+class TestScale:
+    def test_a_millimetre_across_is_a_millimetre_along(self, body):
+        figure = drawn(body)
+        panel = figure.axes[0]
+        width, height = panel.get_position().width * figure.get_figwidth(), panel.get_position().height * figure.get_figheight()
+        low, high = panel.get_ylim()
+        assert width / body.side_mm == pytest.approx(height / (high - low), rel=1e-6)
+        assert panel.get_xlabel() == "460 mm wide"
+
+    def test_a_thin_stack_is_stretched_and_says_so(self, planted):
+        figure = drawn(planted.case(["head"] * 5, spacing_mm=5.0))
+        assert "stretched" in figure.axes[0].get_xlabel()
+
+    def test_all_panels_share_the_heights_of_the_scanner(self, body):
+        figure = drawn(body, truth=body.spans)
+        step = body.z_mm[1] - body.z_mm[0]
+        assert {axis.get_ylim() for axis in figure.axes} == {(body.z_mm[0] - step / 2, body.z_mm[-1] + step / 2)}
+
+    def test_spans_lie_at_their_millimetres_in_their_colours(self, body):
+        boxes = [box for box in drawn(body).axes[2].patches if box.get_height() < 1e5]
+        assert [box.get_y() for box in boxes] == pytest.approx([span.from_mm for span in body.spans])
+        assert [box.get_y() + box.get_height() for box in boxes] == pytest.approx([span.to_mm for span in body.spans])
+        assert len({box.get_facecolor() for box in boxes}) == len(body.spans)
+
+
+@pytest.mark.parametrize("names", [["head"], ["none"] * 6, ["spine"] * 12, ["spine+chest"] * 6 + ["chest"] * 6])
+def test_any_volume_can_be_drawn(planted, names):
+    case = planted.case(names)
+    assert svg(drawn(case, truth=(), message="possibly flipped head to feet " * 9)).startswith("<svg")
+
+
+def test_a_refused_volume_gets_a_figure_with_its_sentence(planted):
+    case = planted.refused("r", "r.nii: the file ends after 1.2 of 8.4 MB. Copy it again.")
+    assert "the file ends after" in svg(drawn(case, message=case.message))
+
+
+def test_the_same_figure_is_the_same_file(body, tmp_path):
+    assert svg(drawn(body)) == svg(drawn(body))
+    assert png(drawn(body)) == png(drawn(body))
+    assert "<dc:date>" not in svg(drawn(body))
+    saved = save_png(drawn(body), tmp_path / "deep" / "body.png")
+    assert saved.read_bytes() == png(drawn(body)) and [path.name for path in saved.parent.iterdir()] == ["body.png"]
+    assert imread(io.BytesIO(saved.read_bytes())).shape[2] == 4
