@@ -1,0 +1,169 @@
+"""Inside abdomen and pelvis: liver under its dome, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual organs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.layers import Layer, hollow, paint
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
+from fovnet.phantom.trunk import column_y, muscular_trunk
+
+DOME_MM = 1270.0
+"""Top of the liver in the written anatomy at a breath of 0 mm."""
+
+
+def dome_mm(person: Person) -> float:
+    """Height of the top of this person's liver dome, in the written anatomy."""
+    return DOME_MM - person.breath_mm
+
+
+def cavity(person: Person) -> Loft:
+    """The space inside the wall, from the pelvic floor to above the domes of the diaphragm."""
+    rows = []
+    for z, _, _, a, front, back in muscular_trunk(person).table:
+        if not 860 < z < 1360:
+            continue
+        inwards = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
+        rows.append((z, 0.0, 0.0, a - inwards, front - (30 if z < 920 else 16), min(back - 18, 74.0)))
+    return Loft(tuple(rows), square=0.3)
+
+
+def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
+    """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the liver."""
+    top = dome_mm(person) + 3.0
+    return Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0)), Ellipsoid((-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0))
+
+
+def space(person: Person) -> list[Paint]:
+    """Diaphragm, the fat that everything below it lies in, and psoas and iliacus."""
+    room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
+    made = [paint(dome & room, "muscle", Layer.CAVITY) for dome in _domes(person)]
+    made += [paint(dome.shrunk(3.0) & room, "visceral fat", Layer.CAVITY) for dome in _domes(person)]
+    made.append(paint(room & below, "visceral fat", Layer.CAVITY))
+    for side in (1, -1):
+        line = [(side * 34, -20, 1175), (side * 42, -22, 1100), (side * 54, -14, 1030), (side * 72, 14, 970), (side * 90, 40, 925), (side * 104, 20, 880)]
+        psoas = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
+        made.append(paint(psoas, "muscle", Layer.CAVITY))
+    return made
+
+
+def liver(person: Person) -> Solid:
+    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe in front of the stomach."""
+    rng = person.generator(31)
+    top = dome_mm(person)
+    deep = top - rng.uniform(150, 185)
+    right = _domes(person)[0].shrunk(3.0) & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110) & cavity(person).shrunk(2.0)
+    left = Ellipsoid((-14.0, 44.0, top - 62), (72 * rng.uniform(0.8, 1.15), 36.0, 38.0), (0.0, 14.0, 8.0)) & cavity(person).shrunk(2.0)
+    return (right - Side((1.0, 0.0, 0.0), -24.0)) | left
+
+
+def upper_organs(person: Person) -> list[Paint]:
+    """Liver with its veins and gall bladder, spleen, kidneys, adrenal-side fat, pancreas, stomach."""
+    rng = person.generator(32)
+    top = dome_mm(person)
+    made = [paint(liver(person), "liver", Layer.ORGAN)]
+    for x, y in ((84, 30), (58, -34), (30, 40)):
+        vein = tube([(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0])
+        made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
+    portal = tube([(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5])
+    made.append(paint(portal, "venous blood", Layer.CONTENT))
+    made.append(paint(Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)), "bile", Layer.CONTENT))
+    size = rng.uniform(0.85, 1.2)
+    made.append(paint(Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0), "spleen", Layer.ORGAN))
+    for side in (1, -1):
+        made += _kidney(side, top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1)))
+    pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
+    return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
+
+
+def _kidney(side: int, z: float, size: float) -> list[Paint]:
+    y = column_y(z) + 2
+    turn = (-12.0, -12.0 * side, 28.0 * side)
+    capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
+    made = [paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY), paint(capsule, "kidney cortex", Layer.CONTENT)]
+    for step in (-26, -9, 9, 26):
+        for out in (8, -6):
+            made.append(paint(Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)), "kidney medulla", Layer.VESSEL))
+    pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn)
+    made += [paint(pelvis, "visceral fat", Layer.VESSEL), paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)]
+    vessel = tube([(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)], 4.0)
+    return [*made, paint(vessel, "venous blood", Layer.CONTENT)]
+
+
+def _stomach(person: Person, top: float) -> list[Paint]:
+    rng = person.generator(33)
+    full = rng.uniform(0.7, 1.15)
+    line = [(-18, -8, top - 34), (-62, -2, top - 44), (-78, 14, top - 80), (-62, 40, top - 120), (-24, 50, top - 142), (14, 42, top - 136), (34, 26, top - 126)]
+    bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
+    made = [paint(bag & cavity(person), "bowel wall", Layer.ORGAN), paint(bag.shrunk(4.0) & cavity(person), "stomach content", Layer.CONTENT)]
+    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))       # supine, gas rises to the front
+    return [*made, paint(air, "gas", Layer.VESSEL)]
+
+
+def bowel(person: Person) -> list[Paint]:
+    """Colon as a frame with haustra, stool and gas; loops of small bowel within it; rectum."""
+    rng = person.generator(34)
+    room = cavity(person).shrunk(3.0)
+    out = 108 + 0.2 * person.belly_mm
+    sag = rng.uniform(0, 40)
+    frame = [
+        (out - 18, 22, 1012), (out, 8, 1060), (out, -2, 1112), (out - 14, 26, 1148), (50, 64, 1138 - sag), (0, 74, 1130 - 1.3 * sag),
+        (-50, 66, 1146 - sag), (-out + 14, 14, 1192), (-out, -14, 1150), (-out, -16, 1090), (-out + 8, 6, 1040), (-78, 30, 1008), (-40, 18, 985),
+        (-6, -22, 992), (0, -44, 968), (0, -52, 930), (0, -46, 896), (0, -42, 868),
+    ]
+    gut = tube(frame, np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2), step_mm=16)
+    made: list[Paint] = []
+    belly = person.belly_mm
+    for at, part in enumerate(gut.parts()):
+        grow = -2.5 * (1 + np.sin(2.1 * at))                                           # haustra: every third piece bulges
+        content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
+        made += [paint(part.shrunk(grow) & room, "bowel wall", Layer.ORGAN), paint(part.shrunk(grow + 2.6) & room, content, Layer.CONTENT)]
+    for _ in range(46):
+        x, y, z = rng.uniform(-72, 72), rng.uniform(8, 62 + 0.8 * belly), rng.uniform(950, 1135)
+        radius = rng.uniform(9, 14)
+        bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
+        loop = tube([(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])], radius, step_mm=16)
+        content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
+        made += [paint(loop & room, "bowel wall", Layer.ORGAN, over=("visceral fat", "bowel fluid", "bowel wall")), paint(loop.shrunk(2.2) & room, content, Layer.CONTENT, over=("bowel wall",))]
+    return made
+
+
+def pelvic_organs(person: Person) -> list[Paint]:
+    """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
+    rng = person.generator(35)
+    full = rng.uniform(0.65, 1.25)
+    bladder = Ellipsoid((float(rng.normal(0, 4)), 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2)
+    made = hollow(bladder, 3.0, "muscle", "urine")
+    floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0))
+    made.append(paint(floor.shrunk(-2) - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN))
+    for side in (1, -1):
+        made.append(paint(Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle", Layer.ORGAN))     # obturator
+    return made + (_womb(rng) if person.female else _manhood(rng, person.age))
+
+
+def _womb(rng: np.random.Generator) -> list[Paint]:
+    size, lean = rng.uniform(0.8, 1.15), rng.uniform(-8, 12)
+    body = Ellipsoid((lean / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean, 0.0))
+    lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean, 0.0))
+    neck = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
+    made = [paint(body, "myometrium", Layer.CONTENT), paint(lining, "endometrium", Layer.VESSEL), paint(neck, "myometrium", Layer.CONTENT)]
+    for side in (1, -1):
+        made.append(paint(Ellipsoid((side * 46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT))
+    return made
+
+
+def _manhood(rng: np.random.Generator, age: float) -> list[Paint]:
+    size = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
+    gland = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
+    made = [paint(gland, "prostate", Layer.VESSEL), paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL)]
+    made.append(paint(tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0]), "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat")))
+    penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
+    made += [paint(penis.shrunk(-2.5), "skin", Layer.SKIN), paint(penis, "gonad", Layer.SEAM)]
+    for side in (1, -1):
+        made.append(paint(tube([mirrored(p, side) for p in ((6, -10, 912), (34, -16, 924))], [6, 5]), "gonad", Layer.CONTENT))
+        testis = Ellipsoid((side * 18.0, 88.0, 806.0), (13.0, 15.0, 21.0))
+        sac = tube([(side * 10, 80, 850), (side * 17, 86, 808)], [16.0, 20.0])
+        made += [paint(sac.shrunk(-3.0), "skin", Layer.SKIN), paint(sac, "fat", Layer.FAT), paint(testis, "gonad", Layer.SEAM)]
+    return made

@@ -1,0 +1,56 @@
+"""The whole body of one person: its anatomy as an ordered list of paints, its label volume on any grid, and its landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fovnet.phantom import belly, head, limbs, thorax, trunk
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Grid, Paint, rasterise
+from fovnet.phantom.scanner import LabelVolume
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Heights above the soles, in mm of the person, that body regions and fields of view are measured from.
+
+    The borders between regions are `ischium` (lower end), `iliac_crest`, `liver_dome` and `lung_apex` (tops); `sole` and
+    `vertex` end the body.  The others only say where fields of view begin and end.
+    """
+
+    sole: float
+    ankle: float
+    knee: float
+    ischium: float
+    iliac_crest: float
+    liver_dome: float
+    lung_apex: float
+    chin: float
+    vertex: float
+
+    @property
+    def borders_mm(self) -> tuple[float, ...]:
+        """The heights that begin and end the regions of the chain, feet to head: one more than there are regions."""
+        return (self.sole, self.ischium, self.iliac_crest, self.liver_dome, self.lung_apex, self.vertex)
+
+
+def landmarks(person: Person) -> Landmarks:
+    """Where this person's landmarks are; the painted anatomy ends exactly there."""
+    written = (0.0, 80.0, 480.0, trunk.ISCHIUM_MM, trunk.CREST_MM, belly.dome_mm(person), thorax.APEX_MM, 1520.0, head.VERTEX_MM)
+    return Landmarks(*(person.morph.height_mm(z) for z in written))
+
+
+def anatomy(person: Person) -> list[Paint]:
+    """The paints of the whole body without the arms, in mm of the written anatomy."""
+    return [
+        *trunk.wall(person), *limbs.legs(person), *head.head(person),
+        *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person),
+        *belly.upper_organs(person), *belly.bowel(person), *belly.pelvic_organs(person),
+        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),
+    ]
+
+
+def label_volume(person: Person, grid: Grid) -> LabelVolume:
+    """The labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk and from the soles."""
+    paints = [*limbs.arms(person), *anatomy(person)]
+    return LabelVolume(rasterise(paints, grid, person.morph), grid.vox_to_ras)

@@ -1,0 +1,159 @@
+"""A collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the truth of every slice."""
+
+from __future__ import annotations
+
+import gzip
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nibabel as nib
+import numpy as np
+from nibabel.orientations import apply_orientation, inv_ornt_aff
+from numpy.typing import NDArray
+
+from fovnet.phantom.body import Landmarks, label_volume, landmarks
+from fovnet.phantom.person import Person, sample_person
+from fovnet.phantom.protocols import SITES, Plan, choose_families, plan
+from fovnet.phantom.scanner import LabelVolume, averaged, scan
+from fovnet.phantom.tissues import AIR
+from fovnet.records import read_json, replace_with, write_json, write_tsv
+from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.volume.volume import Volume
+
+VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
+REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice")
+
+SLIVER_MM2 = 400.0
+"""A slice with less body than this (a coin of 22 mm) is `none`: the very top of the head, the rim of a heel."""
+
+Row = dict[str, Any]
+
+
+def simulate_collection(
+    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject` different fields of view.
+
+    Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
+    A person whose volumes are all there from an earlier run with the same seed is not simulated again; tables are written last.
+    `progress` is told (volumes done, volumes in all).
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    jobs = [(out, number, volumes_per_subject, seed) for number in range(1, subjects + 1)]
+    done: dict[int, tuple[list[Row], list[Row]]] = {}
+
+    def keep(number: int, rows: tuple[list[Row], list[Row]]) -> None:
+        done[number] = rows
+        if progress is not None:
+            progress(len(done) * volumes_per_subject, subjects * volumes_per_subject)
+
+    if workers <= 1:
+        for job in jobs:
+            keep(job[1], simulate_subject(*job))
+    else:
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+            futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
+            for future in as_completed(futures):
+                keep(futures[future], future.result())
+    ordered = [done[number] for number in sorted(done)]
+    write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
+    return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+
+
+def simulate_subject(out: Path, number: int, volumes: int, seed: int) -> tuple[list[Row], list[Row]]:
+    """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
+
+    Each volume leaves a record beside it in volumes/.facts, written after the volume: what an interrupted run goes on from.
+    """
+    person = sample_person((seed, number))
+    rng = np.random.default_rng([seed, number, 1])
+    site = SITES[int(rng.integers(len(SITES)))]
+    subject_id = f"sub-{number:04d}"
+    rows: list[Row] = []
+    regions: list[Row] = []
+    for at, family in enumerate(choose_families(volumes, rng)):
+        volume_id = f"{subject_id}_acq-{at + 1}"
+        acquired = plan(person, landmarks(person), family, site, np.random.default_rng([seed, number, 2, at]))
+        seen = _stored(out, volume_id, person, acquired, (seed, number, at))
+        rows.append(_volume_row(volume_id, subject_id, person, acquired))
+        regions += [{"volume_id": volume_id, **span} for span in seen]
+    return rows, regions
+
+
+def _stored(out: Path, volume_id: str, person: Person, acquired: Plan, key: tuple[int, int, int]) -> list[Row]:
+    """The region rows of a volume that is on disk, made now unless an earlier run with the same key has."""
+    path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
+    if path.exists() and facts.exists():
+        known = read_json(facts)
+        if known.get("key") == list(key) and known.get("bytes") == path.stat().st_size:
+            return list(known["regions"])
+    volume, regions = acquire(person, acquired, np.random.default_rng([*key, 3]))
+    content = nifti_bytes(volume, acquired.stored_axes)
+    replace_with(path, lambda file: file.write(content))
+    write_json(facts, {"key": list(key), "bytes": len(content), "regions": regions}, seed=key[0])
+    return regions
+
+
+def acquire(person: Person, acquired: Plan, rng: np.random.Generator) -> tuple[Volume, list[Row]]:
+    """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows (region, first_slice, last_slice)."""
+    body = label_volume(person, acquired.grid.finer(acquired.acquisition.average))
+    shift = np.eye(4)
+    shift[:3, 3] = -np.asarray(acquired.isocentre_mm)
+    seen = LabelVolume(body.labels, shift @ body.vox_to_ras)
+    volume = scan(seen, acquired.sequence, acquired.acquisition, rng)
+    area = body_area_mm2(body.labels, acquired)
+    heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
+    return volume, region_rows(heights, area, landmarks(person), acquired.family.protocol)
+
+
+def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.float64]:
+    """(k,) area of body in each slice of the acquired grid, mm²."""
+    a, b, c = acquired.acquisition.average
+    share = averaged((labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)).ravel()
+    spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+    return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1], dtype=float)
+
+
+def region_rows(
+    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, protocol: str, vocabulary: Vocabulary = DEFAULT
+) -> list[Row]:
+    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles, ascending.
+
+    A slice belongs to the region its centre is in.  It is `none` below the soles and above the vertex, even when raised arms
+    are there, and where it shows less than SLIVER_MM2 of body.  A protocol ("spine") holds for every slice that is not none.
+    """
+    chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
+    chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
+    rows = [_span(name, np.flatnonzero(chain == rung)) for rung, name in enumerate(vocabulary.chain) if np.any(chain == rung)]
+    if protocol and rows:
+        rows.append(_span(protocol, np.flatnonzero(chain >= 0)))
+    return rows or [_span(NONE, np.arange(len(heights_mm)))]
+
+
+def _span(region: str, slices: NDArray[np.intp]) -> Row:
+    return {"region": region, "first_slice": int(slices[0]), "last_slice": int(slices[-1])}
+
+
+def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
+    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, the affine following them.
+
+    No time and no name in the gzip header: the same volume gives the same bytes.
+    """
+    voxels = apply_orientation(np.rint(volume.voxels).clip(0, 32767).astype(np.int16), stored_axes)
+    affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)
+    image = nib.Nifti1Image(np.asarray(voxels), affine)
+    image.header.set_xyzt_units("mm")
+    return gzip.compress(image.to_bytes(), compresslevel=2, mtime=0)
+
+
+def _volume_row(volume_id: str, subject_id: str, person: Person, acquired: Plan) -> Row:
+    return {
+        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz", "site": acquired.site.name,
+        "manufacturer": acquired.site.manufacturer, "field_strength": f"{acquired.acquisition.field_strength:g}",
+        "sequence": acquired.sequence.name, "plane": acquired.plane, "sex": person.sex, "field_of_view": acquired.family.name,
+    }

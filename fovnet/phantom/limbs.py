@@ -1,0 +1,205 @@
+"""Arms and hands, legs and feet.  Lengths in mm of the written anatomy; z = 0 at the soles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.layers import Layer, bone, limb, paint
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
+
+# z, centre x (before the legs are spread), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
+LEG = (
+    (52.0, 92.0, -6.0, 30.0, 34.0, 34.0, 0.10),
+    (80.0, 92.0, -8.0, 28.0, 31.0, 33.0, 0.12),
+    (110.0, 92.0, -10.0, 27.0, 29.0, 31.0, 0.15),
+    (170.0, 93.0, -14.0, 32.0, 33.0, 35.0, 0.25),
+    (240.0, 95.0, -18.0, 42.0, 40.0, 46.0, 0.35),
+    (320.0, 97.0, -20.0, 52.0, 46.0, 60.0, 0.40),
+    (375.0, 98.0, -16.0, 53.0, 48.0, 60.0, 0.40),
+    (425.0, 98.0, -8.0, 50.0, 47.0, 50.0, 0.40),
+    (470.0, 98.0, -2.0, 50.0, 48.0, 48.0, 0.35),
+    (515.0, 98.0, 2.0, 50.0, 52.0, 50.0, 0.40),
+    (570.0, 98.0, 2.0, 56.0, 56.0, 57.0, 0.70),
+    (650.0, 97.0, 2.0, 67.0, 64.0, 67.0, 0.90),
+    (740.0, 95.0, 1.0, 76.0, 72.0, 76.0, 1.10),
+    (805.0, 94.0, 0.0, 82.0, 77.0, 82.0, 1.20),
+    (850.0, 95.0, 0.0, 82.0, 78.0, 84.0, 1.20),
+    (890.0, 98.0, 0.0, 66.0, 70.0, 72.0, 1.00),
+    (925.0, 100.0, 0.0, 30.0, 40.0, 40.0, 0.50),
+)
+
+
+def legs(person: Person) -> list[Paint]:
+    """Both legs with their bones, muscles, knees and feet."""
+    made: list[Paint] = []
+    for side in (1, -1):
+        made += _flesh(person, side) + _thigh_bone(person, side) + _knee(person, side) + _shin(person, side) + _foot(person, side)
+    return made
+
+
+def _out(person: Person, z: float) -> float:
+    """How far the leg is turned out at a height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+    return (person.spread_mm + 0.35 * max(0.0, person.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
+
+
+def _flesh(person: Person, side: int) -> list[Paint]:
+    stout, hips = 1 + 0.6 * (person.brawn - 1), 1.25 if person.female else 1.0
+    muscle, fat, skin = [], [], []
+    for z, cx, cy, a, front, back, share in LEG:
+        middle = (z, side * (cx + _out(person, z)), cy)
+        under = person.fat_mm * share * hips
+        muscle.append((*middle, a * stout, front * stout, back * stout))
+        fat.append((*middle, a * stout + under, front * stout + under, back * stout + under))
+        skin.append((*middle, *(reach + 1.8 for reach in fat[-1][3:])))
+    inside = Loft(tuple(muscle), square=0.08)
+    made = [
+        paint(Loft(tuple(skin), square=0.08), "skin", Layer.SKIN), paint(Loft(tuple(fat), square=0.08), "fat", Layer.FAT),
+        paint(inside, "muscle", Layer.MUSCLE),
+    ]
+    return made + _seams(person, side, inside) + _vessels(person, side)
+
+
+def _seams(person: Person, side: int, inside: Loft) -> list[Paint]:
+    """Fat planes between the muscle groups: each group is a bundle, painted with a rim of fat around it."""
+    made = []
+    thick = person.brawn
+    groups = (
+        # of the thigh: front, outer, inner front, adductors, hamstrings outer and inner; of the calf: both heads, soleus, front
+        ((8, 48, 850), (4, 46, 700), (0, 40, 560), 19), ((40, 14, 850), (40, 12, 700), (30, 12, 550), 26),
+        ((-26, 34, 800), (-30, 24, 680), (-30, 14, 540), 20), ((-36, -8, 850), (-34, -12, 720), (-30, -24, 580), 30),
+        ((18, -48, 830), (20, -44, 690), (30, -30, 540), 23), ((-14, -50, 830), (-14, -46, 690), (-26, -34, 540), 23),
+        ((22, -38, 440), (24, -34, 350), (14, -20, 220), 22), ((-22, -38, 440), (-24, -34, 340), (-14, -20, 220), 23),
+        ((0, -16, 400), (4, -14, 290), (0, -16, 160), 24), ((26, 16, 420), (24, 12, 320), (12, 8, 160), 14),
+    )
+    for *points, radius in groups:
+        line = [(side * (97 + x + _out(person, z)), y, z) for x, y, z in points]
+        bundle = tube(line, [0.7 * radius * thick, radius * thick, 0.45 * radius * thick], step_mm=45)
+        made.append(paint(bundle.shrunk(-1.3), "fat", Layer.SEAM, over=("muscle",)))
+        made.append(paint(bundle & inside, "muscle", Layer.SEAM))
+    return made
+
+
+def _vessels(person: Person, side: int) -> list[Paint]:
+    path = ((84, 50, 840), (80, 34, 760), (80, 10, 660), (90, -28, 560), (98, -38, 480), (98, -22, 380), (94, -18, 250), (84, -24, 100))
+    line = [(side * (x + _out(person, z)), y, z) for x, y, z in path]
+    beside = [(x + 9 * side, y - 4, z) for x, y, z in line]
+    made = [paint(tube(line, [4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8]), "arterial blood", Layer.VESSEL)]
+    return [*made, paint(tube(beside, [5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2]), "venous blood", Layer.VESSEL)]
+
+
+def _placed(person: Person, side: int, points: tuple[tuple[float, float, float], ...]) -> list[tuple[float, float, float]]:
+    """Points of the right leg as written, on the given side and with the leg turned out."""
+    return [mirrored((x + _out(person, z), y, z), side) for x, y, z in points]
+
+
+def _thigh_bone(person: Person, side: int) -> list[Paint]:
+    """Head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles."""
+    wide = 1.06 if person.female else 1.0
+    head = (88.0 * wide, -2.0, 932.0)
+    neck = tube(_placed(person, side, (head, (114, -8, 912), (132, -12, 892))), [17, 15, 19])
+    shaft = tube(_placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))), [19, 15.5, 13.5, 14, 19, 31])
+    made = [paint(Ellipsoid(mirrored(head, side), (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)]
+    made += bone(Ellipsoid(mirrored(head, side), (24.0, 24.0, 24.0)), 1.8, "yellow marrow")
+    made += bone(neck, 2.5, "yellow marrow") + bone(tube(_placed(person, side, ((138, -18, 915), (138, -18, 890))), [12, 15]), 2.0, "yellow marrow")
+    made += bone(tube(_placed(person, side, ((112, -24, 868), (120, -10, 860))), 9.0), 2.0, "yellow marrow")
+    return made + bone(shaft, 5.5, "yellow marrow") + _flare(person, side, (98, -4, 520), (30, 24, 42))
+
+
+def _flare(person: Person, side: int, at: tuple[float, float, float], semi: tuple[float, float, float]) -> list[Paint]:
+    """The wide end of a long bone: thin cortex round much marrow."""
+    return bone(Ellipsoid(_placed(person, side, (at,))[0], semi), 1.6, "yellow marrow")
+
+
+def _knee(person: Person, side: int) -> list[Paint]:
+    made: list[Paint] = []
+    for inner in (-21, 21):
+        condyle = Ellipsoid(_placed(person, side, ((98 + inner, -8, 499),))[0], (20.0, 31.0, 22.0))
+        made += [paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE), *bone(condyle, 1.5, "yellow marrow")]
+        made.append(paint(Ellipsoid(_placed(person, side, ((98 + 1.2 * inner, -6, 474),))[0], (17.0, 24.0, 4.0)), "tendon", Layer.BONE))
+    plateau = Ellipsoid(_placed(person, side, ((98, -8, 452),))[0], (39.0, 27.0, 18.0), square=0.5)
+    made += [paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE), *bone(plateau, 1.6, "yellow marrow")]
+    made += bone(Ellipsoid(_placed(person, side, ((98, 40, 512),))[0], (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow")
+    made.append(paint(tube(_placed(person, side, ((98, 44, 494), (98, 36, 440))), 5.0), "tendon", Layer.BONE))
+    made.append(paint(tube(_placed(person, side, ((98, 40, 530), (98, 36, 590))), [6.0, 4.0]), "tendon", Layer.BONE))
+    made.append(paint(tube(_placed(person, side, ((92, -22, 502), (102, 4, 470))), 4.5), "tendon", Layer.DETAIL))
+    pad = Ellipsoid(_placed(person, side, ((98, 28, 474),))[0], (22.0, 13.0, 20.0))
+    return [paint(pad, "fat", Layer.SEAM), *made]
+
+
+def _shin(person: Person, side: int) -> list[Paint]:
+    tibia = tube(_placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))), [31, 19, 13.5, 11.5, 15, 20])
+    fibula = tube(_placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11])
+    return bone(tibia, 4.2, "yellow marrow") + _flare(person, side, (98, -5, 436), (33, 23, 26)) + bone(fibula, 2.4, "yellow marrow")
+
+
+def _foot(person: Person, side: int) -> list[Paint]:
+    """Heel, ankle bone, midfoot, metatarsals and toes; lying on the back the forefoot points to the front and down."""
+    heel = tube(_placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))), [28, 32, 30, 25, 17, 13])
+    made = [
+        paint(heel, "skin", Layer.SKIN), paint(heel.shrunk(2.0), "fat", Layer.FAT), paint(heel.shrunk(6.0), "muscle", Layer.MUSCLE),
+    ]
+    made += bone(tube(_placed(person, side, ((92, -46, 30), (94, 0, 38))), [18, 15]), 1.8, "yellow marrow")
+    made += bone(Ellipsoid(_placed(person, side, ((92, -2, 62),))[0], (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
+    made += bone(Ellipsoid(_placed(person, side, ((98, 38, 46),))[0], (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
+    for ray in range(5):
+        x = 86 + 10.5 * ray
+        made += bone(tube(_placed(person, side, ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))), [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
+    achilles = tube(_placed(person, side, ((92, -38, 180), (92, -46, 100), (92, -52, 50))), [3.0, 4.5, 5.0])
+    return [*made, paint(achilles, "tendon", Layer.BONE)]
+
+
+def arms(person: Person) -> list[Paint]:
+    """Both arms in the person's posture, with humerus, forearm bones and hand."""
+    made: list[Paint] = []
+    for side in (1, -1):
+        shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side))
+        thick, fat = person.brawn, 0.45 * person.fat_mm
+        made += limb(tube([shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow], [46 * thick, 42 * thick, 36 * thick, 36 * thick], step_mm=60), fat)
+        made += limb(tube([elbow, _between(elbow, wrist, 0.3), wrist], [36 * thick, 37 * thick, 23.0], step_mm=60), 0.6 * fat)
+        hand = tube([wrist, palm, tips], [22.0, 21.0, 9.0]) | tube([_nudged(palm, wrist, 12), _nudged(palm, tips, 30)], [21.0, 16.0])
+        made += [paint(hand, "skin", Layer.SKIN), paint(hand.shrunk(2.0), "fat", Layer.FAT), paint(hand.shrunk(4.5), "muscle", Layer.MUSCLE)]
+        made += _arm_bones(side, shoulder, elbow, wrist, palm, tips)
+    return made
+
+
+def _arm_joints(person: Person, side: int) -> tuple[tuple[float, float, float], ...]:
+    """Shoulder, elbow, wrist, palm and finger tips of the right arm, or of the left one mirrored to the right."""
+    rng = person.generator(41 + side)
+    broad = 0.95 if person.female else 1.0
+    out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + float(rng.uniform(0, 14))
+    shoulder = (168.0 * broad, -12.0, 1398.0)
+    y = float(rng.uniform(-18, 10))
+    if person.arms == "raised":
+        lean = float(rng.uniform(-20, 25))
+        return shoulder, (225 + lean, 10 + y, 1655), (165 + lean, 30 + y, 1880), (140 + lean, 34 + y, 1950), (120 + lean, 36 + y, 2040)
+    if person.arms == "folded":
+        front = 128 + person.fat_mm + person.belly_mm
+        return shoulder, (206 + out, 0, 1105), (98, front, 1082 + y), (58, front + 4, 1088 + y), (10, front + 2, 1098 + y)
+    return shoulder, (206 + out, -8 + y, 1105), (224 + out, 8 + y, 862), (226 + out, 12 + y, 790), (222 + out, 20 + y, 695)
+
+
+def _arm_bones(side: int, shoulder: tuple[float, ...], elbow: tuple[float, ...], wrist: tuple[float, ...], palm: tuple[float, ...], tips: tuple[float, ...]) -> list[Paint]:
+    s, e, w = np.array(shoulder), np.array(elbow), np.array(wrist)
+    head = (float(s[0] - 12 * side), float(s[1]), float(s[2] + 4))
+    made = [paint(Ellipsoid(head, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE), *bone(Ellipsoid(head, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")]
+    made += bone(tube([head, s + 0.22 * (e - s), s + 0.8 * (e - s), e], [17, 11, 11, 20]), 3.4, "yellow marrow")
+    across = np.cross(w - e, [0.0, 1.0, 0.0])
+    across *= 12 / np.linalg.norm(across)
+    made += bone(tube([e + across, (e + w) / 2 + across, w + across * 0.8], [11, 7.0, 11]), 2.4, "yellow marrow")
+    made += bone(tube([e - across, (e + w) / 2 - across, w - across * 0.8], [12, 6.5, 8]), 2.4, "yellow marrow")
+    for ray in np.linspace(-1.1, 1.1, 4):
+        made += bone(tube([w + across * 0.6 * ray, np.array(palm) + across * ray, np.array(tips) + across * 0.5 * ray], [6, 4.5, 3.0]), 1.3, "yellow marrow")
+    return made
+
+
+def _between(a: tuple[float, ...], b: tuple[float, ...], t: float) -> tuple[float, float, float]:
+    """The point a share t of the way from a to b."""
+    x, y, z = ((1 - t) * p + t * q for p, q in zip(a, b, strict=True))
+    return x, y, z
+
+
+def _nudged(a: tuple[float, ...], b: tuple[float, ...], mm: float) -> tuple[float, float, float]:
+    """The point mm from a towards b."""
+    return _between(a, b, mm / float(np.linalg.norm(np.subtract(b, a))))

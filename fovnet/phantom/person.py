@@ -1,0 +1,165 @@
+"""One simulated person: what varies between people, and how the written anatomy becomes theirs.
+
+The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights stretched piece by
+piece, widths scaled, the head turned, everything gently bent sideways) and a set of traits the anatomy is built with.
+The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
+
+Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure 4.1; statures of
+adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ± 6.5 cm, a mixed northern and western average).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from fovnet.phantom.solids import Floats
+
+STATURE_MM = 1750.0
+"""Height of the person the anatomy is written for."""
+
+ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1750.0, 2300.0)
+"""Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
+iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
+
+BEND_MARGIN_MM = 16.0     # more than the waves of `Morph` can ever add up to
+
+
+@dataclass(frozen=True)
+class Morph:
+    """From the person's millimetres to the written anatomy's, and back.
+
+    heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
+    yaw_deg     how far the head is turned to the left              waves  (n, 9) amplitudes x, y; wave numbers, phases x, y, z
+    """
+
+    heights_mm: tuple[float, ...]
+    trunk: tuple[float, float]
+    head: tuple[float, float]
+    yaw_deg: float
+    waves: tuple[tuple[float, ...], ...]
+
+    @cached_property
+    def _down(self) -> PchipInterpolator:
+        return PchipInterpolator(self.heights_mm, ANCHORS_MM)
+
+    @cached_property
+    def _table(self) -> NDArray[np.float64]:
+        """(2, n) heights of the person every 0.25 mm, and of the anatomy."""
+        z = np.arange(self.heights_mm[0], self.heights_mm[-1], 0.25)
+        return np.stack([z, self._down(z)])
+
+    def height_mm(self, anatomy_z_mm: float) -> float:
+        """The person's height of a height in the written anatomy."""
+        return float(np.interp(anatomy_z_mm, self._table[1], self._table[0]))
+
+    def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
+        up = np.interp(z, *self._table).astype(np.float32)
+        rise = np.clip((up - 1470) / 70, 0, 1)
+        rise = rise * rise * (3 - 2 * rise)                              # 0 in the trunk, 1 in the head
+        wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
+        x, y = x / wide, y / deep
+        turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
+        if self.yaw_deg:
+            cos, sin = np.cos(turn), np.sin(turn)
+            x, y = cos * x + sin * (y + 20), cos * (y + 20) - sin * x - 20      # the neck turns about the dens, 20 mm behind the axis
+        bend_x, bend_y = np.float32(0), np.float32(0)
+        for in_x, in_y, kx, ky, kz, px, py, pz, _ in self.waves:
+            wave = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(np.float32(ky) * y + np.float32(py))
+            wave = wave * np.sin(np.float32(kz) * up + np.float32(pz))
+            bend_x, bend_y = bend_x + np.float32(in_x) * wave, bend_y + np.float32(in_y) * wave
+        return np.asarray(x + bend_x), np.asarray(y + bend_y), up
+
+    def enclose(self, box: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A (2, 3) box of this person around a (2, 3) box of the anatomy."""
+        low, high = box[0].copy(), box[1].copy()
+        if self.yaw_deg and high[2] > 1470:                              # a turned head: any direction the yaw can reach
+            reach = abs(np.deg2rad(self.yaw_deg)) * (np.abs(box[:, :2]).max() + 20)
+            low[:2], high[:2] = low[:2] - reach, high[:2] + reach
+        for axis in range(2):
+            scales = (self.trunk[axis], self.head[axis])
+            ends = [edge * scale for edge in (low[axis] - BEND_MARGIN_MM, high[axis] + BEND_MARGIN_MM) for scale in scales]
+            low[axis], high[axis] = min(ends), max(ends)
+        low[2], high[2] = self.height_mm(low[2]) - 0.5, self.height_mm(high[2]) + 0.5
+        return np.stack([low, high])
+
+
+@dataclass(frozen=True)
+class Person:
+    """A simulated person; every length in mm of the written anatomy unless said otherwise.
+
+    sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
+    seed       two numbers that fix every detail       belly_mm    how far the abdomen stands out
+    morph      written anatomy to person               brawn       muscle relative to the average, about 0.85 to 1.15
+    arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written height
+    age        in years, adults                        spread_mm   how far each leg is turned outwards at the ankle
+    """
+
+    sex: str
+    seed: tuple[int, int]
+    morph: Morph
+    arms: str
+    age: float
+    fat_mm: float
+    belly_mm: float
+    brawn: float
+    breath_mm: float
+    spread_mm: float
+
+    @property
+    def female(self) -> bool:
+        """Whether the anatomy is a woman's."""
+        return self.sex == "female"
+
+    def generator(self, place: int) -> np.random.Generator:
+        """The generator of the details of one place in the body, the same at every call."""
+        return np.random.default_rng([*self.seed, place])
+
+
+def sample_person(seed: tuple[int, int]) -> Person:
+    """The person of a seed (collection seed, subject number): the same person in a collection of any size."""
+    rng = np.random.default_rng(seed)
+    female = bool(rng.random() < 0.5)
+    stature = float(np.clip(rng.normal(1630, 65) if female else rng.normal(1760, 70), 1470, 1970))
+    fat = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
+    belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
+    arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
+    return Person(
+        sex="female" if female else "male", seed=seed, morph=_sample_morph(rng, female, stature), arms=arms,
+        age=float(rng.uniform(18, 85)), fat_mm=fat, belly_mm=belly, brawn=float(np.clip(rng.normal(0.94 if female else 1.02, 0.05), 0.82, 1.15)),
+        breath_mm=float(rng.uniform(-10, 18)), spread_mm=float(rng.uniform(-6, 28)),
+    )
+
+
+def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
+    """Proportions of a person of that stature: each piece between anchors varies by 3 %, and heads vary less than bodies do."""
+    pieces = np.diff(ANCHORS_MM)
+    grown = stature_mm / STATURE_MM
+    stretch = grown * rng.normal(1.0, 0.03, len(pieces))
+    stretch[8] = grown**0.35 * rng.normal(1.0, 0.025)                    # chin to vertex
+    body = stretch[1:9] * pieces[1:9]
+    body[:7] *= (stature_mm - body[7]) / body[:7].sum()
+    lengths = np.concatenate([[pieces[0]], body, [pieces[9] * grown]])
+    heights = np.concatenate([[0.0], np.cumsum(lengths)]) - pieces[0]
+    width = grown**0.8 * rng.normal(0.97 if female else 1.0, 0.03)
+    skull = grown**0.3 * rng.normal(0.98 if female else 1.0, 0.025)
+    waves = [_wave(rng, wavelength, size) for wavelength, size in ((620, 3.0), (480, 2.5), (340, 2.0), (230, 1.4), (150, 0.8), (95, 0.5))]
+    return Morph(
+        heights_mm=tuple(heights.tolist()),
+        trunk=(float(width), float(width * rng.normal(1.0, 0.03))),
+        head=(float(skull), float(skull * rng.normal(1.0, 0.03))),
+        yaw_deg=float(np.clip(rng.normal(0, 6), -18, 18)),
+        waves=tuple(waves),
+    )
+
+
+def _wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
+    """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm, phases."""
+    amplitude = rng.uniform(-size_mm, size_mm, 2)
+    k = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
+    return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist(), wavelength_mm)

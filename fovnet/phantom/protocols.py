@@ -1,0 +1,254 @@
+"""What is acquired: fields of view from one organ to the whole body, planes, spacings, sequences, coils, storage.
+
+A family says where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.body import Landmarks
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import Acquisition, Coil
+from fovnet.phantom.sequence import Sequence
+
+FINE_MM = 2.1           # label voxels are at most about this large; a thicker voxel is the mean of several
+MOST_LABELS = 9_000_000   # label voxels a volume may be painted with: about a second of one core
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of field of view.
+
+    low, high   (landmark, least and most mm above it) for the two ends along the body
+    wide, deep  (least, most) mm across and front to back; 0 stands for as much as the person needs
+    planes      which planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
+    weight      how often it is drawn              long   whether it covers several regions
+    protocol    the region beside the chain it is read as ("spine"), or ""
+    """
+
+    name: str
+    low: tuple[str, float, float]
+    high: tuple[str, float, float]
+    wide: tuple[float, float] = (0.0, 0.0)
+    deep: tuple[float, float] = (0.0, 0.0)
+    planes: str = "aaci"
+    weight: float = 1.0
+    long: bool = False
+    protocol: str = ""
+    offset_x: tuple[float, float] = (0.0, 0.0)
+    offset_y: tuple[float, float] = (0.0, 0.0)
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("whole body", ("sole", -40, -5), ("vertex", 5, 60), planes="ccca", weight=0.8, long=True),
+    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 40), planes="cca", weight=1.6, long=True),
+    Family("chest and abdomen", ("iliac_crest", -60, 30), ("lung_apex", -10, 60), planes="aaci", weight=2.2, long=True),
+    Family("abdomen and pelvis", ("ischium", -50, 20), ("liver_dome", 5, 45), planes="aaci", weight=2.2, long=True),
+    Family("neck and chest", ("liver_dome", -60, 20), ("chin", 0, 80), planes="ac", weight=1.2, long=True),
+    Family("pelvis and thighs", ("knee", 60, 200), ("iliac_crest", 0, 60), planes="ac", weight=0.8, long=True),
+    Family("head", ("chin", 40, 95), ("vertex", -10, 14), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)),
+    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 14), (220, 320), (230, 260), "aasc", 1.1),
+    Family("neck", ("lung_apex", -50, 0), ("chin", 45, 110), (180, 300), (170, 230), "asc", 0.5, offset_y=(-15, 0)),
+    Family("chest", ("liver_dome", -90, 0), ("lung_apex", -15, 40), planes="aaci", weight=4.0),
+    Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.6),
+    Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
+    Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
+    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 0.6, offset_x=(85, 110)),
+    Family("calves", ("ankle", -60, 40), ("knee", -60, 20), planes="ac", weight=0.5),
+    Family("legs", ("sole", -40, -5), ("ischium", -20, 80), planes="ca", weight=0.35),
+    Family("spine, lumbar", ("iliac_crest", -110, -50), ("liver_dome", -60, 20), (55, 120), (100, 180), "sssa", 2.3, protocol="spine", offset_y=(-62, -35)),
+    Family("spine, thoracic", ("iliac_crest", 60, 120), ("lung_apex", 0, 30), (55, 120), (100, 180), "ssa", 1.6, protocol="spine", offset_y=(-72, -45)),
+    Family("spine, cervical", ("lung_apex", -60, -15), ("chin", 75, 120), (55, 120), (100, 180), "ssa", 1.3, protocol="spine", offset_y=(-40, -15)),
+    Family("spine, whole", ("iliac_crest", -120, -60), ("chin", 75, 120), (60, 120), (130, 180), "s", 0.9, protocol="spine", offset_y=(-55, -35)),
+    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.3),
+    Family("heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.5, offset_x=(-35, -10), offset_y=(5, 25)),
+    Family("brain", ("chin", 75, 95), ("vertex", -25, 4), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
+)
+"""The kinds of field of view, with weights that give every region a similar number of slices."""
+
+SEQUENCES: tuple[Sequence, ...] = (
+    Sequence("T1 spin echo", "spin echo", 550, 12),
+    Sequence("T2 spin echo", "spin echo", 4500, 95),
+    Sequence("T2 spin echo, fat suppressed", "spin echo", 4500, 85, fat="suppressed"),
+    Sequence("PD spin echo", "spin echo", 3200, 28),
+    Sequence("STIR", "inversion recovery", 5000, 55, ti=165),
+    Sequence("T1 gradient echo", "gradient echo", 150, 4.6, flip_deg=65),
+    Sequence("T1 gradient echo, opposed phase", "gradient echo", 150, 2.3, flip_deg=65, fat="opposed phase"),
+    Sequence("T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed"),
+    Sequence("T1 gradient echo, contrast, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed", contrast=True),
+    Sequence("Dixon water", "gradient echo", 7, 2.4, flip_deg=10, fat="water only"),
+    Sequence("Dixon fat", "gradient echo", 7, 2.4, flip_deg=10, fat="fat only"),
+    Sequence("T2* gradient echo", "gradient echo", 500, 15, flip_deg=25),
+    Sequence("balanced", "balanced", 4, 2, flip_deg=55),
+)
+"""The sequences; every acquisition varies their times by up to 15 %."""
+
+HEAD_SEQUENCES: tuple[Sequence, ...] = (
+    *SEQUENCES[:5],
+    Sequence("FLAIR", "inversion recovery", 9000, 110, ti=2500),
+    Sequence("T1 inversion recovery", "inversion recovery", 2300, 4, ti=900),
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The habits of a simulated site: its name and scanner, and what its images tend to be like."""
+
+    name: str
+    manufacturer: str
+    field_strengths: tuple[float, ...]
+    snr: float
+    thicker: float
+    oblique: float
+
+
+SITES: tuple[Site, ...] = (
+    Site("site-a", "Simulated One", (1.5,), 32.0, 1.15, 0.15),
+    Site("site-b", "Simulated Two", (1.5, 3.0), 45.0, 1.0, 0.3),
+    Site("site-c", "Simulated Three", (3.0,), 55.0, 0.9, 0.25),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that fixes one acquisition.
+
+    grid         of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
+    isocentre_mm (3,) the point of the person that the scanner calls 0
+    stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
+    """
+
+    family: Family
+    site: Site
+    plane: str
+    grid: Grid
+    isocentre_mm: tuple[float, float, float]
+    sequence: Sequence
+    acquisition: Acquisition
+    stored_axes: NDArray[np.int64]
+
+
+def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
+    """The fields of view of one person's volumes: the first covers several regions, no two are alike while there are others."""
+    chosen: list[Family] = []
+    for at in range(volumes):
+        pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(FAMILIES)
+        weights = np.array([family.weight for family in pool])
+        chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
+    return chosen
+
+
+def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
+    """One acquisition of that family at that site, everything else drawn at random."""
+    plane = {"a": "axial", "c": "coronal", "s": "sagittal", "i": "isotropic"}[str(rng.choice(list(family.planes)))]
+    low, high = _field(person, marks, family, rng)
+    spacing = _spacing(family, plane, site, high - low, rng)
+    shape = np.maximum(np.rint((high - low) / spacing), 4).astype(int)
+    turn = _tilt(site, high - low, rng)
+    centre = (low + high) / 2
+    affine = np.eye(4)
+    affine[:3, :3] = turn * spacing
+    affine[:3, 3] = centre - affine[:3, :3] @ ((shape - 1) / 2)
+    i, j, k = shape.tolist()
+    grid = Grid((i, j, k), affine)
+    field_strength = float(rng.choice(site.field_strengths))
+    isocentre = np.round(centre + rng.normal(0, (5, 5, 15)), 1)
+    return Plan(
+        family, site, plane, grid, (float(isocentre[0]), float(isocentre[1]), float(isocentre[2])), _sequence(family, rng),
+        Acquisition(field_strength, _average(spacing, grid.shape), float(site.snr * rng.lognormal(0, 0.35)), _coil(family, low - isocentre, high - isocentre, rng)),
+        _storage(plane, rng),
+    )
+
+
+def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest corner of the field of view, mm of the person."""
+    (lower, *low), (upper, *high) = family.low, family.high
+    z0, z1 = getattr(marks, lower) + rng.uniform(*low), getattr(marks, upper) + rng.uniform(*high)
+    trunk = 2 * (172 + 1.4 * person.fat_mm) * person.morph.trunk[0]
+    depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0)) * person.morph.trunk[1] + 25
+    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)      # with, without, or half an arm
+    deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
+    x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 else 1)
+    y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
+    x, y = (x + float(rng.uniform(-6, 6))) * person.morph.trunk[0], y * person.morph.trunk[1]
+    return np.array([x - wide / 2, y - deep / 2, z0]), np.array([x + wide / 2, y + deep / 2, z1])
+
+
+def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """(3,) mm between voxels along x, y, z: small fields finely, whole bodies coarsely."""
+    fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(170, 260), 0.9, 2.5))
+    along = float(size_mm[2])
+    if along > 900:
+        fine = float(rng.uniform(2.5, 3.6))
+    elif along > 500:
+        fine = float(rng.uniform(1.8, 2.8))
+    thick = float(np.clip(rng.uniform(3.0, 8.0) * site.thicker, 3.0, 10.0))
+    if family.protocol:
+        thick = float(rng.uniform(3.0, 5.0))
+    if plane == "axial":
+        spacing = [fine, fine, float(np.clip(thick * (1.3 if along > 500 else 1.0), 3.0, 10.0))]
+    elif plane == "coronal":
+        spacing = [fine, thick, fine]
+    elif plane == "sagittal":
+        spacing = [thick, fine, fine]
+    else:
+        spacing = [max(fine, 1.4) * 1.1] * 3
+    return np.round(spacing, 2)
+
+
+def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields shorter than half a metre."""
+    if rng.random() > site.oblique or size_mm[2] > 500:
+        return np.eye(3)
+    a, b = np.deg2rad(np.clip(rng.normal(0, (4, 2.5)), -8, 8))
+    about_x = np.array([[1, 0, 0], [0, np.cos(a), -np.sin(a)], [0, np.sin(a), np.cos(a)]])
+    about_z = np.array([[np.cos(b), -np.sin(b), 0], [np.sin(b), np.cos(b), 0], [0, 0, 1]])
+    return np.asarray(about_x @ about_z)
+
+
+def _average(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
+    """(3,) label voxels to a voxel: finer than FINE_MM where that does not exceed MOST_LABELS, the thickest axis first."""
+    factors = np.ones(3, dtype=int)
+    while True:
+        size = spacing / factors
+        axis = int(size.argmax())
+        grown = factors + (np.arange(3) == axis)
+        if size[axis] <= FINE_MM or np.prod(np.asarray(shape) * grown) > MOST_LABELS:
+            a, b, c = factors.tolist()
+            return a, b, c
+        factors = grown
+
+
+def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
+    """A sequence fit for the family, its times moved by up to 15 %."""
+    pool = HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else SEQUENCES
+    sequence = pool[int(rng.integers(len(pool)))]
+    move = rng.uniform(0.85, 1.15, 2)
+    null = rng.uniform(0.95, 1.05)                      # an inversion time is set to null something: it varies less
+    return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
+
+
+def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """Elements behind the back for a spine, around the body otherwise; a long field of view is taken in stations, so no fall."""
+    middle = (low + high) / 2
+    fall = 1e6 if high[2] - low[2] > 450 else float(rng.uniform(230, 330))
+    heights = np.arange(low[2], high[2] + 1, 90.0)
+    if family.protocol:
+        return Coil(tuple((float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights), 110.0, float(rng.uniform(0.7, 1.0)), fall)
+    around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
+    size = high - low
+    places = [(float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z)) for a, b in around for z in heights[::2]]
+    first = int(rng.integers(0, 3))                     # an element that is off makes one side darker
+    return Coil(tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)), float(rng.uniform(0.0, 0.9)), fall)
+
+
+def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(3, 2) axis order and directions in which the volume is stored: half as scanners do, half any of the 48."""
+    usual = {"axial": (0, 1, 2), "coronal": (0, 2, 1), "sagittal": (2, 0, 1), "isotropic": (2, 0, 1)}[plane]
+    order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
+    return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -1,0 +1,95 @@
+"""Signal equations: what a tissue of given PD, T1, T2, T2* gives under a pulse sequence.
+
+    tr, te, ti   repetition, echo and inversion time, ms       flip_deg   excitation angle
+Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin echo eq. 26.3,
+    inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
+    Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.tissues import FIELD_STRENGTHS, Tissue
+
+Floats = NDArray[np.float64]
+
+RELAXIVITY = 4.3
+"""Longitudinal relaxivity of a gadolinium chelate in plasma, L / (mmol s), at 1.5 T.  Rohrer et al. (2005), Invest Radiol 40:715."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """How an image is weighted.
+
+    kind      "spin echo", "inversion recovery", "gradient echo" (spoiled) or "balanced"
+    fat       "in phase", "opposed phase", "suppressed", "water only" or "fat only"
+    contrast  whether a contrast agent was given
+    """
+
+    name: str
+    kind: str
+    tr: float
+    te: float
+    ti: float = 0.0
+    flip_deg: float = 90.0
+    fat: str = "in phase"
+    contrast: bool = False
+
+
+def spin_echo(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float) -> Floats:
+    """PD (1 - 2 e^{-(TR - TE/2)/T1} + e^{-TR/T1}) e^{-TE/T2}: excitation at 0, refocusing at TE/2."""
+    return np.asarray(pd * (1 - 2 * np.exp(-(tr - te / 2) / t1) + np.exp(-tr / t1)) * np.exp(-te / t2))
+
+
+def inversion_recovery(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, ti: float) -> Floats:
+    """PD |1 - 2 e^{-TI/T1} + e^{-TR/T1}| e^{-TE/T2}, magnitude; nothing is left at TI = T1 ln 2 when TR is long."""
+    return np.asarray(pd * np.abs(1 - 2 * np.exp(-ti / t1) + np.exp(-tr / t1)) * np.exp(-te / t2))
+
+
+def gradient_echo(pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, flip_deg: float) -> Floats:
+    """PD sin α (1 - E1) / (1 - E1 cos α) e^{-TE/T2*}, spoiled, steady state."""
+    flip, e1 = np.deg2rad(flip_deg), np.exp(-tr / t1)
+    return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - e1 * np.cos(flip)) * np.exp(-te / t2star))
+
+
+def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg: float) -> Floats:
+    """PD sin α (1 - E1) / (1 - (E1 - E2) cos α - E1 E2) e^{-TE/T2}, balanced steady state on resonance."""
+    flip, e1, e2 = np.deg2rad(flip_deg), np.exp(-tr / t1), np.exp(-tr / t2)
+    return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2))
+
+
+def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
+    """Signal (t,) of each tissue, PD = 1 fully relaxed being 1; KeyError for a `kind` or `fat` that is not one of Sequence's."""
+    at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
+    pd, uptake = np.array([t.pd for t in tissues]), np.array([t.uptake for t in tissues])
+    t1, t2, t2star = (np.array([getattr(t, name)[at] for t in tissues]) for name in ("t1", "t2", "t2star"))
+    if sequence.contrast:
+        t1 = 1 / (1 / t1 + RELAXIVITY * uptake / 1000)
+    tr, te = sequence.tr, sequence.te
+    bare = {
+        "spin echo": lambda: spin_echo(pd, t1, t2, tr, te),
+        "inversion recovery": lambda: inversion_recovery(pd, t1, t2, tr, te, sequence.ti),
+        "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
+        "balanced": lambda: balanced(pd, t1, t2, tr, te, sequence.flip_deg),
+    }[sequence.kind]()
+    return bare * _fat_share(tissues, sequence.fat) * _flow(tissues, sequence)
+
+
+def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
+    """Which part of a tissue's signal is seen; suppression leaves a tenth of the fat, as it does in practice."""
+    f = np.array([t.fat for t in tissues])
+    return {
+        "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f, "water only": 1 - 0.96 * f, "fat only": f,
+    }[fat]
+
+
+def _flow(tissues: tuple[Tissue, ...], sequence: Sequence) -> Floats:
+    """Blood that leaves the slice between excitation and refocusing is dark; fresh blood that enters a gradient echo is bright."""
+    flow = np.array([t.flow for t in tissues])
+    if sequence.kind in ("spin echo", "inversion recovery"):
+        return np.asarray(1 - 0.85 * flow)
+    return np.asarray(1 + 0.9 * flow) if sequence.kind == "gradient echo" else np.ones_like(flow)

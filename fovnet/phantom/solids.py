@@ -1,0 +1,326 @@
+"""Solids: closed shapes that know their bounding box and can say which points are inside.
+
+    x, y, z   coordinates in mm, three arrays that broadcast against each other (a grid aligned with the body has z (1, 1, k))
+    box       (2, 3) lowest and highest corner in mm, never smaller than the shape
+
+An anatomy is a list of solids painted one over the other, so a solid needs no surface, no mesh and no distance, only `inside`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import PchipInterpolator
+from scipy.spatial.transform import Rotation
+
+Floats = NDArray[np.floating]
+Bools = NDArray[np.bool_]
+
+FAR = 1e4     # mm: farther than any body
+
+
+class Solid:
+    """A shape; `&` is what two share, `-` is the first without the second, `|` is both."""
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose the shape."""
+        raise NotImplementedError
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True at the points that belong to the shape; the broadcast shape of x, y, z."""
+        raise NotImplementedError
+
+    def shrunk(self, mm: float) -> Solid:
+        """The shape with its surface moved inwards by about `mm` (outwards when negative)."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Solid]:
+        """Pieces whose union is the shape, each with a smaller box; painting goes piece by piece."""
+        yield self
+
+    def __and__(self, other: Solid) -> Solid:
+        return Shared(self, other)
+
+    def __sub__(self, other: Solid) -> Solid:
+        return Without(self, other)
+
+    def __or__(self, other: Solid) -> Solid:
+        return Union((self, other))
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Solid):
+    """|u|² + |v|² + |w|² ≤ 1 in axes turned by `turn_deg`, pushed towards a box by `square` (0 ellipsoid, 1 superellipsoid of power 4).
+
+    centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
+    """
+
+    centre: tuple[float, float, float]
+    semi: tuple[float, float, float]
+    turn_deg: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    square: float = 0.0
+
+    @cached_property
+    def axes(self) -> NDArray[np.float64]:
+        """(3, 3) unit axes of the ellipsoid, one a column."""
+        return np.asarray(Rotation.from_euler("xyz", self.turn_deg, degrees=True).as_matrix())
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
+        # An ellipsoid reaches the root of the squares along a world axis; a box the sum, and the superellipsoid lies between.
+        half = np.abs(reach).sum(axis=1) if self.square > 0 and any(self.turn_deg) else np.linalg.norm(reach, axis=1)
+        return np.stack([centre - half, centre + half])
+
+    def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
+        """Squared distance from the centre in units of the surface: 0 at the centre, 1 on the surface."""
+        dx, dy, dz = (x - self.centre[0], y - self.centre[1], z - self.centre[2])
+        squares = []
+        for axis in range(3):
+            if any(self.turn_deg):
+                a, b, c = (self.axes[:, axis] / self.semi[axis]).astype(np.float32)
+                along = dx * a + dy * b + dz * c
+            else:
+                along = (dx, dy, dz)[axis] * np.float32(1 / self.semi[axis])
+            squares.append(along * along)
+        u, v, w = squares
+        if self.square == 0.0:
+            return u + v + w
+        s = np.float32(self.square)
+        return (1 - s) * (u + v + w) + s * (u * u + v * v + w * w)
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.level(x, y, z) <= 1.0
+
+    def shrunk(self, mm: float) -> Ellipsoid:
+        a, b, c = (max(0.05, semi - mm) for semi in self.semi)
+        return replace(self, semi=(a, b, c))
+
+
+@dataclass(frozen=True)
+class Segment(Solid):
+    """A tapered capsule: the sphere of radius `r0` at `p0` moved to `p1` while its radius goes to `r1`."""
+
+    p0: tuple[float, float, float]
+    p1: tuple[float, float, float]
+    r0: float
+    r1: float
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        p, r = np.array([self.p0, self.p1]), np.array([[self.r0], [self.r1]])
+        return np.stack([(p - r).min(axis=0), (p + r).max(axis=0)])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        along = np.subtract(self.p1, self.p0)
+        length2 = float(along @ along)
+        dx, dy, dz = x - self.p0[0], y - self.p0[1], z - self.p0[2]
+        if length2 < 1e-6:
+            return np.asarray(dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2)
+        a, b, c = (along / length2).astype(np.float32)
+        t = np.clip(dx * a + dy * b + dz * c, 0.0, 1.0)
+        ax, ay, az = along.astype(np.float32)
+        radius = self.r0 + np.float32(self.r1 - self.r0) * t
+        return np.asarray((dx - t * ax) ** 2 + (dy - t * ay) ** 2 + (dz - t * az) ** 2 <= radius * radius)
+
+    def shrunk(self, mm: float) -> Segment:
+        return replace(self, r0=max(0.05, self.r0 - mm), r1=max(0.05, self.r1 - mm))
+
+
+@dataclass(frozen=True)
+class Tube(Solid):
+    """A line through `points` (n, 3) mm with `radii` (n,) mm, as tapered capsules end to end: a vessel, a rib, an arm."""
+
+    points: tuple[tuple[float, float, float], ...]
+    radii: tuple[float, ...]
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        points, radii = np.array(self.points), np.array(self.radii)[:, None]
+        return np.stack([(points - radii).min(axis=0), (points + radii).max(axis=0)])
+
+    def parts(self) -> Iterator[Solid]:
+        for at in range(len(self.points) - 1):
+            yield Segment(self.points[at], self.points[at + 1], self.radii[at], self.radii[at + 1])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return Union(tuple(self.parts())).inside(x, y, z)
+
+    def shrunk(self, mm: float) -> Tube:
+        return replace(self, radii=tuple(max(0.05, radius - mm) for radius in self.radii))
+
+
+@dataclass(frozen=True)
+class Loft(Solid):
+    """A stack of rounded cross-sections along z, monotone splines between the rows of `table`.
+
+    table   rows (z, centre x, centre y, half width, reach to the front, reach to the back), mm, z ascending
+    square  0 for ellipses, towards 1 for rounded rectangles;  z is known to 1 mm inside, while the two ends are exact
+    """
+
+    table: tuple[tuple[float, ...], ...]
+    square: float = 0.0
+
+    @cached_property
+    def profile(self) -> NDArray[np.float32]:
+        """(n, 5) centre x, centre y, half width, front, back at every mm from the lowest z."""
+        rows = np.asarray(self.table)
+        z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
+        return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        cx, cy, a, front, back = self.profile.T.astype(float)
+        low, high = ((cx - a).min(), (cy - back).min(), self.table[0][0]), ((cx + a).max(), (cy + front).max(), self.table[-1][0])
+        return np.array([low, high])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
+        cx, cy, a, front, back = (self.profile[:, column][at] for column in range(5))
+        u = (x - cx) / np.maximum(a, 1e-3)
+        dy = y - cy
+        v = np.maximum(dy / np.maximum(front, 1e-3), -dy / np.maximum(back, 1e-3))
+        u, v = u * u, v * v
+        s = np.float32(self.square)
+        round_ = (1 - s) * (u + v) + s * (u * u + v * v) <= 1.0 if self.square else u + v <= 1.0
+        return np.asarray(round_ & (z >= self.table[0][0]) & (z <= self.table[-1][0]) & (a > 0.5))
+
+    def shrunk(self, mm: float) -> Loft:
+        rows = tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
+        return replace(self, table=rows)
+
+
+@dataclass(frozen=True)
+class Side(Solid):
+    """The half-space n · p ≤ offset (mm)."""
+
+    normal: tuple[float, float, float]
+    offset: float
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return np.array([[-FAR] * 3, [FAR] * 3])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        a, b, c = self.normal
+        return np.asarray(a * x + b * y + c * z <= self.offset)
+
+
+@dataclass(frozen=True)
+class Folded(Solid):
+    """What lies within `base` up to a surface that follows gyri: level ≤ depth + gain · |g|, and |g| ≥ fissure where level > open.
+
+    g is the gyroid sin X cos Y + sin Y cos Z + sin Z cos X of wavelength_mm, whose zero surface winds like the sulci do.
+    Source: Schoen (1970), NASA TN D-5541.
+    """
+
+    base: Ellipsoid
+    depth: float
+    gain: float
+    fissure: float
+    open: float
+    wavelength_mm: float
+    phase: tuple[float, float, float]
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.base.box
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        k = np.float32(2 * np.pi / self.wavelength_mm)
+        X, Y, Z = k * x + self.phase[0], k * y + self.phase[1], k * z + self.phase[2]
+        X, Y, Z = X + np.sin(0.37 * Y + 1.3), Y + np.sin(0.41 * Z + 0.4), Z + np.sin(0.33 * X)      # breaks the crystal's symmetry
+        g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
+        level = self.base.level(x, y, z)
+        return np.asarray((level <= np.minimum(1.0, self.depth + self.gain * g)) & ((level <= self.open) | (g >= self.fissure)))
+
+
+@dataclass(frozen=True)
+class Shared(Solid):
+    """What is inside both solids; its box is the overlap of the two boxes."""
+
+    first: Solid
+    second: Solid
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        a, b = self.first.box, self.second.box
+        return np.stack([np.maximum(a[0], b[0]), np.minimum(a[1], b[1])])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.first.inside(x, y, z) & self.second.inside(x, y, z)
+
+    def parts(self) -> Iterator[Solid]:
+        for part in self.first.parts():
+            yield Shared(part, self.second)
+
+    def shrunk(self, mm: float) -> Solid:
+        return Shared(self.first.shrunk(mm), self.second)
+
+
+@dataclass(frozen=True)
+class Without(Solid):
+    """What is inside the first solid and outside the second; its box is the first one's."""
+
+    first: Solid
+    second: Solid
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.first.box
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.first.inside(x, y, z) & ~self.second.inside(x, y, z)
+
+    def parts(self) -> Iterator[Solid]:
+        for part in self.first.parts():
+            yield Without(part, self.second)
+
+    def shrunk(self, mm: float) -> Solid:
+        return Without(self.first.shrunk(mm), self.second)
+
+
+@dataclass(frozen=True)
+class Union(Solid):
+    """What is inside any of the solids."""
+
+    solids: tuple[Solid, ...]
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        boxes = np.stack([solid.box for solid in self.solids])
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        inside = self.solids[0].inside(x, y, z)
+        for solid in self.solids[1:]:
+            inside = inside | solid.inside(x, y, z)
+        return inside
+
+    def parts(self) -> Iterator[Solid]:
+        for solid in self.solids:
+            yield from solid.parts()
+
+    def shrunk(self, mm: float) -> Solid:
+        return Union(tuple(solid.shrunk(mm) for solid in self.solids))
+
+
+def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -> Tube:
+    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` smoothed by a spline and cut that finely."""
+    line = np.asarray(points, dtype=float)
+    around = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
+    if step_mm is not None and len(line) > 2:
+        length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+        at = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
+        line, around = PchipInterpolator(length, line)(at), PchipInterpolator(length, around)(at)
+    return Tube(tuple((float(x), float(y), float(z)) for x, y, z in line), tuple(float(radius) for radius in around))
+
+
+def mirrored(row: Sequence[float], side: int) -> tuple[float, float, float]:
+    """A point (x, y, z) of the right side, or with `side` = -1 its mirror image on the left."""
+    return (side * float(row[0]), float(row[1]), float(row[2]))
