@@ -63,7 +63,7 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         bars = 2 if truth is not None else 1
         columns = [width, 2.5, 0.95 * bars]
-        figure = Figure(figsize=(sum(columns) + 1.45, height + (1.15 if message else 0.9)))
+        figure = Figure(figsize=(sum(columns) + 1.45, height + (1.4 if message else 1.15)))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
@@ -74,6 +74,7 @@ def volume_figure(
         for border in sorted({edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high}):
             axes[0].axhline(border, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
             axes[1].axhline(border, color=FAINT, linewidth=0.5, dashes=(4, 3))
+        _name_colours(figure, vocabulary)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
         figure.text(left, top, title, fontsize=10, fontweight="bold", va="center")
         if message:
@@ -83,6 +84,8 @@ def volume_figure(
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
 """Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
+FOOT = 0.75
+"""Inches below the panels, for the labels and the names of the colours."""
 
 
 def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float]:
@@ -97,7 +100,7 @@ def _columns(figure: Figure, inches: Sequence[float], height: float) -> list[Axe
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     left, axes = 0.65, []
     for width in inches:
-        axes.append(figure.add_axes((left / wide, 0.5 / tall, width / wide, height / tall)))
+        axes.append(figure.add_axes((left / wide, FOOT / tall, width / wide, height / tall)))
         left += width + 0.22
     for axis in axes[1:]:
         axis.tick_params(labelleft=False)
@@ -138,6 +141,15 @@ def _show_curves(
     axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     axis.set_xlabel("probability (bold: smoothed)")
     axis.tick_params(axis="y", length=0)
+
+
+def _name_colours(figure: Figure, vocabulary: Vocabulary) -> None:
+    """One line of coloured names at the foot: a curve may belong to a region that no span carries."""
+    chips = [Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes]
+    figure.legend(
+        handles=chips, loc="lower center", ncols=len(chips), frameon=False, fontsize=7, handlelength=0.8, handleheight=0.8,
+        columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+    )  # fmt: skip
 
 
 def _show_bars(axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary) -> None:
