@@ -10,6 +10,9 @@ from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
 from fovnet.phantom.trunk import column_y, muscular_trunk
 
+IN_FAT = ("visceral fat", "bowel wall", "bowel fluid", "stool")
+"""What bowel may displace: it lies in the fat of the cavity and never in the wall around it."""
+
 DOME_MM = 1270.0
 """Top of the liver in the written anatomy at a breath of 0 mm."""
 
@@ -97,15 +100,14 @@ def _stomach(person: Person, top: float) -> list[Paint]:
     full = rng.uniform(0.7, 1.15)
     line = [(-18, -8, top - 34), (-62, -2, top - 44), (-78, 14, top - 80), (-62, 40, top - 120), (-24, 50, top - 142), (14, 42, top - 136), (34, 26, top - 126)]
     bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
-    made = [paint(bag & cavity(person), "bowel wall", Layer.ORGAN), paint(bag.shrunk(4.0) & cavity(person), "stomach content", Layer.CONTENT)]
+    made = [paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver")), paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, ("bowel wall",))]
     air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))       # supine, gas rises to the front
-    return [*made, paint(air, "gas", Layer.VESSEL)]
+    return [*made, paint(air, "gas", Layer.VESSEL, ("stomach content",))]
 
 
 def bowel(person: Person) -> list[Paint]:
     """Colon as a frame with haustra, stool and gas; loops of small bowel within it; rectum."""
     rng = person.generator(34)
-    room = cavity(person).shrunk(3.0)
     out = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40)
     frame = [
@@ -119,14 +121,14 @@ def bowel(person: Person) -> list[Paint]:
     for at, part in enumerate(gut.parts()):
         grow = -2.5 * (1 + np.sin(2.1 * at))                                           # haustra: every third piece bulges
         content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
-        made += [paint(part.shrunk(grow) & room, "bowel wall", Layer.ORGAN), paint(part.shrunk(grow + 2.6) & room, content, Layer.CONTENT)]
-    for _ in range(46):
-        x, y, z = rng.uniform(-72, 72), rng.uniform(8, 62 + 0.8 * belly), rng.uniform(950, 1135)
-        radius = rng.uniform(9, 14)
+        made += [paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT), paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",))]
+    for _ in range(70):
+        x, y, z = rng.uniform(-88, 88), rng.uniform(0, 66 + 0.8 * belly), rng.uniform(948, 1140)
+        radius = rng.uniform(11, 16)
         bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube([(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])], radius, step_mm=16)
         content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
-        made += [paint(loop & room, "bowel wall", Layer.ORGAN, over=("visceral fat", "bowel fluid", "bowel wall")), paint(loop.shrunk(2.2) & room, content, Layer.CONTENT, over=("bowel wall",))]
+        made += [paint(loop, "bowel wall", Layer.ORGAN, IN_FAT), paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",))]
     return made
 
 

@@ -47,7 +47,7 @@ def _skull() -> list[Paint]:
     vault = Ellipsoid((0.0, -5.0, 1666.0), (71.0, 92.0, 78.0), square=0.12)
     made = bone(vault, 1.8)
     made.append(paint(vault.shrunk(5.2), "cortical bone", Layer.MARROW))
-    made.append(paint(vault.shrunk(7.0), "cerebrospinal fluid", Layer.MARROW))
+    made.append(paint(vault.shrunk(7.0) & Side((0.0, 0.25, -1.0), -1606.0), "cerebrospinal fluid", Layer.MARROW))
     base = Ellipsoid((0.0, 36.0, 1604.0), (52.0, 50.0, 15.0), (14.0, 0.0, 0.0))
     made.append(paint(base & Side((0.0, -1.0, 0.0), 12.0), "cortical bone", Layer.MARROW))
     made.append(paint(Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0)), "red marrow", Layer.DETAIL))  # clivus
@@ -67,12 +67,16 @@ def _brain(person: Person) -> list[Paint]:
     whole = Ellipsoid((x, y, z), (63.0, 83.0, 67.0), square=0.12).shrunk(shrink)
     phases = rng.uniform(0, 6.28, 3)
     phase = (float(phases[0]), float(phases[1]), float(phases[2]))
-    cortex = Folded(whole, 1.0, 0.0, 0.16 + 0.002 * (person.age - 20), 0.66, 27.0, phase)
-    white = Folded(whole, 0.50, 0.34, 0.0, 1.0, 27.0, phase)
-    above = Side((0.0, 0.32, -1.0), -1624.0)
-    made = [paint(cortex & above, "grey matter", Layer.DETAIL), paint(white & above, "white matter", Layer.DETAIL)]
-    gap = Ellipsoid((x, y, z + 14), (1.6 + 0.04 * shrink, 86.0, 54.0)) & Side((0.0, 0.0, -1.0), -(z + 12.0))
-    made.append(paint(gap, "cerebrospinal fluid", Layer.DETAIL))
+    above = Side((0.0, 0.12, -1.0), -1637.0)
+    made: list[Paint] = []
+    lobes = [(whole, above)] + [(Ellipsoid((side * 38.0, 6.0, 1630.0), (22.0, 38.0, 21.0)).shrunk(shrink), Side((0.0, 0.0, 1.0), 1642.0)) for side in (1, -1)]
+    for lobe, cut in lobes:
+        cortex = Folded(lobe, 1.0, 0.0, 0.17 + 0.002 * (person.age - 20), 0.52, 26.0, phase)
+        white = Folded(lobe, 0.36, 0.40, 0.0, 1.0, 26.0, phase)
+        made += [paint(cortex & cut, "grey matter", Layer.DETAIL), paint(white & cut, "white matter", Layer.DETAIL)]
+    for wide, tissue in ((4.5 + 0.04 * shrink, "grey matter"), (1.3 + 0.04 * shrink, "cerebrospinal fluid")):          # between the hemispheres
+        gap = Ellipsoid((x, y, z + 10), (wide, 84.0, 56.0)) - Ellipsoid((x, y - 6, z - 2), (10.0, 44.0, 30.0))
+        made.append(paint(gap & above, tissue, Layer.DETAIL, ("grey matter", "white matter")))
     return made + _deep(float(rng.uniform(0.8, 1.1) + 0.012 * (person.age - 40)), z) + _hind(z)
 
 
@@ -92,8 +96,9 @@ def _hind(z: float) -> list[Paint]:
     leaves = Folded(lobes, 1.0, 0.0, 0.30, 0.35, 13.0, (0.3, 1.1, 2.0))
     made = [paint(lobes.shrunk(-2.0), "cerebrospinal fluid", Layer.DETAIL), paint(leaves, "grey matter", Layer.DETAIL)]
     made.append(paint(Ellipsoid((0.0, -52.0, z - 52), (34.0, 17.0, 11.0)), "white matter", Layer.DETAIL))
-    stem = tube([(0, -16, z - 14), (0, -12, z - 38), (0, -18, z - 60), (0, -32, z - 84)], [14.0, 14.0, 9.0, 6.0])
-    made += [paint(stem.shrunk(-3.5), "cerebrospinal fluid", Layer.DETAIL), paint(stem, "white matter", Layer.DETAIL)]
+    stem = tube([(0, -18, z - 24), (0, -14, z - 42), (0, -20, z - 62), (0, -32, z - 84)], [9.0, 13.0, 8.5, 6.0])
+    around = tube([(0, -8, z - 44), (0, -16, z - 62), (0, -32, z - 84)], [15.0, 13.0, 9.0])
+    made += [paint(around, "cerebrospinal fluid", Layer.DETAIL), paint(stem, "white matter", Layer.DETAIL)]
     made.append(paint(Ellipsoid((0.0, -31.0, z - 46), (7.0, 4.5, 11.0)), "cerebrospinal fluid", Layer.DETAIL))
     return [*made, paint(Ellipsoid((0.0, 7.0, z - 42), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]                              # pituitary
 
@@ -153,9 +158,9 @@ def _throat(person: Person) -> list[Paint]:
     made = []
     for side in (1, -1):
         strap = tube([mirrored(p, side) for p in ((54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440))], [8, 10, 9, 6], step_mm=25)
-        made += [paint(strap.shrunk(-2.0), "fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
+        made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
         nape = tube([mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25)
-        made += [paint(nape.shrunk(-1.8), "fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
+        made += [paint(nape.shrunk(-1.8), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
         made.append(paint(Ellipsoid((side * 40.0, -12.0, 1500.0), (9.0, 16.0, 50.0)), "fat", Layer.SEAM))
         made.append(paint(Ellipsoid((side * 17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT))
         made += bone(tube([(side * 8, -8, 1590), (side * 30, -26, 1590), (side * 14, -46, 1588)], 6.0), 1.4)

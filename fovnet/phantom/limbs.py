@@ -53,15 +53,14 @@ def _flesh(person: Person, side: int) -> list[Paint]:
         muscle.append((*middle, a * stout, front * stout, back * stout))
         fat.append((*middle, a * stout + under, front * stout + under, back * stout + under))
         skin.append((*middle, *(reach + 1.8 for reach in fat[-1][3:])))
-    inside = Loft(tuple(muscle), square=0.08)
     made = [
         paint(Loft(tuple(skin), square=0.08), "skin", Layer.SKIN), paint(Loft(tuple(fat), square=0.08), "fat", Layer.FAT),
-        paint(inside, "muscle", Layer.MUSCLE),
+        paint(Loft(tuple(muscle), square=0.08), "muscle", Layer.MUSCLE),
     ]
-    return made + _seams(person, side, inside) + _vessels(person, side)
+    return made + _seams(person, side) + _vessels(person, side)
 
 
-def _seams(person: Person, side: int, inside: Loft) -> list[Paint]:
+def _seams(person: Person, side: int) -> list[Paint]:
     """Fat planes between the muscle groups: each group is a bundle, painted with a rim of fat around it."""
     made = []
     thick = person.brawn
@@ -76,8 +75,8 @@ def _seams(person: Person, side: int, inside: Loft) -> list[Paint]:
     for *points, radius in groups:
         line = [(side * (97 + x + _out(person, z)), y, z) for x, y, z in points]
         bundle = tube(line, [0.7 * radius * thick, radius * thick, 0.45 * radius * thick], step_mm=45)
-        made.append(paint(bundle.shrunk(-1.3), "fat", Layer.SEAM, over=("muscle",)))
-        made.append(paint(bundle & inside, "muscle", Layer.SEAM))
+        made.append(paint(bundle.shrunk(-1.2), "intermuscular fat", Layer.SEAM, over=("muscle", "intermuscular fat")))
+        made.append(paint(bundle, "muscle", Layer.SEAM, over=("muscle", "intermuscular fat")))
     return made
 
 

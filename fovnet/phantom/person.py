@@ -26,6 +26,8 @@ ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1
 """Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
 iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
 
+RISE_MM = (1470.0, 1540.0)     # the trunk's widths and direction give way to the head's along the neck
+NECK_Y_MM = -20.0              # the head turns about the dens
 BEND_MARGIN_MM = 16.0     # more than the waves of `Morph` can ever add up to
 
 
@@ -34,7 +36,7 @@ class Morph:
     """From the person's millimetres to the written anatomy's, and back.
 
     heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
-    yaw_deg     how far the head is turned to the left              waves  (n, 9) amplitudes x, y; wave numbers, phases x, y, z
+    yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
     """
 
     heights_mm: tuple[float, ...]
@@ -60,33 +62,43 @@ class Morph:
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
         up = np.interp(z, *self._table).astype(np.float32)
-        rise = np.clip((up - 1470) / 70, 0, 1)
+        rise = np.clip((up - RISE_MM[0]) / (RISE_MM[1] - RISE_MM[0]), 0, 1).astype(np.float32)
         rise = rise * rise * (3 - 2 * rise)                              # 0 in the trunk, 1 in the head
         wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
         x, y = x / wide, y / deep
-        turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
-        if self.yaw_deg:
+        bend_x, bend_y = self._bend(x, y, up)
+        if self.yaw_deg and float(rise.max()) > 0:
+            turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
             cos, sin = np.cos(turn), np.sin(turn)
-            x, y = cos * x + sin * (y + 20), cos * (y + 20) - sin * x - 20      # the neck turns about the dens, 20 mm behind the axis
-        bend_x, bend_y = np.float32(0), np.float32(0)
-        for in_x, in_y, kx, ky, kz, px, py, pz, _ in self.waves:
-            wave = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(np.float32(ky) * y + np.float32(py))
-            wave = wave * np.sin(np.float32(kz) * up + np.float32(pz))
-            bend_x, bend_y = bend_x + np.float32(in_x) * wave, bend_y + np.float32(in_y) * wave
+            behind = y - NECK_Y_MM
+            x, y = cos * x + sin * behind, cos * behind - sin * x + NECK_Y_MM
         return np.asarray(x + bend_x), np.asarray(y + bend_y), up
 
-    def enclose(self, box: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A (2, 3) box of this person around a (2, 3) box of the anatomy."""
-        low, high = box[0].copy(), box[1].copy()
-        if self.yaw_deg and high[2] > 1470:                              # a turned head: any direction the yaw can reach
-            reach = abs(np.deg2rad(self.yaw_deg)) * (np.abs(box[:, :2]).max() + 20)
-            low[:2], high[:2] = low[:2] - reach, high[:2] + reach
+    def _bend(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Displacements in mm along x and y, a sum of standing waves.
+
+        The sines are taken before the axes are mixed: on a grid along the body that is a hundredth of the work.
+        """
+        bend_x, bend_y = np.float32(0), np.float32(0)
+        for in_x, in_y, kx, ky, kz, px, py, pz in self.waves:
+            across = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(np.float32(kz) * z + np.float32(pz))
+            deep = np.sin(np.float32(ky) * y + np.float32(py))
+            wave = across * deep
+            bend_x, bend_y = bend_x + np.float32(in_x) * wave, bend_y + np.float32(in_y) * wave
+        return np.asarray(bend_x), np.asarray(bend_y)
+
+    def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
+        low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
+        reach = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
+        reach = np.where(high[:, 2] > RISE_MM[0], reach, 0.0) + BEND_MARGIN_MM      # a turned head: any way the yaw can reach
         for axis in range(2):
-            scales = (self.trunk[axis], self.head[axis])
-            ends = [edge * scale for edge in (low[axis] - BEND_MARGIN_MM, high[axis] + BEND_MARGIN_MM) for scale in scales]
-            low[axis], high[axis] = min(ends), max(ends)
-        low[2], high[2] = self.height_mm(low[2]) - 0.5, self.height_mm(high[2]) + 0.5
-        return np.stack([low, high])
+            near, far = low[:, axis] - reach, high[:, axis] + reach
+            ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
+            low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
+        low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
+        high[:, 2] = np.interp(high[:, 2], self._table[1], self._table[0]) + 0.5
+        return np.stack([low, high], axis=1)
 
 
 @dataclass(frozen=True)
@@ -162,4 +174,4 @@ def _wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tup
     """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm, phases."""
     amplitude = rng.uniform(-size_mm, size_mm, 2)
     k = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
-    return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist(), wavelength_mm)
+    return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())

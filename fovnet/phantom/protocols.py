@@ -16,8 +16,8 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil
 from fovnet.phantom.sequence import Sequence
 
-FINE_MM = 2.1           # label voxels are at most about this large; a thicker voxel is the mean of several
-MOST_LABELS = 9_000_000   # label voxels a volume may be painted with: about a second of one core
+FINE_MM = 2.6           # label voxels are at most about this large; a thicker voxel is the mean of several
+MOST_LABELS = 5_000_000   # label voxels a volume may be painted with: about a second of one core
 
 
 @dataclass(frozen=True)
@@ -181,12 +181,12 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
 
 def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """(3,) mm between voxels along x, y, z: small fields finely, whole bodies coarsely."""
-    fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(170, 260), 0.9, 2.5))
+    fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
     along = float(size_mm[2])
     if along > 900:
-        fine = float(rng.uniform(2.5, 3.6))
-    elif along > 500:
-        fine = float(rng.uniform(1.8, 2.8))
+        fine = float(rng.uniform(3.0, 4.0))
+    elif along > 450 and plane != "axial":
+        fine = float(rng.uniform(2.4, 3.0))
     thick = float(np.clip(rng.uniform(3.0, 8.0) * site.thicker, 3.0, 10.0))
     if family.protocol:
         thick = float(rng.uniform(3.0, 5.0))
@@ -197,7 +197,7 @@ def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64
     elif plane == "sagittal":
         spacing = [thick, fine, fine]
     else:
-        spacing = [max(fine, 1.4) * 1.1] * 3
+        spacing = [max(fine, 1.3)] * 3
     return np.round(spacing, 2)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Protocol
 
 import numpy as np
@@ -33,17 +32,18 @@ class Grid:
             rows.append(np.asarray(sum(terms, start=np.full((1, 1, 1), row[3])), dtype=np.float32))
         return rows[0], rows[1], rows[2]
 
-    def window(self, box: NDArray[np.float64]) -> tuple[slice, slice, slice] | None:
-        """Index ranges of the voxels whose centres may lie in a (2, 3) box in mm; None where there are none."""
-        corners = np.array(list(product(*box.clip(-FAR, FAR).T)))
+    def windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the boxes (n, 2, 3) mm.
+
+        A box that meets no voxel has a first index above its last.
+        """
         back = np.linalg.inv(self.vox_to_ras)
-        index = corners @ back[:3, :3].T + back[:3, 3]
-        low = np.maximum(np.ceil(index.min(axis=0) - 1e-6), 0).astype(int)
-        high = np.minimum(np.floor(index.max(axis=0) + 1e-6), np.array(self.shape) - 1).astype(int)
-        if np.any(low > high):
-            return None
-        a, b, c = (slice(int(first), int(last) + 1) for first, last in zip(low, high, strict=True))
-        return a, b, c
+        boxes = boxes.clip(-FAR, FAR)
+        middle, half = boxes.mean(axis=1), (boxes[:, 1] - boxes[:, 0]) / 2
+        index, reach = middle @ back[:3, :3].T + back[:3, 3], half @ np.abs(back[:3, :3]).T
+        low = np.maximum(np.ceil(index - reach - 1e-6), 0)
+        high = np.minimum(np.floor(index + reach + 1e-6), np.array(self.shape) - 1)
+        return np.asarray(np.stack([low, high], axis=1).astype(np.int64))
 
     def finer(self, factors: Sequence[int]) -> Grid:
         """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers the same space."""
@@ -72,8 +72,8 @@ class Shape(Protocol):
         """Where in the anatomy the points x, y, z (mm) of the person are."""
         ...
 
-    def enclose(self, box: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A (2, 3) box of the person that encloses a (2, 3) box of the anatomy."""
+    def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Boxes (n, 2, 3) of the person that enclose boxes (n, 2, 3) of the anatomy."""
         ...
 
 
@@ -84,27 +84,50 @@ class AsWritten:
         """The points themselves."""
         return x, y, z
 
-    def enclose(self, box: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The box itself."""
-        return box
+    def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The boxes themselves."""
+        return boxes
 
 
-def rasterise(paints: Iterable[Paint], grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
+@dataclass(frozen=True)
+class Pieces:
+    """An anatomy ready for painting: its smallest solids in painting order, with their boxes (n, 2, 3) in mm."""
+
+    solids: tuple[Solid, ...]
+    paints: tuple[Paint, ...]
+    boxes: NDArray[np.float64]
+
+
+def pieces_of(paints: Iterable[Paint]) -> Pieces:
+    """The paints by ascending layer, in the order given within one, each cut into the parts of its solid."""
+    pairs = [(part, paint) for paint in sorted(paints, key=lambda paint: paint.layer) for part in paint.solid.parts()]
+    boxes = np.array([part.box for part, _ in pairs]).reshape(-1, 2, 3)
+    return Pieces(tuple(part for part, _ in pairs), tuple(paint for _, paint in pairs), boxes)
+
+
+def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
     """Labels (i, j, k) of the solids on the grid: a voxel has the label of the last solid that holds its centre, else 0."""
     shape = shape or AsWritten()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
-    for paint in sorted(paints, key=lambda paint: paint.layer):
-        for part in paint.solid.parts():
-            box = part.box
-            if np.any(box[0] > box[1]) or (window := grid.window(shape.enclose(box))) is None:
-                continue
-            x, y, z = (_cut(values, window) for values in coordinates)
-            inside = np.broadcast_to(part.inside(x, y, z), labels[window].shape)
-            if paint.over:
-                inside = inside & np.isin(labels[window], paint.over)
-            labels[window][inside] = paint.label
+    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)               # two solids that share nothing
+    windows = grid.windows(shape.enclose(anatomy.boxes))
+    for at in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
+        part, paint = anatomy.solids[at], anatomy.paints[at]
+        i, j, k = (slice(first, last + 1) for first, last in windows[at].T.tolist())
+        inside = part.inside(*(_cut(values, (i, j, k)) for values in coordinates))
+        block = labels[i, j, k]
+        if paint.over:
+            inside = inside & _covers(paint.over)[block]
+        np.copyto(block, paint.label, where=inside)
     return labels
+
+
+def _covers(over: tuple[int, ...]) -> NDArray[np.bool_]:
+    """(256,) whether a label may be covered."""
+    allowed = np.zeros(256, dtype=bool)
+    allowed[list(over)] = True
+    return allowed
 
 
 def _cut(values: Floats, window: tuple[slice, slice, slice]) -> Floats:

@@ -66,9 +66,9 @@ def mediastinum(person: Person) -> list[Paint]:
     lift = -0.4 * person.breath_mm
     grow = float(np.clip(person.generator(22).normal(1.0, 0.07), 0.85, 1.2))
     space = Loft(
-        ((1180, 0, 0, 30, 74, 80), (1260, -6, 0, 34, 78, 80), (1330, -4, 0, 28, 74, 80), (1385, 0, 0, 26, 62, 78),
-         (1430, 0, 0, 24, 42, 60), (1470, 0, 0, 24, 30, 40)),
-        square=0.4,
+        ((1180, 0, -20, 24, 50, 62), (1260, -4, -10, 24, 70, 66), (1330, -4, -10, 18, 72, 66), (1385, 0, -8, 22, 58, 66),
+         (1430, 0, -8, 24, 40, 50), (1470, 0, -4, 24, 30, 36)),
+        square=0.1,
     )
     made = [paint(space, "visceral fat", Layer.CAVITY)]
     gullet = tube([(-3, -2, 1510), (-4, -10, 1440), (-6, column_y(1350) + 26, 1350), (-14, column_y(1260) + 30, 1262)], 6.5, step_mm=30)
@@ -84,9 +84,9 @@ def _heart(z: float, grow: float) -> list[Paint]:
         centre = (-22.0 + grow * dx, 22.0 + grow * dy, z + grow * dz)
         return Ellipsoid(centre, (grow * a, grow * b, grow * c), turn if turned else (0.0, 0.0, 0.0))
 
-    sac = chamber(0, 0, 0, 66, 47, 50)
-    left, right = chamber(-22, 2, -6, 44, 31, 31), chamber(2, 24, -8, 44, 19, 29)
-    atria = (chamber(24, -26, 14, 28, 19, 24, False), chamber(44, 6, 2, 23, 25, 31, False))
+    sac = chamber(0, 0, 0, 70, 49, 53)
+    left, right = chamber(-22, 0, -6, 45, 32, 33), chamber(4, 24, -8, 46, 20, 32)
+    atria = (chamber(22, -28, 12, 32, 20, 26, False), chamber(46, 6, 2, 25, 28, 34, False))
     made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN), paint(right.shrunk(-4), "myocardium", Layer.CONTENT)]
     made += [paint(atrium.shrunk(-2.5), "myocardium", Layer.CONTENT) for atrium in atria]
     made += [paint(right, "venous blood", Layer.VESSEL), paint(left, "myocardium", Layer.VESSEL)]

@@ -53,6 +53,7 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("skin", 0.70, (350, 400), (30, 28), uptake=0.1),
     _tissue("fat", 1.00, (288, 371), (165, 133), fat=0.92, mottle=0.06),
     _tissue("visceral fat", 0.98, (288, 371), (150, 125), fat=0.85, mottle=0.12),
+    _tissue("intermuscular fat", 0.95, (320, 400), (150, 120), fat=0.75, mottle=0.1),
     _tissue("muscle", 0.80, (1008, 1412), (44, 40), fat=0.03, uptake=0.1, mottle=0.09),
     _tissue("tendon", 0.45, (500, 600), (8, 7), dephasing=(0.2, 0.3)),
     _tissue("cortical bone", 0.12, (250, 230), (1.0, 0.8), dephasing=(0.8, 1.2)),

@@ -93,7 +93,7 @@ def _buttock(person: Person, side: int) -> list[Paint]:
     return [
         paint(gluteus.shrunk(-fat - 1.8), "skin", Layer.SKIN),
         paint(gluteus.shrunk(-fat), "fat", Layer.FAT),
-        paint(gluteus.shrunk(-3.0), "fat", Layer.SEAM, over=("muscle",)),
+        paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over=("muscle",)),
         paint(gluteus, "muscle", Layer.SEAM),
     ]
 
@@ -116,7 +116,7 @@ def _back_muscles(person: Person, side: int) -> list[Paint]:
     back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
     return [
-        paint(erector.shrunk(-1.6), "fat", Layer.SEAM, over=("muscle",)),
+        paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)),
         paint(erector, "muscle", Layer.SEAM),
     ]
 
@@ -242,7 +242,8 @@ def pelvis(person: Person) -> list[Paint]:
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
         made += bone(_iliac_wing(side, wide), 2.0)
-        made += bone(Ellipsoid(mirrored((88 * wide, -4, 935), side), (33.0, 33.0, 36.0)), 2.0)
+        socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
+        made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0)
         made += bone(tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0)
         ischium = tube([mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17])
         made += bone(ischium, 2.0)
