@@ -10,19 +10,19 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fovnet.config import parse, write_settings
+import fovnet.config        # by its full name: `parse` and `config` are Snakemake's own words here
 from fovnet.errors import ConfigError
 
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
-    SETTINGS = parse(config, "--configfile")
+    SETTINGS = fovnet.config.parse(config, "--configfile")
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
-SETTINGS_FILE = write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
+SETTINGS_FILE = fovnet.config.write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
 
 
 rule all:

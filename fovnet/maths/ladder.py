@@ -63,7 +63,7 @@ def _emissions(fits: Floats, beside: Floats) -> Floats:
 
 
 def _start(emit: Floats) -> Floats:
-    first = emit[0].copy()
+    first: Floats = emit[0].copy()
     first[-1] = -np.inf            # a path that begins above the ladder is the one that stays below it
     return first
 

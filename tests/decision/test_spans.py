@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_whatever_the_probabilities_the_spans_are_anatomy(s: int, seed: int, sha
     chain = [span for span in decision.spans if span.region in DEFAULT.chain]
     rungs = [DEFAULT.chain.index(span.region) for span in chain]
     assert rungs == list(range(rungs[0], rungs[0] + len(rungs))) if rungs else True
-    assert all(upper.first == lower.last + 1 for lower, upper in zip(chain, chain[1:], strict=False))
+    assert all(upper.first == lower.last + 1 for lower, upper in pairwise(chain))
     assert decision.decided.any(axis=1).all()
     assert ((decision.confidence >= 0) & (decision.confidence <= 1 + 1e-9)).all()
     assert all(span.from_mm < span.to_mm for span in decision.spans)

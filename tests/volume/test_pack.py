@@ -185,7 +185,8 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
     turn[1:3, 1:3] = 4.0 * np.array([[c, -s], [s, c]])
     rng = np.random.default_rng(0)
     nibabel.save(nibabel.Nifti1Image(rng.integers(1, 900, (12, 14, 20)).astype(np.int16), turn), tmp_path / "tilted.nii.gz")
-    write_tsv(tmp_path / "volumes.tsv", ["volume_id", "subject_id", "path"], [{"volume_id": "t", "subject_id": "s", "path": "tilted.nii.gz"}])
+    volume = {"volume_id": "t", "subject_id": "s", "path": "tilted.nii.gz"}
+    write_tsv(tmp_path / "volumes.tsv", list(volume), [volume])
     write_tsv(tmp_path / "regions.tsv", ["volume_id", "region", "first_slice", "last_slice"],
               [{"volume_id": "t", "region": "pelvis", "first_slice": 0, "last_slice": 19}])
     pack = slice_collections({"c": tmp_path}, tmp_path / "pack")

@@ -1,0 +1,215 @@
+"""The whole road, as a user walks it: one command, then prediction, then everything that can go wrong at the door."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+import yaml
+
+from fovnet.records import read_json, read_tsv
+from fovnet.volume.pack import load_pack
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_workflow_leaves_a_report_and_its_tables(smoke: Path) -> None:
+    for name in ("report.html", "decisions/spans.tsv", "evaluation/evaluation.json", "evaluation/rates.tsv", "ensemble/decision.json"):
+        assert (smoke / name).stat().st_size > 0
+
+
+def test_a_second_run_does_no_work(smoke: Path, shell: Shell) -> None:
+    again = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile", ROOT / "configs/smoke.yaml")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_a_new_title_repeats_the_report_and_not_the_search(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """Each rule names its own section of the settings."""
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    raw["report"]["title"] = "another title"
+    (tmp_path / "retitled.yaml").write_text(yaml.safe_dump(raw))
+    dry = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile", tmp_path / "retitled.yaml")
+    assert "Writing the report" in dry.stdout + dry.stderr
+    assert "Searching with" not in dry.stdout + dry.stderr
+
+
+def test_no_subject_stands_in_two_splits(smoke: Path) -> None:
+    homes: dict[str, set[str]] = {}
+    for row in read_tsv(smoke / "slices" / "manifest.tsv"):
+        homes.setdefault(row["subject_id"], set()).add(row["split"])
+    assert all(len(splits) == 1 for splits in homes.values())
+    assert {split for splits in homes.values() for split in splits} == {"train", "validation", "test"}
+
+
+def test_every_number_of_a_members_score_is_in_its_trial(smoke: Path) -> None:
+    members = read_json(smoke / "ensemble" / "ensemble.json")["members"]
+    scores = {int(row["slot"]): row["score"] for row in read_tsv(smoke / "search" / "trials.tsv")}
+    assert members
+    assert all(f"{member['score']:.4f}" == scores[member["slot"]] for member in members)
+
+
+def test_the_report_needs_no_network_and_nests_properly(smoke: Path) -> None:
+    page = (smoke / "report.html").read_text()
+
+    class Reader(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.links: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag in ("script", "link", "img", "iframe"):
+                self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    reader = Reader()
+    reader.feed(page)
+    assert reader.links
+    assert all(link.startswith("data:") for link in reader.links)
+
+
+@pytest.fixture(scope="module")
+def answers(smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A folder of two good volumes and three bad files, predicted."""
+    folder = tmp_path_factory.mktemp("incoming")
+    volumes = sorted((smoke / "phantom" / "volumes").glob("*.nii.gz"))[:2]
+    for path in volumes:
+        shutil.copy(path, folder)
+    (folder / "text.nii").write_text("this is no volume")
+    (folder / "cut.nii.gz").write_bytes(volumes[0].read_bytes()[:5000])
+    (folder / "other.dcm").write_bytes(b"\0" * 128 + b"DICM" + b"\0" * 50)
+    done = shell("fovnet", "predict", folder, "--model", smoke / "ensemble", "--out", folder / "answers", check=False)
+    return folder, done
+
+
+def test_broken_files_are_answered_and_stop_nobody(answers: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, done = answers
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    rows = read_tsv(folder / "answers" / "spans.tsv")
+    status = {row["volume_id"]: row["status"] for row in rows}
+    assert len(status) == 5
+    assert [status[name] for name in ("cut", "other", "text")] == ["refused"] * 3
+    assert all(row["message"] and not row["region"] for row in rows if row["status"] == "refused")
+    assert list(rows[0])[:10] == [
+        "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
+    ]  # fmt: skip
+
+
+def test_a_volume_gets_a_json_with_its_slices_and_a_picture(answers: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, _ = answers
+    (name, *_) = sorted(path.name.removesuffix(".nii.gz") for path in folder.glob("sub-*.nii.gz"))
+    facts = read_json(folder / "answers" / f"{name}.json")
+    np.testing.assert_allclose(np.sum(facts["raw"], axis=1), 1, atol=1e-3)
+    assert len(facts["raw"]) == len(facts["smoothed"]) == len(facts["z_mm"]) == len(facts["covers"])
+    assert (folder / "answers" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_second_prediction_of_the_same_files_does_no_work(
+    answers: tuple[Path, subprocess.CompletedProcess[str]], smoke: Path, shell: Shell
+) -> None:
+    folder, _ = answers
+    before = {path: path.stat().st_mtime_ns for path in (folder / "answers").glob("sub-*")}
+    shell("fovnet", "predict", folder, "--model", smoke / "ensemble", "--out", folder / "answers", check=False)
+    assert {path: path.stat().st_mtime_ns for path in (folder / "answers").glob("sub-*")} == before
+
+
+def test_one_volume_in_all_48_storage_orders_gives_identical_spans(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """6 orders of the axes times 8 directions; the affine says which is which."""
+    from itertools import permutations, product
+
+    image = nibabel.as_closest_canonical(nibabel.load(sorted((smoke / "phantom" / "volumes").glob("*.nii.gz"))[0]))
+    for order in permutations(range(3)):
+        for flips in product((1, -1), repeat=3):
+            orientation = np.column_stack([order, flips])
+            name = "".join(map(str, order)) + "".join("+" if flip > 0 else "-" for flip in flips)
+            nibabel.save(image.as_reoriented(orientation), tmp_path / f"{name}.nii")
+    shell("fovnet", "predict", tmp_path, "--model", smoke / "ensemble", "--out", tmp_path / "answers", "--no-pictures")
+    spans: dict[str, list[tuple[str, ...]]] = {}
+    for row in read_tsv(tmp_path / "answers" / "spans.tsv"):
+        told = tuple(row[key] for key in ("region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence"))
+        spans.setdefault(row["volume_id"], []).append(told)
+    assert len(spans) == 48
+    assert len({tuple(told) for told in spans.values()}) == 1
+
+
+def trials_of(folder: Path) -> dict[str, object]:
+    """What every slot of a journal says, but for the clock on the wall."""
+    (journal,) = (path.parent for path in folder.glob("*/search.json"))
+    slots = {}
+    for path in sorted(journal.glob("slot-*.json")):
+        facts = read_json(path)
+        for volatile in ("seconds", "peak_memory_bytes", "device", "message"):
+            facts["outcome"].pop(volatile)
+        slots[path.name] = {key: facts[key] for key in ("proposal", "outcome")}
+    return slots
+
+
+def test_a_search_killed_twice_ends_with_the_trials_of_an_undisturbed_one(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "killed")}
+    (tmp_path / "killed.yaml").write_text(yaml.safe_dump(raw))
+    shutil.copytree(smoke / "slices", tmp_path / "killed" / "slices")
+    command = ["fovnet", "search", "--config", str(tmp_path / "killed.yaml")]
+    environment = shell.environment  # type: ignore[attr-defined]
+    for slots in (1, 2):
+        run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while len(list((tmp_path / "killed" / "search").glob("*/slot-*.json"))) < slots and run.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        time.sleep(1.5)      # the workers notice within half a second
+    shell(*command)
+    undisturbed = trials_of(smoke / "search")
+    assert len(undisturbed) == 4
+    assert json.dumps(trials_of(tmp_path / "killed" / "search"), sort_keys=True) == json.dumps(undisturbed, sort_keys=True)
+
+
+def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
+    """Every class but perhaps one of the smallest occurs, and each slice shows something or is none."""
+    pack = load_pack(smoke / "slices")
+    assert pack.truth.any(axis=1).all()
+    assert pack.truth.any(axis=0).sum() >= 6
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["search", "--config", "nowhere.yaml"], "config-missing"),
+        (["predict", "nothing-here", "--model", "nowhere", "--out", "o"], "model-missing"),
+        (["propose", ".", "--slot", "0"], "journal-header"),
+        (["slice"], "Missing option"),
+        (["sliec"], "No such command"),
+    ],
+)
+def test_wrong_usage_is_a_sentence_and_status_2(shell: Shell, words: list[str], sentence: str) -> None:
+    done = shell("fovnet", *words, check=False)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_configuration_error_is_found_before_the_first_job(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("phantom: {subjects: 8}\nsearch: {trails: 4}\n")
+    done = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1", "--configfile", tmp_path / "bad.yaml", check=False)
+    assert done.returncode != 0
+    assert "search.trails: unknown key; did you mean 'trials'?" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_recorded_proposal_replays_from_its_journal_alone(smoke: Path, shell: Shell) -> None:
+    (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
+    replayed = json.loads(shell("fovnet", "propose", journal, "--slot", "3").stdout)
+    recorded = read_json(journal / "slot-0003.json")["proposal"]
+    assert replayed == recorded
