@@ -24,7 +24,7 @@ def dome_mm(person: Person) -> float:
 
 def cavity(person: Person) -> Loft:
     """The space inside the wall, from the pelvic floor to above the domes of the diaphragm."""
-    rows = []
+    rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
     for z, _, _, a, front, back in muscular_trunk(person).table:
         if not 860 < z < 1360:
             continue

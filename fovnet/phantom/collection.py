@@ -6,7 +6,6 @@ import gzip
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +143,12 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
 
     No time and no name in the gzip header: the same volume gives the same bytes.
     """
-    voxels = apply_orientation(np.rint(volume.voxels).clip(0, 32767).astype(np.int16), stored_axes)
-    affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)
-    image = nib.Nifti1Image(np.asarray(voxels), affine)
-    image.header.set_xyzt_units("mm")
+    voxels = apply_orientation(  # type: ignore[no-untyped-call]
+        np.rint(volume.voxels).clip(0, 32767).astype(np.int16), stored_axes
+    )
+    affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)  # type: ignore[no-untyped-call]
+    image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]
+    image.header.set_xyzt_units("mm")  # type: ignore[no-untyped-call]
     return gzip.compress(image.to_bytes(), compresslevel=2, mtime=0)
 
 

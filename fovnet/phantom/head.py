@@ -47,7 +47,7 @@ def _skull() -> list[Paint]:
     vault = Ellipsoid((0.0, -5.0, 1666.0), (71.0, 92.0, 78.0), square=0.12)
     made = bone(vault, 1.8)
     made.append(paint(vault.shrunk(5.2), "cortical bone", Layer.MARROW))
-    made.append(paint(vault.shrunk(7.0) & Side((0.0, 0.25, -1.0), -1606.0), "cerebrospinal fluid", Layer.MARROW))
+    made.append(paint(vault.shrunk(7.0) & Side((0.0, 0.12, -1.0), -1633.0), "cerebrospinal fluid", Layer.MARROW))
     base = Ellipsoid((0.0, 36.0, 1604.0), (52.0, 50.0, 15.0), (14.0, 0.0, 0.0))
     made.append(paint(base & Side((0.0, -1.0, 0.0), 12.0), "cortical bone", Layer.MARROW))
     made.append(paint(Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0)), "red marrow", Layer.DETAIL))  # clivus
@@ -161,7 +161,7 @@ def _throat(person: Person) -> list[Paint]:
         made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
         nape = tube([mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25)
         made += [paint(nape.shrunk(-1.8), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
-        made.append(paint(Ellipsoid((side * 40.0, -12.0, 1500.0), (9.0, 16.0, 50.0)), "fat", Layer.SEAM))
+        made.append(paint(Ellipsoid((side * 42.0, -14.0, 1500.0), (4.5, 13.0, 42.0)), "intermuscular fat", Layer.SEAM))
         made.append(paint(Ellipsoid((side * 17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT))
         made += bone(tube([(side * 8, -8, 1590), (side * 30, -26, 1590), (side * 14, -46, 1588)], 6.0), 1.4)
     voice = Without(Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0)), Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)))

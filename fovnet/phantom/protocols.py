@@ -45,31 +45,32 @@ class Family:
 
 
 FAMILIES: tuple[Family, ...] = (
-    Family("whole body", ("sole", -40, -5), ("vertex", 5, 60), planes="ccca", weight=0.8, long=True),
-    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 40), planes="cca", weight=1.6, long=True),
+    Family("whole body", ("sole", -100, -10), ("vertex", 10, 130), planes="ccca", weight=0.8, long=True),
+    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 110), planes="cca", weight=1.5, long=True),
     Family("chest and abdomen", ("iliac_crest", -60, 30), ("lung_apex", -10, 60), planes="aaci", weight=2.2, long=True),
     Family("abdomen and pelvis", ("ischium", -50, 20), ("liver_dome", 5, 45), planes="aaci", weight=2.2, long=True),
     Family("neck and chest", ("liver_dome", -60, 20), ("chin", 0, 80), planes="ac", weight=1.2, long=True),
     Family("pelvis and thighs", ("knee", 60, 200), ("iliac_crest", 0, 60), planes="ac", weight=0.8, long=True),
-    Family("head", ("chin", 40, 95), ("vertex", -10, 14), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)),
-    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 14), (220, 320), (230, 260), "aasc", 1.1),
+    Family("head", ("chin", 40, 95), ("vertex", -10, 60), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)),
+    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 70), (220, 320), (230, 260), "aasc", 1.1),
     Family("neck", ("lung_apex", -50, 0), ("chin", 45, 110), (180, 300), (170, 230), "asc", 0.5, offset_y=(-15, 0)),
     Family("chest", ("liver_dome", -90, 0), ("lung_apex", -15, 40), planes="aaci", weight=4.0),
-    Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.6),
+    Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.3),
     Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
     Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
     Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 0.6, offset_x=(85, 110)),
-    Family("calves", ("ankle", -60, 40), ("knee", -60, 20), planes="ac", weight=0.5),
-    Family("legs", ("sole", -40, -5), ("ischium", -20, 80), planes="ca", weight=0.35),
+    Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
+    Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
     Family("spine, lumbar", ("iliac_crest", -110, -50), ("liver_dome", -60, 20), (55, 120), (100, 180), "sssa", 2.3, protocol="spine", offset_y=(-62, -35)),
     Family("spine, thoracic", ("iliac_crest", 60, 120), ("lung_apex", 0, 30), (55, 120), (100, 180), "ssa", 1.6, protocol="spine", offset_y=(-72, -45)),
     Family("spine, cervical", ("lung_apex", -60, -15), ("chin", 75, 120), (55, 120), (100, 180), "ssa", 1.3, protocol="spine", offset_y=(-40, -15)),
     Family("spine, whole", ("iliac_crest", -120, -60), ("chin", 75, 120), (60, 120), (130, 180), "s", 0.9, protocol="spine", offset_y=(-55, -35)),
+    Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
     Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.3),
     Family("heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.5, offset_x=(-35, -10), offset_y=(5, 25)),
-    Family("brain", ("chin", 75, 95), ("vertex", -25, 4), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
+    Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
 )
-"""The kinds of field of view, with weights that give every region a similar number of slices."""
+"""The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
 
 SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 spin echo", "spin echo", 550, 12),
@@ -168,7 +169,8 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
 def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest corner of the field of view, mm of the person."""
     (lower, *low), (upper, *high) = family.low, family.high
-    z0, z1 = getattr(marks, lower) + rng.uniform(*low), getattr(marks, upper) + rng.uniform(*high)
+    z0 = getattr(marks, lower) + rng.uniform(low[0], low[1])
+    z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
     trunk = 2 * (172 + 1.4 * person.fat_mm) * person.morph.trunk[0]
     depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0)) * person.morph.trunk[1] + 25
     wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)      # with, without, or half an arm

@@ -170,4 +170,4 @@ def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Gener
     step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / 3.0
     i, j, k = (((np.arange(size) * every).astype(np.intp)) % TILE for size, every in zip(body.labels.shape, step, strict=True))
     spread = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
-    return np.maximum(1 + spread * tile[np.ix_(i, j, k)], 0)
+    return np.asarray(np.maximum(1 + spread * tile[np.ix_(i, j, k)], 0), dtype=np.float32)

@@ -82,9 +82,11 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
 def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
     """Which part of a tissue's signal is seen; suppression leaves a tenth of the fat, as it does in practice."""
     f = np.array([t.fat for t in tissues])
-    return {
-        "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f, "water only": 1 - 0.96 * f, "fat only": f,
-    }[fat]
+    seen: dict[str, Floats] = {
+        "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
+        "water only": 1 - 0.96 * f, "fat only": f,
+    }
+    return seen[fat]
 
 
 def _flow(tissues: tuple[Tissue, ...], sequence: Sequence) -> Floats:

@@ -90,9 +90,9 @@ class Ellipsoid(Solid):
             squares.append(along * along)
         u, v, w = squares
         if self.square == 0.0:
-            return u + v + w
+            return np.asarray(u + v + w)
         s = np.float32(self.square)
-        return (1 - s) * (u + v + w) + s * (u * u + v * v + w * w)
+        return np.asarray((1 - s) * (u + v + w) + s * (u * u + v * v + w * w))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0

@@ -1,0 +1,119 @@
+"""Collections on disk: reproducible, placed right, labelled right."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import replace
+from itertools import permutations, product
+from pathlib import Path
+
+import nibabel as nib
+import numpy as np
+import pytest
+
+from fovnet.phantom.body import landmarks
+from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection
+from fovnet.phantom.person import sample_person
+from fovnet.phantom.protocols import FAMILIES, SITES, Family, Plan, choose_families, plan
+from fovnet.records import read_tsv
+from fovnet.regions import DEFAULT, NONE
+from fovnet.volume.volume import Volume
+
+BODY = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
+
+
+def sums(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.suffix in (".gz", ".tsv")]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulate_collection(tmp_path_factory.mktemp("one"), subjects=2, volumes_per_subject=2, seed=3).parent
+
+
+def test_the_same_seed_gives_the_same_bytes_with_two_workers(collection: Path, tmp_path: Path) -> None:
+    simulate_collection(tmp_path, subjects=2, volumes_per_subject=2, seed=3, workers=2)
+    assert sums(tmp_path) == sums(collection)
+
+
+def test_a_smaller_collection_is_part_of_a_larger_one_and_a_finished_one_is_left_alone(collection: Path) -> None:
+    before, times = sums(collection), {path: path.stat().st_mtime_ns for path in (collection / "volumes").glob("*.gz")}
+    told: list[tuple[int, int]] = []
+    simulate_collection(collection, subjects=1, volumes_per_subject=2, seed=3, progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 2)] and {path: path.stat().st_mtime_ns for path in times} == times
+    simulate_collection(collection, subjects=2, volumes_per_subject=2, seed=3)
+    assert sums(collection) == before
+
+
+def test_tables_name_files_that_are_there_and_slices_that_exist(collection: Path) -> None:
+    volumes = {row["volume_id"]: row for row in read_tsv(collection / "volumes.tsv")}
+    rows = read_tsv(collection / "regions.tsv")
+    assert set(volumes) == {row["volume_id"] for row in rows} == {f"sub-000{s}_acq-{a}" for s in (1, 2) for a in (1, 2)}
+    for row in rows:
+        image = nib.as_closest_canonical(nib.load(collection / volumes[row["volume_id"]]["path"]))
+        assert 0 <= int(row["first_slice"]) <= int(row["last_slice"]) < image.shape[2]
+        assert row["region"] in DEFAULT.classes and image.get_data_dtype() == np.int16
+
+
+@pytest.fixture(scope="module")
+def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Plan]:
+    person = sample_person((0, 3))
+    acquired = plan(person, landmarks(person), BODY, SITES[1], np.random.default_rng(5))
+    i, j, k = (size // 3 for size in acquired.grid.shape)
+    grid = replace(acquired.grid, shape=(i, j, k), vox_to_ras=acquired.grid.vox_to_ras @ np.diag([3, 3, 3, 1.0]))
+    acquired = replace(acquired, grid=grid, acquisition=replace(acquired.acquisition, average=(1, 1, 1)))
+    volume, _ = acquire(person, acquired, np.random.default_rng(0))
+    ways = [np.array(list(zip(order, signs, strict=True))) for order in permutations(range(3)) for signs in product((1, -1), repeat=3)]
+    return volume, [(way, nib.Nifti1Image.from_bytes(gzip.decompress(nifti_bytes(volume, way)))) for way in ways], acquired
+
+
+def test_all_48_stored_orders_and_directions_come_back_to_the_same_canonical_volume(stored_ways) -> None:
+    volume, images, _ = stored_ways
+    assert len({image.get_fdata().shape + tuple(np.round(image.affine, 3).ravel()) for _, image in images}) == 48
+    for _, image in images:
+        canonical = nib.as_closest_canonical(image)
+        assert np.array_equal(np.asarray(canonical.dataobj), np.rint(volume.voxels).astype(np.int16))
+        assert canonical.affine == pytest.approx(volume.vox_to_ras, abs=1e-3)
+
+
+def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> None:
+    rng = np.random.default_rng(2)
+    for number in range(1, 25):
+        person = sample_person((2, number))
+        marks = landmarks(person)
+        for family in choose_families(3, rng):
+            acquired = plan(person, marks, family, SITES[number % 3], rng)
+            low, high = getattr(marks, family.low[0]) + family.low[1], getattr(marks, family.high[0]) + family.high[2]
+            heights = Volume(np.zeros(acquired.grid.shape, np.float32), acquired.grid.vox_to_ras, "").slice_heights_mm()
+            spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+            assert low - 6 <= heights[0] < heights[-1] <= high + 6 and 0.8 <= spacing.min() and spacing.max() <= 10
+            for row in region_rows(heights, np.full(len(heights), 1e4), marks, family.protocol):
+                inside = heights[row["first_slice"] : row["last_slice"] + 1]
+                if row["region"] in DEFAULT.chain:
+                    rung = DEFAULT.chain.index(row["region"])
+                    assert marks.borders_mm[rung] <= inside.min() and inside.max() < marks.borders_mm[rung + 1]
+
+
+def test_air_above_the_head_and_slivers_of_body_are_none() -> None:
+    marks = landmarks(sample_person((0, 1)))
+    heights = np.array([marks.chin, marks.vertex - 40, marks.vertex - 1, marks.vertex + 10])
+    area = np.array([2e4, 2e4, SLIVER_MM2 / 2, 5e3])            # the last: raised hands
+    assert region_rows(heights, area, marks, "") == [{"region": "head", "first_slice": 0, "last_slice": 1}]
+    assert region_rows(heights + 500, area, marks, "spine") == [{"region": NONE, "first_slice": 0, "last_slice": 3}]
+
+
+def test_a_spine_protocol_is_labelled_beside_the_chain() -> None:
+    marks = landmarks(sample_person((0, 1)))
+    heights = np.linspace(marks.iliac_crest - 50, marks.liver_dome - 5, 20)
+    rows = {row["region"]: (row["first_slice"], row["last_slice"]) for row in region_rows(heights, np.full(20, 1e4), marks, "spine")}
+    assert set(rows) == {"pelvis", "abdomen", "spine"} and rows["spine"] == (0, 19) and rows["pelvis"][1] + 1 == rows["abdomen"][0]
+
+
+def test_every_family_can_be_planned_for_everyone() -> None:
+    rng = np.random.default_rng(0)
+    for number, family in enumerate(FAMILIES):
+        person = sample_person((6, number))
+        shape = plan(person, landmarks(person), family, SITES[0], rng).grid.shape
+        assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
