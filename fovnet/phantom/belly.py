@@ -46,9 +46,17 @@ def space(person: Person) -> list[Paint]:
     made += [paint(dome.shrunk(3.0) & room, "visceral fat", Layer.CAVITY) for dome in _domes(person)]
     made.append(paint(room & below, "visceral fat", Layer.CAVITY))
     for side in (1, -1):
-        line = [(side * 34, -20, 1175), (side * 42, -22, 1100), (side * 54, -14, 1030), (side * 72, 14, 970), (side * 90, 40, 925), (side * 104, 20, 880)]
+        line = [
+            (side * 34, -20, 1175),
+            (side * 42, -22, 1100),
+            (side * 54, -14, 1030),
+            (side * 72, 14, 970),
+            (side * 90, 40, 925),
+            (side * 104, 20, 880),
+        ]
         psoas = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
-        made.append(paint(psoas, "muscle", Layer.CAVITY))
+        loin = tube([(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)], [25 * person.brawn, 22 * person.brawn, 13.0])
+        made += [paint(psoas, "muscle", Layer.CAVITY), paint(loin, "muscle", Layer.CAVITY)]
     return made
 
 
@@ -72,9 +80,17 @@ def upper_organs(person: Person) -> list[Paint]:
         made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
     portal = tube([(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5])
     made.append(paint(portal, "venous blood", Layer.CONTENT))
-    made.append(paint(Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)), "bile", Layer.CONTENT))
+    made.append(
+        paint(Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)), "bile", Layer.CONTENT)
+    )
     size = rng.uniform(0.85, 1.2)
-    made.append(paint(Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0), "spleen", Layer.ORGAN))
+    made.append(
+        paint(
+            Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0),
+            "spleen",
+            Layer.ORGAN,
+        )
+    )
     for side in (1, -1):
         made += _kidney(side, top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1)))
     pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
@@ -98,10 +114,21 @@ def _kidney(side: int, z: float, size: float) -> list[Paint]:
 def _stomach(person: Person, top: float) -> list[Paint]:
     rng = person.generator(33)
     full = rng.uniform(0.7, 1.15)
-    line = [(-18, -8, top - 34), (-62, -2, top - 44), (-78, 14, top - 80), (-62, 40, top - 120), (-24, 50, top - 142), (14, 42, top - 136), (34, 26, top - 126)]
+    line = [
+        (-18, -8, top - 34),
+        (-62, -2, top - 44),
+        (-78, 14, top - 80),
+        (-62, 40, top - 120),
+        (-24, 50, top - 142),
+        (14, 42, top - 136),
+        (34, 26, top - 126),
+    ]
     bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
-    made = [paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver")), paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, ("bowel wall",))]
-    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))       # supine, gas rises to the front
+    made = [
+        paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver")),
+        paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, ("bowel wall",)),
+    ]
+    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))  # supine, gas rises to the front
     return [*made, paint(air, "gas", Layer.VESSEL, ("stomach content",))]
 
 
@@ -111,22 +138,44 @@ def bowel(person: Person) -> list[Paint]:
     out = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40)
     frame = [
-        (out - 18, 22, 1012), (out, 8, 1060), (out, -2, 1112), (out - 14, 26, 1148), (50, 64, 1138 - sag), (0, 74, 1130 - 1.3 * sag),
-        (-50, 66, 1146 - sag), (-out + 14, 14, 1192), (-out, -14, 1150), (-out, -16, 1090), (-out + 8, 6, 1040), (-78, 30, 1008), (-40, 18, 985),
-        (-6, -22, 992), (0, -44, 968), (0, -52, 930), (0, -46, 896), (0, -42, 868),
+        (out - 18, 22, 1012),
+        (out, 8, 1060),
+        (out, -2, 1112),
+        (out - 14, 26, 1148),
+        (50, 64, 1138 - sag),
+        (0, 74, 1130 - 1.3 * sag),
+        (-50, 66, 1146 - sag),
+        (-out + 14, 14, 1192),
+        (-out, -14, 1150),
+        (-out, -16, 1090),
+        (-out + 8, 6, 1040),
+        (-78, 30, 1008),
+        (-40, 18, 985),
+        (-6, -22, 992),
+        (0, -44, 968),
+        (0, -52, 930),
+        (0, -46, 896),
+        (0, -42, 868),
     ]
     gut = tube(frame, np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2), step_mm=16)
     made: list[Paint] = []
     belly = person.belly_mm
     for at, part in enumerate(gut.parts()):
-        grow = -2.5 * (1 + np.sin(2.1 * at))                                           # haustra: every third piece bulges
+        grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
         content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
-        made += [paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT), paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",))]
+        made += [
+            paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT),
+            paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",)),
+        ]
     for _ in range(70):
         x, y, z = rng.uniform(-88, 88), rng.uniform(0, 66 + 0.8 * belly), rng.uniform(948, 1140)
         radius = rng.uniform(11, 16)
         bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
-        loop = tube([(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])], radius, step_mm=16)
+        loop = tube(
+            [(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])],
+            radius,
+            step_mm=16,
+        )
         content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
         made += [paint(loop, "bowel wall", Layer.ORGAN, IN_FAT), paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",))]
     return made
@@ -141,7 +190,9 @@ def pelvic_organs(person: Person) -> list[Paint]:
     floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0))
     made.append(paint(floor.shrunk(-2) - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN))
     for side in (1, -1):
-        made.append(paint(Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle", Layer.ORGAN))     # obturator
+        made.append(
+            paint(Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle", Layer.ORGAN)
+        )  # obturator
     return made + (_womb(rng) if person.female else _manhood(rng, person.age))
 
 
@@ -159,8 +210,18 @@ def _womb(rng: np.random.Generator) -> list[Paint]:
 def _manhood(rng: np.random.Generator, age: float) -> list[Paint]:
     size = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
     gland = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
-    made = [paint(gland, "prostate", Layer.VESSEL), paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL)]
-    made.append(paint(tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0]), "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat")))
+    made = [
+        paint(gland, "prostate", Layer.VESSEL),
+        paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL),
+    ]
+    made.append(
+        paint(
+            tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0]),
+            "gonad",
+            Layer.VESSEL,
+            over=("muscle", "visceral fat", "prostate", "fat"),
+        )
+    )
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
     made += [paint(penis.shrunk(-2.5), "skin", Layer.SKIN), paint(penis, "gonad", Layer.SEAM)]
     for side in (1, -1):

@@ -11,9 +11,20 @@ from fovnet.phantom.solids import Ellipsoid, Folded, Loft, Side, Without, mirror
 
 # z, half width, front, back of the scalp's surface
 FACE = (
-    (1516.0, 24.0, 84.0, -46.0), (1524.0, 36.0, 90.0, -20.0), (1538.0, 50.0, 93.0, 10.0), (1560.0, 59.0, 94.0, 40.0),
-    (1585.0, 66.0, 95.0, 74.0), (1612.0, 71.0, 96.0, 92.0), (1640.0, 75.0, 93.0, 101.0), (1668.0, 77.0, 95.0, 105.0),
-    (1692.0, 76.0, 92.0, 102.0), (1712.0, 70.0, 82.0, 93.0), (1728.0, 59.0, 66.0, 78.0), (1740.0, 44.0, 47.0, 58.0), (1746.5, 27.0, 28.0, 38.0), (1750.0, 12.0, 12.0, 18.0),
+    (1516.0, 24.0, 84.0, -46.0),
+    (1524.0, 36.0, 90.0, -20.0),
+    (1538.0, 50.0, 93.0, 10.0),
+    (1560.0, 59.0, 94.0, 40.0),
+    (1585.0, 66.0, 95.0, 74.0),
+    (1612.0, 71.0, 96.0, 92.0),
+    (1640.0, 75.0, 93.0, 101.0),
+    (1668.0, 77.0, 95.0, 105.0),
+    (1692.0, 76.0, 92.0, 102.0),
+    (1712.0, 70.0, 82.0, 93.0),
+    (1728.0, 59.0, 66.0, 78.0),
+    (1740.0, 44.0, 47.0, 58.0),
+    (1746.5, 27.0, 28.0, 38.0),
+    (1750.0, 12.0, 12.0, 18.0),
 )
 BRAIN = (0.0, -8.0, 1670.0)
 VERTEX_MM = 1750.0
@@ -36,10 +47,10 @@ def _shell() -> list[Paint]:
     for side in (1, -1):
         ear = Ellipsoid((side * 82.0, -10.0, 1634.0), (5.0, 15.0, 27.0), (0.0, 0.0, -24.0 * side))
         made += [paint(ear, "skin", Layer.SKIN), paint(ear.shrunk(1.8), "cartilage", Layer.FAT)]
-        made.append(paint(Ellipsoid((side * 50.0, 60.0, 1588.0), (14.0, 16.0, 20.0)), "fat", Layer.SEAM))                # cheek
-        made.append(paint(Ellipsoid((side * 56.0, 26.0, 1578.0), (8.0, 18.0, 32.0)), "muscle", Layer.SEAM))              # masseter
-        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM))              # parotid
-        made.append(paint(Ellipsoid((side * 69.0, 18.0, 1645.0), (4.5, 26.0, 28.0)), "muscle", Layer.SEAM))              # temporal
+        made.append(paint(Ellipsoid((side * 50.0, 60.0, 1588.0), (14.0, 16.0, 20.0)), "fat", Layer.SEAM))  # cheek
+        made.append(paint(Ellipsoid((side * 56.0, 26.0, 1578.0), (8.0, 18.0, 32.0)), "muscle", Layer.SEAM))  # masseter
+        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM))  # parotid
+        made.append(paint(Ellipsoid((side * 69.0, 18.0, 1645.0), (4.5, 26.0, 28.0)), "muscle", Layer.SEAM))  # temporal
     return made
 
 
@@ -69,12 +80,14 @@ def _brain(person: Person) -> list[Paint]:
     phase = (float(phases[0]), float(phases[1]), float(phases[2]))
     above = Side((0.0, 0.12, -1.0), -1637.0)
     made: list[Paint] = []
-    lobes = [(whole, above)] + [(Ellipsoid((side * 38.0, 6.0, 1630.0), (22.0, 38.0, 21.0)).shrunk(shrink), Side((0.0, 0.0, 1.0), 1642.0)) for side in (1, -1)]
+    lobes = [(whole, above)] + [
+        (Ellipsoid((side * 38.0, 6.0, 1630.0), (22.0, 38.0, 21.0)).shrunk(shrink), Side((0.0, 0.0, 1.0), 1642.0)) for side in (1, -1)
+    ]
     for lobe, cut in lobes:
         cortex = Folded(lobe, 1.0, 0.0, 0.17 + 0.002 * (person.age - 20), 0.52, 26.0, phase)
         white = Folded(lobe, 0.36, 0.40, 0.0, 1.0, 26.0, phase)
         made += [paint(cortex & cut, "grey matter", Layer.DETAIL), paint(white & cut, "white matter", Layer.DETAIL)]
-    for wide, tissue in ((4.5 + 0.04 * shrink, "grey matter"), (1.3 + 0.04 * shrink, "cerebrospinal fluid")):          # between the hemispheres
+    for wide, tissue in ((4.5 + 0.04 * shrink, "grey matter"), (1.3 + 0.04 * shrink, "cerebrospinal fluid")):  # between the hemispheres
         gap = Ellipsoid((x, y, z + 10), (wide, 84.0, 56.0)) - Ellipsoid((x, y - 6, z - 2), (10.0, 44.0, 30.0))
         made.append(paint(gap & above, tissue, Layer.DETAIL, ("grey matter", "white matter")))
     return made + _deep(float(rng.uniform(0.8, 1.1) + 0.012 * (person.age - 40)), z) + _hind(z)
@@ -83,9 +96,20 @@ def _brain(person: Person) -> list[Paint]:
 def _deep(wide: float, z: float) -> list[Paint]:
     made = []
     for side in (1, -1):
-        for (dx, dy, dz), semi in (((12, -14, 6), (8, 15, 9)), ((26, 8, 4), (7, 17, 11)), ((13, 14, 14), (6, 12, 7))):       # thalamus, lentiform, caudate
+        thalamus, lentiform, caudate = ((12, -14, 6), (8, 15, 9)), ((26, 8, 4), (7, 17, 11)), ((13, 14, 14), (6, 12, 7))
+        for (dx, dy, dz), semi in (thalamus, lentiform, caudate):
             made.append(paint(Ellipsoid((side * dx, dy - 4.0, z + dz - 4.0), semi), "grey matter", Layer.DETAIL))
-        horn = tube([(side * 9, 30, z + 8), (side * 10, 8, z + 20), (side * 13, -22, z + 20), (side * 22, -44, z + 8), (side * 26, -34, z - 10), (side * 30, -8, z - 18)], [w * wide for w in (4.5, 6.0, 6.0, 7.0, 4.0, 2.5)])
+        horn = tube(
+            [
+                (side * 9, 30, z + 8),
+                (side * 10, 8, z + 20),
+                (side * 13, -22, z + 20),
+                (side * 22, -44, z + 8),
+                (side * 26, -34, z - 10),
+                (side * 30, -8, z - 18),
+            ],
+            [w * wide for w in (4.5, 6.0, 6.0, 7.0, 4.0, 2.5)],
+        )
         made.append(paint(horn, "cerebrospinal fluid", Layer.DETAIL))
     made.append(paint(Ellipsoid((0.0, -10.0, z), (2.6 * wide, 13.0, 9.0)), "cerebrospinal fluid", Layer.DETAIL))
     return made
@@ -100,7 +124,7 @@ def _hind(z: float) -> list[Paint]:
     around = tube([(0, -8, z - 44), (0, -16, z - 62), (0, -32, z - 84)], [15.0, 13.0, 9.0])
     made += [paint(around, "cerebrospinal fluid", Layer.DETAIL), paint(stem, "white matter", Layer.DETAIL)]
     made.append(paint(Ellipsoid((0.0, -31.0, z - 46), (7.0, 4.5, 11.0)), "cerebrospinal fluid", Layer.DETAIL))
-    return [*made, paint(Ellipsoid((0.0, 7.0, z - 42), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]                              # pituitary
+    return [*made, paint(Ellipsoid((0.0, 7.0, z - 42), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]  # pituitary
 
 
 def _eyes() -> list[Paint]:
@@ -127,12 +151,18 @@ def _air(person: Person) -> list[Paint]:
         for dz in (-10, 3):
             made.append(paint(Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)), "mucosa", Layer.DETAIL))
         antrum = Ellipsoid((side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0))
-        made += [paint(antrum.shrunk(-2.2), "cortical bone", Layer.DETAIL), paint(antrum.shrunk(-0.8), "mucosa", Layer.DETAIL), paint(antrum, "gas", Layer.DETAIL)]
+        made += [
+            paint(antrum.shrunk(-2.2), "cortical bone", Layer.DETAIL),
+            paint(antrum.shrunk(-0.8), "mucosa", Layer.DETAIL),
+            paint(antrum, "gas", Layer.DETAIL),
+        ]
         frontal = Ellipsoid((side * 12.0, 82.0, 1666.0), (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2)))
         made.append(paint(frontal, "gas", Layer.DETAIL))
     sphenoid = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
     made += [paint(sphenoid.shrunk(-1.8), "cortical bone", Layer.DETAIL), paint(sphenoid, "gas", Layer.DETAIL)]
-    pharynx = tube([(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)], [9.0, 9.0, 6.5, 8.0, 6.5, 7.5])
+    pharynx = tube(
+        [(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)], [9.0, 9.0, 6.5, 8.0, 6.5, 7.5]
+    )
     return [*made, paint(pharynx.shrunk(-3.0), "mucosa", Layer.DETAIL), paint(pharynx, "gas", Layer.DETAIL)]
 
 
@@ -157,9 +187,13 @@ def _throat(person: Person) -> list[Paint]:
     """Neck muscles with fat between them, larynx, thyroid, and the first two vertebrae's ring."""
     made = []
     for side in (1, -1):
-        strap = tube([mirrored(p, side) for p in ((54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440))], [8, 10, 9, 6], step_mm=25)
+        strap = tube(
+            [mirrored(p, side) for p in ((54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440))], [8, 10, 9, 6], step_mm=25
+        )
         made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
-        nape = tube([mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25)
+        nape = tube(
+            [mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25
+        )
         made += [paint(nape.shrunk(-1.8), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
         made.append(paint(Ellipsoid((side * 42.0, -14.0, 1500.0), (4.5, 13.0, 42.0)), "intermuscular fat", Layer.SEAM))
         made.append(paint(Ellipsoid((side * 17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT))

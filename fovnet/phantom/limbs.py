@@ -54,7 +54,8 @@ def _flesh(person: Person, side: int) -> list[Paint]:
         fat.append((*middle, a * stout + under, front * stout + under, back * stout + under))
         skin.append((*middle, *(reach + 1.8 for reach in fat[-1][3:])))
     made = [
-        paint(Loft(tuple(skin), square=0.08), "skin", Layer.SKIN), paint(Loft(tuple(fat), square=0.08), "fat", Layer.FAT),
+        paint(Loft(tuple(skin), square=0.08), "skin", Layer.SKIN),
+        paint(Loft(tuple(fat), square=0.08), "fat", Layer.FAT),
         paint(Loft(tuple(muscle), square=0.08), "muscle", Layer.MUSCLE),
     ]
     return made + _seams(person, side) + _vessels(person, side)
@@ -66,11 +67,16 @@ def _seams(person: Person, side: int) -> list[Paint]:
     thick = person.brawn
     groups = (
         # of the thigh: front, outer, inner front, adductors, hamstrings outer and inner; of the calf: both heads, soleus, front
-        ((8, 48, 850), (4, 46, 700), (0, 40, 560), 19), ((40, 14, 850), (40, 12, 700), (30, 12, 550), 26),
-        ((-26, 34, 800), (-30, 24, 680), (-30, 14, 540), 20), ((-36, -8, 850), (-34, -12, 720), (-30, -24, 580), 30),
-        ((18, -48, 830), (20, -44, 690), (30, -30, 540), 23), ((-14, -50, 830), (-14, -46, 690), (-26, -34, 540), 23),
-        ((22, -38, 440), (24, -34, 350), (14, -20, 220), 22), ((-22, -38, 440), (-24, -34, 340), (-14, -20, 220), 23),
-        ((0, -16, 400), (4, -14, 290), (0, -16, 160), 24), ((26, 16, 420), (24, 12, 320), (12, 8, 160), 14),
+        ((8, 48, 850), (4, 46, 700), (0, 40, 560), 19),
+        ((40, 14, 850), (40, 12, 700), (30, 12, 550), 26),
+        ((-26, 34, 800), (-30, 24, 680), (-30, 14, 540), 20),
+        ((-36, -8, 850), (-34, -12, 720), (-30, -24, 580), 30),
+        ((18, -48, 830), (20, -44, 690), (30, -30, 540), 23),
+        ((-14, -50, 830), (-14, -46, 690), (-26, -34, 540), 23),
+        ((22, -38, 440), (24, -34, 350), (14, -20, 220), 22),
+        ((-22, -38, 440), (-24, -34, 340), (-14, -20, 220), 23),
+        ((0, -16, 400), (4, -14, 290), (0, -16, 160), 24),
+        ((26, 16, 420), (24, 12, 320), (12, 8, 160), 14),
     )
     for *points, radius in groups:
         line = [(side * (97 + x + _out(person, z)), y, z) for x, y, z in points]
@@ -98,10 +104,15 @@ def _thigh_bone(person: Person, side: int) -> list[Paint]:
     wide = 1.06 if person.female else 1.0
     head = (88.0 * wide, -2.0, 932.0)
     neck = tube(_placed(person, side, (head, (114, -8, 912), (132, -12, 892))), [17, 15, 19])
-    shaft = tube(_placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))), [19, 15.5, 13.5, 14, 19, 31])
+    shaft = tube(
+        _placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))),
+        [19, 15.5, 13.5, 14, 19, 31],
+    )
     made = [paint(Ellipsoid(mirrored(head, side), (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)]
     made += bone(Ellipsoid(mirrored(head, side), (24.0, 24.0, 24.0)), 1.8, "yellow marrow")
-    made += bone(neck, 2.5, "yellow marrow") + bone(tube(_placed(person, side, ((138, -18, 915), (138, -18, 890))), [12, 15]), 2.0, "yellow marrow")
+    made += bone(neck, 2.5, "yellow marrow") + bone(
+        tube(_placed(person, side, ((138, -18, 915), (138, -18, 890))), [12, 15]), 2.0, "yellow marrow"
+    )
     made += bone(tube(_placed(person, side, ((112, -24, 868), (120, -10, 860))), 9.0), 2.0, "yellow marrow")
     return made + bone(shaft, 5.5, "yellow marrow") + _flare(person, side, (98, -4, 520), (30, 24, 42))
 
@@ -128,23 +139,33 @@ def _knee(person: Person, side: int) -> list[Paint]:
 
 
 def _shin(person: Person, side: int) -> list[Paint]:
-    tibia = tube(_placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))), [31, 19, 13.5, 11.5, 15, 20])
-    fibula = tube(_placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11])
+    tibia = tube(
+        _placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))),
+        [31, 19, 13.5, 11.5, 15, 20],
+    )
+    fibula = tube(
+        _placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11]
+    )
     return bone(tibia, 4.2, "yellow marrow") + _flare(person, side, (98, -5, 436), (33, 23, 26)) + bone(fibula, 2.4, "yellow marrow")
 
 
 def _foot(person: Person, side: int) -> list[Paint]:
     """Heel, ankle bone, midfoot, metatarsals and toes; lying on the back the forefoot points to the front and down."""
-    heel = tube(_placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))), [28, 32, 30, 25, 17, 13])
-    made = [
-        paint(heel, "skin", Layer.SKIN), paint(heel.shrunk(2.0), "fat", Layer.FAT), paint(heel.shrunk(6.0), "muscle", Layer.MUSCLE),
-    ]
+    heel = tube(
+        _placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))),
+        [28, 32, 30, 25, 17, 13],
+    )
+    made = [paint(heel, "skin", Layer.SKIN), paint(heel.shrunk(2.0), "fat", Layer.FAT), paint(heel.shrunk(6.0), "muscle", Layer.MUSCLE)]
     made += bone(tube(_placed(person, side, ((92, -46, 30), (94, 0, 38))), [18, 15]), 1.8, "yellow marrow")
     made += bone(Ellipsoid(_placed(person, side, ((92, -2, 62),))[0], (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
     made += bone(Ellipsoid(_placed(person, side, ((98, 38, 46),))[0], (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
     for ray in range(5):
         x = 86 + 10.5 * ray
-        made += bone(tube(_placed(person, side, ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))), [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
+        made += bone(
+            tube(_placed(person, side, ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))), [5.5, 4.5, 5.5]),
+            1.4,
+            "yellow marrow",
+        )
     achilles = tube(_placed(person, side, ((92, -38, 180), (92, -46, 100), (92, -52, 50))), [3.0, 4.5, 5.0])
     return [*made, paint(achilles, "tendon", Layer.BONE)]
 
@@ -155,10 +176,21 @@ def arms(person: Person) -> list[Paint]:
     for side in (1, -1):
         shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side))
         thick, fat = person.brawn, 0.45 * person.fat_mm
-        made += limb(tube([shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow], [46 * thick, 42 * thick, 36 * thick, 36 * thick], step_mm=60), fat)
+        made += limb(
+            tube(
+                [shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow],
+                [46 * thick, 42 * thick, 36 * thick, 36 * thick],
+                step_mm=60,
+            ),
+            fat,
+        )
         made += limb(tube([elbow, _between(elbow, wrist, 0.3), wrist], [36 * thick, 37 * thick, 23.0], step_mm=60), 0.6 * fat)
         hand = tube([wrist, palm, tips], [22.0, 21.0, 9.0]) | tube([_nudged(palm, wrist, 12), _nudged(palm, tips, 30)], [21.0, 16.0])
-        made += [paint(hand, "skin", Layer.SKIN), paint(hand.shrunk(2.0), "fat", Layer.FAT), paint(hand.shrunk(4.5), "muscle", Layer.MUSCLE)]
+        made += [
+            paint(hand, "skin", Layer.SKIN),
+            paint(hand.shrunk(2.0), "fat", Layer.FAT),
+            paint(hand.shrunk(4.5), "muscle", Layer.MUSCLE),
+        ]
         made += _arm_bones(side, shoulder, elbow, wrist, palm, tips)
     return made
 
@@ -179,17 +211,31 @@ def _arm_joints(person: Person, side: int) -> tuple[tuple[float, float, float], 
     return shoulder, (206 + out, -8 + y, 1105), (224 + out, 8 + y, 862), (226 + out, 12 + y, 790), (222 + out, 20 + y, 695)
 
 
-def _arm_bones(side: int, shoulder: tuple[float, ...], elbow: tuple[float, ...], wrist: tuple[float, ...], palm: tuple[float, ...], tips: tuple[float, ...]) -> list[Paint]:
+def _arm_bones(
+    side: int,
+    shoulder: tuple[float, ...],
+    elbow: tuple[float, ...],
+    wrist: tuple[float, ...],
+    palm: tuple[float, ...],
+    tips: tuple[float, ...],
+) -> list[Paint]:
     s, e, w = np.array(shoulder), np.array(elbow), np.array(wrist)
     head = (float(s[0] - 12 * side), float(s[1]), float(s[2] + 4))
-    made = [paint(Ellipsoid(head, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE), *bone(Ellipsoid(head, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")]
+    made = [
+        paint(Ellipsoid(head, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE),
+        *bone(Ellipsoid(head, (23.5, 23.5, 23.5)), 1.8, "yellow marrow"),
+    ]
     made += bone(tube([head, s + 0.22 * (e - s), s + 0.8 * (e - s), e], [17, 11, 11, 20]), 3.4, "yellow marrow")
     across = np.cross(w - e, [0.0, 1.0, 0.0])
     across *= 12 / np.linalg.norm(across)
     made += bone(tube([e + across, (e + w) / 2 + across, w + across * 0.8], [11, 7.0, 11]), 2.4, "yellow marrow")
     made += bone(tube([e - across, (e + w) / 2 - across, w - across * 0.8], [12, 6.5, 8]), 2.4, "yellow marrow")
     for ray in np.linspace(-1.1, 1.1, 4):
-        made += bone(tube([w + across * 0.6 * ray, np.array(palm) + across * ray, np.array(tips) + across * 0.5 * ray], [6, 4.5, 3.0]), 1.3, "yellow marrow")
+        made += bone(
+            tube([w + across * 0.6 * ray, np.array(palm) + across * ray, np.array(tips) + across * 0.5 * ray], [6, 4.5, 3.0]),
+            1.3,
+            "yellow marrow",
+        )
     return made
 
 

@@ -26,9 +26,9 @@ ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1
 """Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
 iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
 
-RISE_MM = (1470.0, 1540.0)     # the trunk's widths and direction give way to the head's along the neck
-NECK_Y_MM = -20.0              # the head turns about the dens
-BEND_MARGIN_MM = 16.0     # more than the waves of `Morph` can ever add up to
+RISE_MM = (1470.0, 1540.0)  # the trunk's widths and direction give way to the head's along the neck
+NECK_Y_MM = -20.0  # the head turns about the dens
+BEND_MARGIN_MM = 16.0  # more than the waves of `Morph` can ever add up to
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Morph:
         """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
         up = np.interp(z, *self._table).astype(np.float32)
         rise = np.clip((up - RISE_MM[0]) / (RISE_MM[1] - RISE_MM[0]), 0, 1).astype(np.float32)
-        rise = rise * rise * (3 - 2 * rise)                              # 0 in the trunk, 1 in the head
+        rise = rise * rise * (3 - 2 * rise)  # 0 in the trunk, 1 in the head
         wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
         x, y = x / wide, y / deep
         bend_x, bend_y = self._bend(x, y, up)
@@ -91,7 +91,7 @@ class Morph:
         """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
         low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
         reach = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
-        reach = np.where(high[:, 2] > RISE_MM[0], reach, 0.0) + BEND_MARGIN_MM      # a turned head: any way the yaw can reach
+        reach = np.where(high[:, 2] > RISE_MM[0], reach, 0.0) + BEND_MARGIN_MM  # a turned head: any way the yaw can reach
         for axis in range(2):
             near, far = low[:, axis] - reach, high[:, axis] + reach
             ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
@@ -142,9 +142,16 @@ def sample_person(seed: tuple[int, int]) -> Person:
     belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
     arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
     return Person(
-        sex="female" if female else "male", seed=seed, morph=_sample_morph(rng, female, stature), arms=arms,
-        age=float(rng.uniform(18, 85)), fat_mm=fat, belly_mm=belly, brawn=float(np.clip(rng.normal(0.94 if female else 1.02, 0.05), 0.82, 1.15)),
-        breath_mm=float(rng.uniform(-10, 18)), spread_mm=float(rng.uniform(-6, 28)),
+        sex="female" if female else "male",
+        seed=seed,
+        morph=_sample_morph(rng, female, stature),
+        arms=arms,
+        age=float(rng.uniform(18, 85)),
+        fat_mm=fat,
+        belly_mm=belly,
+        brawn=float(np.clip(rng.normal(0.94 if female else 1.02, 0.05), 0.82, 1.15)),
+        breath_mm=float(rng.uniform(-10, 18)),
+        spread_mm=float(rng.uniform(-6, 28)),
     )
 
 
@@ -153,7 +160,7 @@ def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> 
     pieces = np.diff(ANCHORS_MM)
     grown = stature_mm / STATURE_MM
     stretch = grown * rng.normal(1.0, 0.03, len(pieces))
-    stretch[8] = grown**0.35 * rng.normal(1.0, 0.025)                    # chin to vertex
+    stretch[8] = grown**0.35 * rng.normal(1.0, 0.025)  # chin to vertex
     body = stretch[1:9] * pieces[1:9]
     body[:7] *= (stature_mm - body[7]) / body[:7].sum()
     lengths = np.concatenate([[pieces[0]], body, [pieces[9] * grown]])

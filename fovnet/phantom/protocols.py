@@ -16,8 +16,8 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil
 from fovnet.phantom.sequence import Sequence
 
-FINE_MM = 2.6           # label voxels are at most about this large; a thicker voxel is the mean of several
-MOST_LABELS = 5_000_000   # label voxels a volume may be painted with: about a second of one core
+FINE_MM = 2.6  # label voxels are at most about this large; a thicker voxel is the mean of several
+MOST_LABELS = 5_000_000  # label voxels a volume may be painted with: about a second of one core
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,55 @@ FAMILIES: tuple[Family, ...] = (
     Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 0.6, offset_x=(85, 110)),
     Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
     Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
-    Family("spine, lumbar", ("iliac_crest", -110, -50), ("liver_dome", -60, 20), (55, 120), (100, 180), "sssa", 2.3, protocol="spine", offset_y=(-62, -35)),
-    Family("spine, thoracic", ("iliac_crest", 60, 120), ("lung_apex", 0, 30), (55, 120), (100, 180), "ssa", 1.6, protocol="spine", offset_y=(-72, -45)),
-    Family("spine, cervical", ("lung_apex", -60, -15), ("chin", 75, 120), (55, 120), (100, 180), "ssa", 1.3, protocol="spine", offset_y=(-40, -15)),
-    Family("spine, whole", ("iliac_crest", -120, -60), ("chin", 75, 120), (60, 120), (130, 180), "s", 0.9, protocol="spine", offset_y=(-55, -35)),
+    Family(
+        "spine, lumbar",
+        ("iliac_crest", -110, -50),
+        ("liver_dome", -60, 20),
+        (55, 120),
+        (100, 180),
+        "sssa",
+        2.3,
+        protocol="spine",
+        offset_y=(-62, -35),
+    ),
+    Family(
+        "spine, thoracic",
+        ("iliac_crest", 60, 120),
+        ("lung_apex", 0, 30),
+        (55, 120),
+        (100, 180),
+        "ssa",
+        1.6,
+        protocol="spine",
+        offset_y=(-72, -45),
+    ),
+    Family(
+        "spine, cervical",
+        ("lung_apex", -60, -15),
+        ("chin", 75, 120),
+        (55, 120),
+        (100, 180),
+        "ssa",
+        1.3,
+        protocol="spine",
+        offset_y=(-40, -15),
+    ),
+    Family(
+        "spine, whole",
+        ("iliac_crest", -120, -60),
+        ("chin", 75, 120),
+        (60, 120),
+        (130, 180),
+        "s",
+        0.9,
+        protocol="spine",
+        offset_y=(-55, -35),
+    ),
     Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
     Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.3),
-    Family("heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.5, offset_x=(-35, -10), offset_y=(5, 25)),
+    Family(
+        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.5, offset_x=(-35, -10), offset_y=(5, 25)
+    ),
     Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
 )
 """The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
@@ -160,8 +202,18 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
     field_strength = float(rng.choice(site.field_strengths))
     isocentre = np.round(centre + rng.normal(0, (5, 5, 15)), 1)
     return Plan(
-        family, site, plane, grid, (float(isocentre[0]), float(isocentre[1]), float(isocentre[2])), _sequence(family, rng),
-        Acquisition(field_strength, _average(spacing, grid.shape), float(site.snr * rng.lognormal(0, 0.35)), _coil(family, low - isocentre, high - isocentre, rng)),
+        family,
+        site,
+        plane,
+        grid,
+        (float(isocentre[0]), float(isocentre[1]), float(isocentre[2])),
+        _sequence(family, rng),
+        Acquisition(
+            field_strength,
+            _average(spacing, grid.shape),
+            float(site.snr * rng.lognormal(0, 0.35)),
+            _coil(family, low - isocentre, high - isocentre, rng),
+        ),
         _storage(plane, rng),
     )
 
@@ -173,7 +225,7 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
     z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
     trunk = 2 * (172 + 1.4 * person.fat_mm) * person.morph.trunk[0]
     depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0)) * person.morph.trunk[1] + 25
-    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)      # with, without, or half an arm
+    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or half an arm
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
     x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 else 1)
     y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
@@ -231,7 +283,7 @@ def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
     pool = HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else SEQUENCES
     sequence = pool[int(rng.integers(len(pool)))]
     move = rng.uniform(0.85, 1.15, 2)
-    null = rng.uniform(0.95, 1.05)                      # an inversion time is set to null something: it varies less
+    null = rng.uniform(0.95, 1.05)  # an inversion time is set to null something: it varies less
     return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
 
 
@@ -245,7 +297,7 @@ def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], r
     around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
     size = high - low
     places = [(float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z)) for a, b in around for z in heights[::2]]
-    first = int(rng.integers(0, 3))                     # an element that is off makes one side darker
+    first = int(rng.integers(0, 3))  # an element that is off makes one side darker
     return Coil(tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)), float(rng.uniform(0.0, 0.9)), fall)
 
 

@@ -66,8 +66,14 @@ def mediastinum(person: Person) -> list[Paint]:
     lift = -0.4 * person.breath_mm
     grow = float(np.clip(person.generator(22).normal(1.0, 0.07), 0.85, 1.2))
     space = Loft(
-        ((1180, 0, -20, 24, 50, 62), (1260, -4, -10, 24, 70, 66), (1330, -4, -10, 18, 72, 66), (1385, 0, -8, 22, 58, 66),
-         (1430, 0, -8, 24, 40, 50), (1470, 0, -4, 24, 30, 36)),
+        (
+            (1180, 0, -20, 24, 50, 62),
+            (1260, -4, -10, 24, 70, 66),
+            (1330, -4, -10, 18, 72, 66),
+            (1385, 0, -8, 22, 58, 66),
+            (1430, 0, -8, 24, 40, 50),
+            (1470, 0, -4, 24, 30, 36),
+        ),
         square=0.1,
     )
     made = [paint(space, "visceral fat", Layer.CAVITY)]
@@ -98,20 +104,32 @@ def _heart(z: float, grow: float) -> list[Paint]:
 def great_vessels(person: Person) -> list[Paint]:
     """Aorta to its fork and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels of the neck."""
     wide = 1.0 + 0.004 * (person.age - 50)
-    back = [(-15.0 if z > 1200 else -8.0, column_y(z) + (30 if z > 1180 else 33), z) for z in (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)]
+    back = [
+        (-15.0 if z > 1200 else -8.0, column_y(z) + (30 if z > 1180 else 33), z)
+        for z in (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
+    ]
     arch = [(-4, 8, 1325), (6, 20, 1362), (4, 16, 1398), (-6, 0, 1412), (-14, -14, 1408), *back]
     made = [paint(tube(arch, [15.0 * wide] * 3 + [13.0 * wide] * 5 + [10.5 * wide] * 4, step_mm=18), "arterial blood", Layer.VESSEL)]
     lower = [(18.0, column_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
     made.append(paint(tube([*lower, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]), "venous blood", Layer.VESSEL))
     made.append(paint(tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5), "venous blood", Layer.VESSEL))
     made.append(paint(tube([(-16, 34, 1335), (-20, 20, 1365), (-16, -4, 1374)], 13.0), "venous blood", Layer.VESSEL))
-    made += [paint(tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7]), "venous blood", Layer.VESSEL) for side in (1, -1)]
+    made += [
+        paint(tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7]), "venous blood", Layer.VESSEL)
+        for side in (1, -1)
+    ]
     for side in (1, -1):
         neck = [mirrored(p, side) for p in ((8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595))]
         made.append(paint(tube(neck, [5.5, 4.0, 3.6, 3.4, 2.8]), "arterial blood", Layer.VESSEL))
         vein = [mirrored(p, side) for p in ((18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590))]
         made.append(paint(tube(vein, [7.5, 6.5, 5.5, 4.5]), "venous blood", Layer.VESSEL))
-        made.append(paint(tube([mirrored(p, side) for p in ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))], 5.5), "venous blood", Layer.VESSEL))
+        made.append(
+            paint(
+                tube([mirrored(p, side) for p in ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))], 5.5),
+                "venous blood",
+                Layer.VESSEL,
+            )
+        )
         made += _iliacs(side)
     return made
 

@@ -40,7 +40,9 @@ OUTLINE = (
 )
 
 # z, y of the middle of the spinal column: lordosis, kyphosis, lordosis, and the hollow of the sacrum.
-COLUMN_Z = np.array([905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0])
+COLUMN_Z = np.array(
+    [905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0]
+)
 COLUMN_Y = np.array([-62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0, -40.0, -50.0, -54.0, -46.0, -32.0, -22.0, -20.0, -28.0])
 
 
@@ -104,10 +106,7 @@ def _breast(person: Person, side: int) -> list[Paint]:
     front = 100 + 0.5 * person.fat_mm
     whole = Ellipsoid((82.0 * side, front, 1310.0), (58 * size**0.5, 40 * size, 54 * size**0.5), (0.0, 0.0, -22.0 * side))
     gland = Ellipsoid((84.0 * side, front + 12 * size, 1306.0), (32 * size, 20 * size, 30 * size), (0.0, 0.0, -22.0 * side))
-    return [
-        paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT),
-        paint(gland, "gland", Layer.SEAM, over=("fat",)),
-    ]
+    return [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT), paint(gland, "gland", Layer.SEAM, over=("fat",))]
 
 
 def _back_muscles(person: Person, side: int) -> list[Paint]:
@@ -115,19 +114,16 @@ def _back_muscles(person: Person, side: int) -> list[Paint]:
     thick = 19 * person.brawn
     back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
-    return [
-        paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)),
-        paint(erector, "muscle", Layer.SEAM),
-    ]
+    return [paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(erector, "muscle", Layer.SEAM)]
 
 
 # --- skeleton ----------------------------------------------------------------------------------------------------------
 
 VERTEBRAE = (
     # first level at z, step down, count, half width, half depth
-    ("cervical", 1568.0, 19.0, 6, 11.5, 9.0),       # C2 to C7
-    ("thoracic", 1452.0, 23.4, 12, 14.5, 13.5),     # T1 to T12
-    ("lumbar", 1166.0, 33.0, 5, 22.0, 16.5),        # L1 to L5
+    ("cervical", 1568.0, 19.0, 6, 11.5, 9.0),  # C2 to C7
+    ("thoracic", 1452.0, 23.4, 12, 14.5, 13.5),  # T1 to T12
+    ("lumbar", 1166.0, 33.0, 5, 22.0, 16.5),  # L1 to L5
 )
 
 
@@ -197,7 +193,10 @@ def ribs(person: Person) -> list[Paint]:
     for side in (1, -1):
         for number in range(12):
             made += _rib(trunk, number, side)
-        made += bone(tube([(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)], [8, 6, 6, 7], step_mm=25), 1.6)
+        made += bone(
+            tube([(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)], [8, 6, 6, 7], step_mm=25),
+            1.6,
+        )
         made += _shoulder_blade(side)
     front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
     manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
@@ -244,11 +243,19 @@ def pelvis(person: Person) -> list[Paint]:
         made += bone(_iliac_wing(side, wide), 2.0)
         socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
         made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0)
-        made += bone(tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0)
-        ischium = tube([mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17])
+        made += bone(
+            tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0
+        )
+        ischium = tube(
+            [mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17]
+        )
         made += bone(ischium, 2.0)
-        made += bone(tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8)
-        made += bone(tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8)
+        made += bone(
+            tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8
+        )
+        made += bone(
+            tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8
+        )
     return [*made, paint(Ellipsoid((0.0, 50.0, 892.0), (4.0, 13.0, 19.0)), "cartilage", Layer.MARROW)]
 
 
@@ -258,8 +265,3 @@ def _iliac_wing(side: int, wide: float) -> Solid:
     top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
     plate = Ellipsoid((side * 98.0 * wide, -10.0, CREST_MM - top), semi, turn)
     return plate - Side((0.0, -1.0, 0.0), -66.0)
-
-
-def crest_mm(person: Person) -> float:
-    """Height of the top of the iliac crest in the written anatomy."""
-    return float(max(_iliac_wing(side, 1.0).box[1, 2] for side in (1, -1)))

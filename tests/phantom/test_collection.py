@@ -88,7 +88,7 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
             low, high = getattr(marks, family.low[0]) + family.low[1], getattr(marks, family.high[0]) + family.high[2]
             heights = Volume(np.zeros(acquired.grid.shape, np.float32), acquired.grid.vox_to_ras, "").slice_heights_mm()
             spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
-            assert low - 6 <= heights[0] < heights[-1] <= high + 6 and 0.8 <= spacing.min() and spacing.max() <= 10
+            assert low - 6 <= heights[0] < heights[-1] <= high + 6 and spacing.min() >= 0.8 and spacing.max() <= 10
             for row in region_rows(heights, np.full(len(heights), 1e4), marks, family.protocol):
                 inside = heights[row["first_slice"] : row["last_slice"] + 1]
                 if row["region"] in DEFAULT.chain:

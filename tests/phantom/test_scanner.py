@@ -43,7 +43,8 @@ def test_a_voxel_half_full_of_water_is_half_as_bright() -> None:
 def test_averaging_moves_the_origin_to_the_middle_of_the_first_block() -> None:
     affine = np.diag([1.0, 1.0, 2.0, 1.0])
     image = scan(LabelVolume(np.ones((4, 4, 8), np.uint8), affine), PD, clean((2, 1, 4)), np.random.default_rng(0), WATER)
-    assert image.voxels.shape == (2, 4, 2) and image.spacing_mm == pytest.approx([2, 1, 8]) and image.vox_to_ras[:3, 3] == pytest.approx([0.5, 0, 3])
+    assert image.voxels.shape == (2, 4, 2) and image.spacing_mm == pytest.approx([2, 1, 8])
+    assert image.vox_to_ras[:3, 3] == pytest.approx([0.5, 0, 3])
 
 
 def test_averages_equal_means_over_reshaped_blocks() -> None:
