@@ -132,8 +132,8 @@ def _stomach(person: Person, top: float) -> list[Paint]:
     return [*made, paint(air, "gas", Layer.VESSEL, ("stomach content",))]
 
 
-def bowel(person: Person) -> list[Paint]:
-    """Colon as a frame with haustra, stool and gas; loops of small bowel within it; rectum."""
+def colon(person: Person) -> list[Paint]:
+    """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
     out = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40)
@@ -159,7 +159,6 @@ def bowel(person: Person) -> list[Paint]:
     ]
     gut = tube(frame, np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2), step_mm=16)
     made: list[Paint] = []
-    belly = person.belly_mm
     for at, part in enumerate(gut.parts()):
         grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
         content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
@@ -167,6 +166,14 @@ def bowel(person: Person) -> list[Paint]:
             paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT),
             paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",)),
         ]
+    return made
+
+
+def small_bowel(person: Person) -> list[Paint]:
+    """Seventy short loops of small bowel between the colon and the bladder, mostly filled with fluid."""
+    rng = person.generator(36)
+    belly = person.belly_mm
+    made: list[Paint] = []
     for _ in range(70):
         x, y, z = rng.uniform(-88, 88), rng.uniform(0, 66 + 0.8 * belly), rng.uniform(948, 1140)
         radius = rng.uniform(11, 16)

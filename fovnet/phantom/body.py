@@ -46,7 +46,7 @@ def anatomy(person: Person) -> list[Paint]:
     return [
         *trunk.wall(person), *limbs.legs(person), *head.head(person),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person),
-        *belly.upper_organs(person), *belly.bowel(person), *belly.pelvic_organs(person),
+        *belly.upper_organs(person), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
         *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),
     ]
 

@@ -14,6 +14,7 @@ import numpy as np
 from nibabel.orientations import apply_orientation, inv_ornt_aff
 from numpy.typing import NDArray
 
+from fovnet.errors import CollectionError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, choose_families, plan
@@ -40,8 +41,13 @@ def simulate_collection(
 
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
     A person whose volumes are all there from an earlier run with the same seed is not simulated again; tables are written last.
-    `progress` is told (volumes done, volumes in all).
+    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either.
     """
+    if subjects < 1 or volumes_per_subject < 1:
+        raise CollectionError(
+            "nothing-to-simulate",
+            f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. Ask for at least 1 of both.",
+        )
     out.mkdir(parents=True, exist_ok=True)
     jobs = [(out, number, volumes_per_subject, seed) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}

@@ -28,6 +28,7 @@ class Family:
     wide, deep  (least, most) mm across and front to back; 0 stands for as much as the person needs
     planes      which planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
     weight      how often it is drawn              long   whether it covers several regions
+    offset_x, offset_y  (least, most) mm of its middle to the right and to the front; a knee is on either side
     protocol    the region beside the chain it is read as ("spine"), or ""
     """
 

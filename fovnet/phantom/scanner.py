@@ -159,15 +159,15 @@ def _averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, i
     return affine
 
 
-TILE = 48     # voxels a side of the repeating texture: at 4 mm it repeats after 19 cm, farther than most organs reach
+TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: farther than most organs reach
 
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
     """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of about 5 mm."""
     noise = rng.standard_normal((TILE, TILE, TILE)).astype(np.float32)
-    smooth = ndimage.gaussian_filter(noise, 0.9, mode="wrap") + 0.9 * ndimage.gaussian_filter(noise, 3.0, mode="wrap") * 4
+    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(noise, 4.5, mode="wrap")
     tile = (smooth / smooth.std()).astype(np.float32)
-    step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / 3.0
+    step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
     i, j, k = (((np.arange(size) * every).astype(np.intp)) % TILE for size, every in zip(body.labels.shape, step, strict=True))
     spread = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
     return np.asarray(np.maximum(1 + spread * tile[np.ix_(i, j, k)], 0), dtype=np.float32)

@@ -12,6 +12,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from fovnet.errors import CollectionError
 from fovnet.phantom.body import landmarks
 from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection
 from fovnet.phantom.person import sample_person
@@ -109,6 +110,11 @@ def test_a_spine_protocol_is_labelled_beside_the_chain() -> None:
     heights = np.linspace(marks.iliac_crest - 50, marks.liver_dome - 5, 20)
     rows = {row["region"]: (row["first_slice"], row["last_slice"]) for row in region_rows(heights, np.full(20, 1e4), marks, "spine")}
     assert set(rows) == {"pelvis", "abdomen", "spine"} and rows["spine"] == (0, 19) and rows["pelvis"][1] + 1 == rows["abdomen"][0]
+
+
+def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="nothing-to-simulate"):
+        simulate_collection(tmp_path, subjects=0)
 
 
 def test_every_family_can_be_planned_for_everyone() -> None:
