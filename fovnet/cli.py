@@ -117,11 +117,12 @@ def search(config: ConfigFile) -> None:
             _space(settings),
             Labelled(results.slices / "pixels.npy", targets.astype("float32"), pack.rows("train"), pack.rows("validation")),
             journal,
-            training={**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation"})},
+            training={**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation", "validation_slices"})},
             limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
             speed=Device(**options.speed.model_dump()),
             method=options.method, trials=options.trials, workers=options.workers, seed=settings.seed,
-            start=options.start, initial=options.initial, progress=tell,
+            start=options.start, initial=options.initial,
+            validation_slices=training.validation_slices, progress=tell,
         )  # fmt: skip
     write_json(results.search / "current.json", {"journal": journal.name}, settings=options.model_dump(), seed=settings.seed)
     _write_trials(results.trials, trials)

@@ -54,6 +54,7 @@ class Training(Section):
 
     epochs: PositiveInt = 30
     slices_per_epoch: PositiveInt = 80_000
+    validation_slices: PositiveInt | None = None
     head: Literal["fc", "gap"] = "fc"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     augmentation: Augmentation = Augmentation()
@@ -74,8 +75,8 @@ class Search(Section):
     trials: PositiveInt = 300
     workers: PositiveInt = 1
     initial: PositiveInt = 8
-    space: dict[str, list[int | bool]] | Literal["paper"] = "paper"
-    start: dict[str, int | bool] = Field(
+    space: dict[str, list[int | float | bool]] | Literal["paper"] = "paper"
+    start: dict[str, int | float | bool] = Field(
         default_factory=lambda: {
             "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
             "log10_learning_rate": -3, "log2_batch": 3,

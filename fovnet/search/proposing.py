@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
+from fovnet.maths.threads import one_thread
 from fovnet.records import digest
 from fovnet.search import clock
 from fovnet.search.methods import METHODS
@@ -89,6 +90,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
         raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(search.space, known, running, free, slot, search.seed, search.initial)
-    row = METHODS[search.method](view) if slot else search.first_row
+    with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way
+        row = METHODS[search.method](view) if slot else search.first_row
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
     return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.maths.threads import one_thread
 from fovnet.volume import readers
 from fovnet.volume.fitness import refuse_plane
 from fovnet.volume.intensity import window
@@ -95,8 +96,9 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
     down, across = np.ascontiguousarray(down * grey), np.ascontiguousarray(across.T)
     pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
-    for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
-        pixels[index] = np.clip(down @ plane @ across - floor, 0.0, 255.0)     # + 0.5 in the floor: the cast rounds
+    with one_thread():
+        for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
+            pixels[index] = np.clip(down @ plane @ across - floor, 0.0, 255.0)     # + 0.5 in the floor: the cast rounds
     heights = volume.slice_heights_mm()
     z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
     counted = None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
