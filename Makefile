@@ -30,11 +30,13 @@ fast: $(READY)
 	python -m pytest -m "not slow"
 
 # torch first and by version: its CPU build is small, and the project's own range then asks for nothing larger.
+# A new pip, and no byte code before it is needed: one minute instead of three.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "fovnet needs Python 3.11 to 3.13, this is %d.%d; try: make PYTHON=python3.12" % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
+	$(BIN)/python -m pip install --quiet --no-compile torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[test]"
 	@touch $(READY)
 
 clean:

@@ -77,7 +77,7 @@ class Search(Section):
     initial: PositiveInt = 8
     space: dict[str, list[int | float | bool]] | Literal["paper"] = "paper"
     start: dict[str, int | float | bool] = Field(
-        default_factory=lambda: {
+        default_factory=lambda: {  # type: ignore[arg-type]
             "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
             "log10_learning_rate": -3, "log2_batch": 3,
         }

@@ -18,7 +18,6 @@ from fovnet.search.run import run_search
 from fovnet.search.space import Space
 from fovnet.search.trial import Trial
 
-
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
 
 

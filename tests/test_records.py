@@ -1,0 +1,59 @@
+"""Files on disk: whole or not there at all, plain, and stamped with what made them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import dictionaries, floats, integers, lists, text
+
+from fovnet import __version__
+from fovnet.records import digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
+    path = tmp_path / "kept.txt"
+    path.write_text("old")
+
+    def half(file: BinaryIO) -> None:
+        file.write(b"ne")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        replace_with(path, half)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_every_json_says_who_made_it_from_what(tmp_path: Path) -> None:
+    facts = read_json(write_json(tmp_path / "a.json", {"x": np.arange(3)}, settings={"b": 1}, seed=7))
+    assert facts["x"] == [0, 1, 2]
+    assert facts["fovnet"] == {"version": __version__, "settings_sha256": digest({"b": 1}), "seed": 7}
+
+
+def test_a_number_that_is_none_is_not_smuggled_into_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    assert not (tmp_path / "a.json").exists()
+
+
+@given(dictionaries(text(), lists(integers() | floats(allow_nan=False))))
+def test_the_digest_forgets_the_order_of_keys_and_nothing_else(facts: dict[str, list[float]]) -> None:
+    assert digest(facts) == digest(dict(reversed(facts.items())))
+    assert digest(facts) != digest({**facts, "one more": 1})
+
+
+def test_a_table_reads_back_with_tabs_and_line_ends_made_harmless(tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "t.tsv", ["a", "b"], [{"a": "x\ty\nz", "b": None}, {"a": 1.23456, "b": "é"}])
+    assert read_tsv(path) == [{"a": "x y z", "b": ""}, {"a": "1.235", "b": "é"}]
+
+
+def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
+    """An object array is a pickle, and a pickle can run code."""
+    np.savez(tmp_path / "bad.npz", x=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="pickle"):
+        read_npz(tmp_path / "bad.npz")
+    np.testing.assert_array_equal(read_npz(write_npz(tmp_path / "good.npz", x=np.eye(2)))["x"], np.eye(2))
