@@ -1,0 +1,103 @@
+"""The ensemble on disk: the best trials, moved as one folder, and refused when anything in it is not what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, load, save_rule, vocabulary_of
+from fovnet.decision.spans import Rule
+from fovnet.errors import ModelError
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.net.weights import save_network
+from fovnet.regions import DEFAULT
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
+PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
+
+
+def trial(slot: int, score: float | None, status: str = "completed") -> Trial:
+    return Trial(Proposal(slot, slot, {"blocks": 4}, 1, (), (), 1.0), Outcome(status, score=score))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An ensemble of two networks drawn from two seeds."""
+    members = []
+    for slot in (3, 8):
+        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET, {})
+        members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
+    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    save_rule(tmp_path / "ensemble", Rule(sigma_mm=4.5), {}, settings={}, seed=1)
+    return tmp_path / "ensemble"
+
+
+def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not() -> None:
+    trials = [trial(0, 0.9), trial(1, 0.2), trial(2, None, "diverged"), trial(3, 2.0), trial(4, 0.2)]
+    assert [member["slot"] for member in choose(trials, 10, 1.9, Path("n"))] == [1, 4, 0]
+    assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
+    assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
+    assert choose(trials[2:3], 10, 1.9, Path("n")) == []
+
+
+def test_guessing_costs_the_logarithm_of_the_classes_where_the_splits_agree() -> None:
+    truth = np.eye(4, dtype=bool)[np.array([0, 0, 0, 1, 2, 2])]
+    assert guessing_loss(truth, truth) == pytest.approx(np.log(3))
+
+
+def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (70, 128, 128)).astype(np.uint8)
+    ensemble = load(folder, "cpu")
+    images = torch.from_numpy(pixels).float()[:, None] / 255
+    with torch.inference_mode():
+        each = [build(NET, torch.Generator().manual_seed(slot)).eval()(images).softmax(dim=1).numpy() for slot in (3, 8)]
+    np.testing.assert_allclose(ensemble.probabilities(pixels), np.mean(each, axis=0), atol=1e-5)
+
+
+def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
+    moved = folder.rename(tmp_path / "elsewhere")
+    for left in tmp_path.glob("slot-*"):
+        left.unlink()
+    ensemble = load(moved, "cpu")
+    assert ensemble.rule == Rule(sigma_mm=4.5)
+    assert ensemble.prepare == PREPARE
+    assert vocabulary_of(facts_of(moved)) == DEFAULT
+
+
+def test_another_rule_is_another_ensemble(folder: Path) -> None:
+    before = load(folder, "cpu").identity
+    save_rule(folder, Rule(sigma_mm=9.0), {}, settings={}, seed=1)
+    assert load(folder, "cpu").identity != before
+
+
+@pytest.mark.parametrize("damage", ["weights gone", "weights cut", "facts gone", "rule gone"])
+def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, damage: str) -> None:
+    member = sorted(folder.glob("member-*"))[0]
+    part = {"weights gone": member, "weights cut": member, "facts gone": folder / "ensemble.json", "rule gone": folder / "decision.json"}
+    if damage == "weights cut":
+        member.write_bytes(member.read_bytes()[:-100])
+    else:
+        part[damage].unlink()
+    with pytest.raises(ModelError) as caught:
+        load(folder, "cpu")
+    assert part[damage].name in caught.value.sentence
+
+
+def test_no_member_is_no_ensemble(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no trial completed"):
+        assemble(tmp_path, [], DEFAULT, PREPARE, settings={}, seed=1)
+
+
+def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from fovnet.net.weights import load_network
+
+    path = save_network(tmp_path / "n.safetensors", build(NET), replace(NET, log2_filters=3), {})
+    with pytest.raises(ModelError, match="do not fit"):
+        load_network(path, torch.device("cpu"))
