@@ -56,6 +56,7 @@ class Training(Section):
     slices_per_epoch: PositiveInt = 80_000
     validation_slices: PositiveInt | None = None
     head: Literal["fc", "gap"] = "fc"
+    averaging: float = Field(0.0, ge=0, lt=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     augmentation: Augmentation = Augmentation()
 

@@ -44,6 +44,7 @@ class Job:
     shear: float
     zoom: float
     noise: float
+    averaging: float = 0.0
 
 
 class TrainingPool:
@@ -103,7 +104,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[int, int], None] | Non
         batch=int(2 ** int(proposal.configuration["log2_batch"])),
         seed=proposal.seed,
         data=place(pixels, targets, training, validation, device),
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges),
+        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging),
         keep=weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed},
         report=report,

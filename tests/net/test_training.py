@@ -69,9 +69,11 @@ def test_the_weights_kept_are_those_of_the_best_epoch(shapes: Data, recipe: Reci
 
 
 @pytest.mark.parametrize("epochs_before", [1, 2])
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
 def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
-    shapes: Data, recipe: Recipe, tmp_path: Path, epochs_before: int
+    shapes: Data, recipe: Recipe, tmp_path: Path, epochs_before: int, averaging: float
 ) -> None:
+    recipe = replace(recipe, averaging=averaging)
     whole = train(shapes, recipe, tmp_path / "whole.safetensors")
 
     class Killed(Exception):
@@ -88,6 +90,16 @@ def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not list(tmp_path.glob("*.checkpoint"))
+
+
+def test_averaging_leaves_the_steps_alone_and_changes_only_what_is_kept(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """The training losses are the same to the bit; at a learning rate of zero the mean of equal weights is those weights."""
+    plain = train(shapes, recipe, tmp_path / "plain.safetensors", learning_rate=0.0)
+    averaged = train(shapes, replace(recipe, averaging=0.9), tmp_path / "averaged.safetensors", learning_rate=0.0)
+    np.testing.assert_allclose(averaged.validation_loss, plain.validation_loss, rtol=1e-5)
+    moving = train(shapes, replace(recipe, averaging=0.9), tmp_path / "moving.safetensors")
+    assert moving.training_loss == train(shapes, recipe, tmp_path / "own.safetensors").training_loss
+    assert moving.validation_loss != averaged.validation_loss
 
 
 def test_a_learning_rate_that_explodes_is_called_diverged(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
