@@ -12,6 +12,8 @@ from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
+LOOK_MM = 10.0
+"""Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
 FLOOR = 1e-6
 """No probability counts as less: a network's 1e-30 is no evidence of that strength, and one slice must not veto a region."""
 
@@ -23,7 +25,8 @@ class Rule:
     temperature         of the ensemble's mean            sigma_mm   of the smoothing
     protocol_threshold  share above which a protocol such as spine is reported
     beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
-    evidence_mm         heights closer than this are not independent evidence: neighbouring slices show the same thing
+    border_toll         log-evidence that a border between two regions has to be worth
+    evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
     min_confidence      a volume below it is answered with status "uncertain"
     """
 
@@ -31,7 +34,8 @@ class Rule:
     sigma_mm: float = 6.0
     protocol_threshold: float = 0.3
     beside_protocol: float = 0.2
-    evidence_mm: float = 10.0
+    border_toll: float = 0.0
+    evidence_mm: float = LOOK_MM
     min_confidence: float = 0.0
 
 
@@ -77,11 +81,12 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
     stretches = [best_stretch(share - rule.protocol_threshold) for share in protocols.T]
     rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
-    weight = (1.0 - protocols.sum(axis=1)) * min(1.0, spacing_mm / rule.evidence_mm)
+    weight = (1.0 - protocols.sum(axis=1)) * min(1.0, spacing_mm / LOOK_MM)
     fits = weight[:, None] * np.log(np.maximum(chain / rest[:, None], FLOOR))
     free = weight * np.log(np.maximum(beside / rest, FLOOR))
-    states, fit = best_path(fits, free)
-    sure = posterior(fits, free)
+    states, fit = best_path(fits, free, rule.border_toll)
+    looks = LOOK_MM / rule.evidence_mm            # scales the worth of every path alike: how sure, not which
+    sure = posterior(looks * fits, looks * free, looks * rule.border_toll)
 
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
@@ -89,7 +94,7 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     certainty = _certainty(decided, protocols, sure, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    flipped = best_path(fits[::-1], free[::-1])[1] - fit
+    flipped = best_path(fits[::-1], free[::-1], rule.border_toll)[1] - fit
     return Decision(
         tuple(_spans(decided, certainty, z_mm, vocabulary)), smoothed, decided, confidence,
         float(confidence.mean()), max(0.0, float(flipped) / len(z_mm)),
@@ -106,16 +111,22 @@ def said(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
 def _place_protocols(
     decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
 ) -> None:
-    """Write each protocol's stretch, and take out chain regions that only the missing rest of a protocol slice suggested."""
+    """Write each protocol's stretch, and take out chain regions that only the missing rest of a protocol slice suggested.
+
+    Nothing is taken out of the middle: what is left of the chain stays one piece.
+    """
     for index, (first, last, _) in enumerate(stretches):
         if last < first:
             continue
         inside = slice(first, last + 1)
         decided[inside, n + index] = True
+        left = decided[:, :n].copy()
         for rung in range(n):
             rows = np.flatnonzero(decided[inside, rung]) + first
             if len(rows) and smoothed[rows, rung].mean() < rule.beside_protocol:
-                decided[rows, rung] = False
+                left[rows, rung] = False
+        if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
+            decided[:, :n] = left
 
 
 def _certainty(decided: NDArray[np.bool_], protocols: Floats, sure: Floats, n: int) -> Floats:

@@ -2,6 +2,7 @@
 
     temperature                   the one that makes the validation slices likeliest
     sigma_mm, protocol_threshold  the pair with the fewest wrong slices after the decision; among equals the least smoothing
+    border_toll                   then the one with the fewest wrong slices; among equals the lowest
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
     min_confidence                the lowest bar above which the volumes' slices err no more often than stated
 """
@@ -21,6 +22,7 @@ from fovnet.maths.smoothing import temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
+BORDER_TOLLS = (0.0, 1.0, 2.0, 4.0, 8.0)
 EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
@@ -41,10 +43,12 @@ def tune(
     candidates = []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
         candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
-        wrong, total = np.sum([_errors(example, _answer(example, vocabulary, candidate), vocabulary) for example in examples], axis=0)
-        candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": float(wrong / total)})
+        error = _slice_error(examples, vocabulary, candidate)
+        candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": error})
     best = min(candidates, key=lambda candidate: candidate["slice_error"])       # the first of equals: least smoothing
     rule = replace(rule, sigma_mm=best["sigma_mm"], protocol_threshold=best["protocol_threshold"])
+    tolls = [replace(rule, border_toll=toll) for toll in BORDER_TOLLS]
+    rule = min(tolls, key=lambda candidate: _slice_error(examples, vocabulary, candidate))
     rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
     return replace(rule, min_confidence=_bar(examples, vocabulary, rule, stated_error)), candidates
 
@@ -72,6 +76,11 @@ def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return right(said(answer.decided, len(vocabulary.chain)), example.truth)
+
+
+def _slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    wrong, total = np.sum([_errors(example, _answer(example, vocabulary, rule), vocabulary) for example in examples], axis=0)
+    return float(wrong / total)
 
 
 def _errors(example: Example, answer: Decision, vocabulary: Vocabulary) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import floats, integers
+from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision.spans import Rule, decide, edges, said
 from fovnet.decision.tuning import Example
@@ -20,14 +20,16 @@ Bodies = Callable[..., Example]
 
 
 @settings(max_examples=200, deadline=None)
-@given(s=integers(1, 40), seed=integers(0, 10**6), sharp=floats(0.1, 20), sigma_mm=floats(0, 30))
-def test_whatever_the_probabilities_the_spans_are_anatomy(s: int, seed: int, sharp: float, sigma_mm: float) -> None:
+@given(s=integers(1, 40), seed=integers(0, 10**6), sharp=floats(0.1, 20), sigma_mm=floats(0, 30), toll=sampled_from([0.0, 2.0]))
+def test_whatever_the_probabilities_the_spans_are_anatomy(
+    s: int, seed: int, sharp: float, sigma_mm: float, toll: float
+) -> None:
     """Each region once, in order, without gaps between neighbours; every slice decided; every confidence a probability."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(len(DEFAULT.classes)) / sharp, size=s) + 1e-12
     p /= p.sum(axis=1, keepdims=True)
     z_mm = np.cumsum(rng.uniform(1, 12, s))
-    decision = decide(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, beside_protocol=0.0))
+    decision = decide(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, border_toll=toll))
     chain = [span for span in decision.spans if span.region in DEFAULT.chain]
     rungs = [DEFAULT.chain.index(span.region) for span in chain]
     assert rungs == list(range(rungs[0], rungs[0] + len(rungs))) if rungs else True

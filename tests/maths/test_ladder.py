@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import integers
+from hypothesis.strategies import integers, sampled_from
 
 from fovnet.maths.ladder import best_path, posterior
 
@@ -28,9 +28,10 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
 PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
 
 
-def worth(path: tuple[int, ...] | np.ndarray, fits: np.ndarray, beside: np.ndarray) -> float:
-    table = np.column_stack([beside, fits, beside])
-    return float(sum(table[slice_, state] for slice_, state in enumerate(path)))
+def worth(path: tuple[int, ...] | np.ndarray, fits: np.ndarray, beside: np.ndarray, toll: float = 0.0) -> float:
+    table, n = np.column_stack([beside, fits, beside]), fits.shape[1]
+    borders = sum(1 <= a < b <= n for a, b in pairwise(path))
+    return float(sum(table[slice_, state] for slice_, state in enumerate(path)) - toll * borders)
 
 
 def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -39,27 +40,27 @@ def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @settings(max_examples=3000, deadline=None)
-@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
-def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int) -> None:
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     """5^2 to 6^5 sequences are few enough to try them all."""
     fits, beside = problem(s, n, seed)
-    path, value = best_path(fits, beside)
+    path, value = best_path(fits, beside, toll)
     assert tuple(path) in PATHS[s, n]
-    assert value == pytest.approx(max(worth(other, fits, beside) for other in PATHS[s, n]), abs=1e-9)
-    assert value == pytest.approx(worth(path, fits, beside), abs=1e-9)
+    assert value == pytest.approx(max(worth(other, fits, beside, toll) for other in PATHS[s, n]), abs=1e-9)
+    assert value == pytest.approx(worth(path, fits, beside, toll), abs=1e-9)
 
 
 @settings(max_examples=500, deadline=None)
-@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
-def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int) -> None:
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside = problem(s, n, seed)
-    weights = np.array([worth(path, fits, beside) for path in PATHS[s, n]])
+    weights = np.array([worth(path, fits, beside, toll) for path in PATHS[s, n]])
     weights = np.exp(weights - weights.max())
     expected = np.zeros((s, n + 1))
     for path, weight in zip(PATHS[s, n], weights, strict=True):
         for slice_, state in enumerate(path):
             expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
-    np.testing.assert_allclose(posterior(fits, beside), expected, atol=1e-12)
+    np.testing.assert_allclose(posterior(fits, beside, toll), expected, atol=1e-12)
 
 
 def test_no_one_gets_from_the_first_rung_to_the_third_without_the_second() -> None:
