@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 import fovnet.config        # by its full name: `parse` and `config` are Snakemake's own words here
 from fovnet.errors import ConfigError
+from fovnet.records import digest
 
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
@@ -22,6 +23,14 @@ except ConfigError as error:
 
 RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
+WHOLE = SETTINGS.model_dump(mode="json")
+
+
+def settings_of(*sections):
+    """What a rule depends on: a hash of its own sections, defaults filled in, whatever the order of the keys in the file."""
+    return digest({section: WHOLE[section] for section in sections})
+
+
 SETTINGS_FILE = fovnet.config.write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
 
 

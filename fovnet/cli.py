@@ -321,7 +321,8 @@ def _space(settings: Settings) -> Space:
     if unknown:
         axes, odd = ", ".join(PAPER), ", ".join(unknown)
         raise ConfigError("config-space", f"search.space: the axes are {axes}, each once; missing or unknown: {odd}")
-    return Space.of(PAPER if settings.search.space == "paper" else settings.search.space)
+    # in the paper's order of the axes, whatever the order of the keys in the file: the rows, and so the search, depend on it
+    return Space.of(PAPER if settings.search.space == "paper" else {axis: settings.search.space[axis] for axis in PAPER})
 
 
 def _search_digest(settings: Settings, pack: Pack) -> str:

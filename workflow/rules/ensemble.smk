@@ -14,7 +14,7 @@ rule ensemble:
         facts=f"{RESULTS}/ensemble/ensemble.json",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
-        settings=config.get("ensemble"),
+        settings=settings_of("ensemble"),
         file=SETTINGS_FILE,
         members=SETTINGS.ensemble.members,
     log: f"{LOGS}/ensemble.txt"

@@ -10,7 +10,7 @@ rule evaluate:
     input: f"{RESULTS}/decisions/spans.tsv"
     output: f"{RESULTS}/evaluation/evaluation.json"
     params:
-        settings=config.get("evaluate"),
+        settings=settings_of("evaluate"),
         file=SETTINGS_FILE,
         bootstrap=SETTINGS.evaluate.bootstrap,
     log: f"{LOGS}/evaluate.txt"

@@ -18,7 +18,7 @@ rule phantom:
         volumes=f"{RESULTS}/phantom/volumes.tsv",
         regions=f"{RESULTS}/phantom/regions.tsv",
     params:
-        settings=config.get("phantom"),
+        settings=settings_of("phantom"),
         seed=SETTINGS.seed,
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,
@@ -40,7 +40,7 @@ rule slice:
         volumes=f"{RESULTS}/slices/volumes.json",
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
-        settings=[config.get(section) for section in ("prepare", "collections", "regions", "seed")],
+        settings=settings_of("prepare", "collections", "regions", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores

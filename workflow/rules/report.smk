@@ -12,7 +12,7 @@ rule report:
         trials=f"{RESULTS}/search/trials.tsv",
     output: f"{RESULTS}/report.html"
     params:
-        settings=config.get("report"),
+        settings=settings_of("report"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/report.txt"
     message: "Writing the report"

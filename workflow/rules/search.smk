@@ -13,7 +13,7 @@ rule search:
         volumes=f"{RESULTS}/slices/volumes.json",
     output: f"{RESULTS}/search/trials.tsv"
     params:
-        settings=[config.get(section) for section in ("search", "training", "seed")],
+        settings=settings_of("search", "training", "seed"),
         file=SETTINGS_FILE,
         method=SETTINGS.search.method,
         trials=SETTINGS.search.trials,
