@@ -152,9 +152,11 @@ def ensemble(config: ConfigFile) -> None:
 
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.spans import Rule
+    from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import read_json, write_npz
     from fovnet.search.journal import read_trials
 
+    keep_freed_memory()
     settings = _settings(config)
     results, pack = _opened(settings)
     journal = results.search / str(read_json(results.search / "current.json")["journal"])
@@ -249,8 +251,10 @@ def predict(
     """Say which regions new volumes show; one broken file never stops the rest."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
+    from fovnet.maths.allocation import keep_freed_memory
     from fovnet.volume.discovery import find_volumes, name_volumes
 
+    keep_freed_memory()
     files = find_volumes(paths)
     named = list(zip(name_volumes(files), files, strict=True))
     networks = load(model, device)

@@ -46,8 +46,8 @@ class Cost:
 
 def cost_of(net: Architecture) -> Cost:
     """Weights, operations, activation bytes and layers of one architecture."""
-    flop, stored, layers = 0.0, net.side**2 * FLOAT * 2.0, 1             # the slice and its normalised copy
-    channels, side, f = 1, net.side, net.filters
+    flop, stored, layers = 0.0, net.side**2 * FLOAT * 3.0, 1             # the slice, and the two channels it is normalised to
+    channels, side, f = 2, net.side, net.filters
     taps = ((1, net.kernel), (net.kernel, 1)) if net.separable else ((net.kernel, net.kernel),)
     for _ in range(net.blocks):
         for _ in range(net.convolutions):

@@ -5,12 +5,39 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from fovnet.net.architecture import FC, Architecture
 
 
-def build(net: Architecture, generator: torch.Generator | None = None) -> nn.Sequential:
+class Network(nn.Sequential):
+    """The layers one after another, the input normalisation taken into the first convolution.
+
+    With x the normalised slice, scale γ and shift β: w * (γx + β) = (γw) * x + (βw) * 1, a convolution of the two channels x and 1,
+    zero padding included.  The gradients of γ and β then come from the weights' gradient, and the gradient of the image, which nobody
+    else needs, is not computed: on a CPU it took 37 of the 100 ms of a step (4 blocks, 16 filters of 5 x 5, batch 16).
+    """
+
+    def forward(self, slices: Tensor) -> Tensor:
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, 1, side, side) float."""
+        normalise, first, *others = self.children()
+        assert isinstance(normalise, nn.BatchNorm2d)
+        x = F.batch_norm(
+            slices, normalise.running_mean, normalise.running_var, training=self.training, momentum=normalise.momentum or 0.0,
+            eps=normalise.eps,
+        )  # fmt: skip
+        opening, *others = [*first.children(), *others] if isinstance(first, nn.Sequential) else [first, *others]
+        assert isinstance(opening, nn.Conv2d)
+        weight = torch.cat([opening.weight * normalise.weight, opening.weight * normalise.bias], dim=1)
+        x = torch.cat([x, torch.ones_like(x)], dim=1).contiguous(memory_format=torch.channels_last)
+        x = F.conv2d(x, weight.contiguous(memory_format=torch.channels_last), opening.bias, padding=opening.padding)
+        for layer in others:
+            x = layer(x)
+        return x
+
+
+def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
     """The network of an architecture: (n, 1, side, side) float slices in [0, 1] to (n, k) unnormalised log-probabilities.
 
     Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.  The last
@@ -29,7 +56,7 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> nn.Seq
         layers[f"block{block}_pool"] = nn.MaxPool2d(2)
         layers[f"block{block}_relu{net.convolutions - 1}"] = nn.ReLU(inplace=True)
     layers.update(_head(net))
-    model = nn.Sequential(layers)
+    model = Network(layers)
     _initialise(model, generator)
     return model
 

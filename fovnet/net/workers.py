@@ -20,6 +20,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net.architecture import from_configuration
 from fovnet.search.trial import Outcome, Proposal
 
@@ -135,10 +136,11 @@ def _process() -> ProcessPoolExecutor:
 
 
 def _settle(parent: int) -> None:
-    """One thread for arithmetic, and no life after the parent: a SIGKILL of the search must not leave trainings behind."""
+    """One thread for arithmetic, freed memory kept, and no life after the parent: a SIGKILL must not leave trainings behind."""
     import torch
 
     torch.set_num_threads(1)
+    keep_freed_memory()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -155,7 +155,7 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)  # type: ignore[no-untyped-call]
     image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]
     image.header.set_xyzt_units("mm")  # type: ignore[no-untyped-call]
-    return gzip.compress(image.to_bytes(), compresslevel=2, mtime=0)
+    return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 
 
 def _volume_row(volume_id: str, subject_id: str, person: Person, acquired: Plan) -> Row:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,10 +165,21 @@ TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: farther tha
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
     """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of about 5 mm."""
-    noise = rng.standard_normal((TILE, TILE, TILE)).astype(np.float32)
-    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(noise, 4.5, mode="wrap")
-    tile = (smooth / smooth.std()).astype(np.float32)
     step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
-    i, j, k = (((np.arange(size) * every).astype(np.intp)) % TILE for size, every in zip(body.labels.shape, step, strict=True))
-    spread = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
-    return np.asarray(np.maximum(1 + spread * tile[np.ix_(i, j, k)], 0), dtype=np.float32)
+    begin = rng.integers(0, TILE, 3)
+    i, j, k = (
+        (first + (np.arange(size) * every).astype(np.intp)) % TILE
+        for first, size, every in zip(begin.tolist(), body.labels.shape, step, strict=True)
+    )
+    texture = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
+    texture *= _grains()[np.ix_(i, j, k)]
+    texture += 1
+    return np.asarray(np.maximum(texture, 0, out=texture))
+
+
+@cache
+def _grains() -> Floats:
+    """(TILE, TILE, TILE) of standard deviation 1, the same for all: every volume begins somewhere else in it, which saves 0.07 s."""
+    noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
+    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(noise, 4.5, mode="wrap")
+    return np.asarray(smooth / smooth.std(), dtype=np.float32)
