@@ -59,7 +59,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.3),
     Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
     Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
-    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 0.6, offset_x=(85, 110)),
+    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 1.0, offset_x=(85, 110)),
     Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
     Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
     Family(
@@ -107,9 +107,9 @@ FAMILIES: tuple[Family, ...] = (
         offset_y=(-55, -35),
     ),
     Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
-    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.3),
+    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.6),
     Family(
-        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.5, offset_x=(-35, -10), offset_y=(5, 25)
+        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.8, offset_x=(-35, -10), offset_y=(5, 25)
     ),
     Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
 )

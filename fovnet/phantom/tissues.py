@@ -6,6 +6,7 @@ Sources (mean values, rounded to three digits):
     Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
     Wansapura et al. (1999), J Magn Reson Imaging 9:531: T2* of grey and white matter at 3 T.
     Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): what the others leave out.
+    Mixed marrow, of the adult pelvis, lies between red and yellow.
     T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in lung and bone.
 """
 
@@ -59,6 +60,7 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("cortical bone", 0.12, (250, 230), (1.0, 0.8), dephasing=(0.8, 1.2)),
     _tissue("red marrow", 0.85, (549, 586), (60, 55), fat=0.45, uptake=0.1, mottle=0.12, dephasing=(0.03, 0.06)),
     _tissue("yellow marrow", 0.95, (288, 365), (165, 133), fat=0.88, mottle=0.07, dephasing=(0.02, 0.04)),
+    _tissue("mixed marrow", 0.90, (400, 460), (95, 82), fat=0.68, uptake=0.05, mottle=0.1, dephasing=(0.025, 0.05)),
     _tissue("cartilage", 0.75, (1024, 1168), (36, 32)),
     _tissue("disc", 0.85, (1050, 1250), (85, 75), mottle=0.12),
     _tissue("cerebrospinal fluid", 1.00, (4000, 4300), (1600, 1400), mottle=0.03),

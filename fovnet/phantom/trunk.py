@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Loft, Side, mirrored, tube
 
 # z, half width, front, back of the muscular trunk of a man; then how much of the fat at the waist lies at sides, front, back.
 OUTLINE = (
@@ -233,6 +233,7 @@ def _shoulder_blade(side: int) -> list[Paint]:
 
 
 CREST_MM, ISCHIUM_MM = 1060.0, 830.0
+MARROW = "mixed marrow"         # of the adult pelvis
 
 
 def pelvis(person: Person) -> list[Paint]:
@@ -240,28 +241,56 @@ def pelvis(person: Person) -> list[Paint]:
     made: list[Paint] = []
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
-        made += bone(_iliac_wing(side, wide), 2.0)
+        made += _iliac_wing(person, side, wide)
         socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
-        made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0)
+        made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0, MARROW)
         made += bone(
-            tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0
+            tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0,
+            MARROW,
         )
         ischium = tube(
             [mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17]
         )
-        made += bone(ischium, 2.0)
+        made += bone(ischium, 2.0, MARROW)
         made += bone(
-            tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8
+            tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8,
+            MARROW,
         )
         made += bone(
-            tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8
+            tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8,
+            MARROW,
         )
     return [*made, paint(Ellipsoid((0.0, 50.0, 892.0), (4.0, 13.0, 19.0)), "cartilage", Layer.MARROW)]
 
 
-def _iliac_wing(side: int, wide: float) -> Solid:
-    """A thin dished plate from the sacro-iliac joint to the front spine, highest at the crest."""
+def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
+    """A thin dished plate from the sacro-iliac joint to the front spine, its thick rim along the top, and the muscles on its two faces.
+
+    The rim, the crest, is 12 to 19 mm thick, most behind the front spine, at the tubercle.
+    """
     semi, turn = (8.5, 74.0, 70.0), (-12.0, 20.0 * side, 38.0 * side)
     top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
     plate = Ellipsoid((side * 98.0 * wide, -10.0, CREST_MM - top), semi, turn)
-    return plate - Side((0.0, -1.0, 0.0), -66.0)
+    around = np.deg2rad(np.linspace(20.0, 160.0, 11))                     # in the plane of the plate, from the front over the top
+    radii = np.interp(around, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
+    along, up = np.cos(around)[:, None] * 70.0, np.sin(around)[:, None] * 66.0
+    points = np.asarray(plate.centre) + along * plate.axes[:, 1] + up * plate.axes[:, 2]
+    points[:, 2] += CREST_MM - (points[:, 2] + radii).max()
+    joint = points[:, 1] > -62.0
+    rim = tube(points[joint], radii[joint])
+    bones = bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, MARROW) + bone(rim, 1.8, MARROW)
+    return _on_the_wing(person, side, plate) + bones
+
+
+def _on_the_wing(person: Person, side: int, plate: Ellipsoid) -> list[Paint]:
+    """Iliacus on the inner face, and the fat between the three gluteal muscles on the outer."""
+    outwards = plate.axes[:, 0] * np.sign(plate.axes[0, 0]) * side
+
+    def at(mm: float, semi: tuple[float, float, float]) -> Ellipsoid:
+        x, y, z = (np.asarray(plate.centre) + mm * outwards).tolist()
+        return Ellipsoid((x, y, z), semi, plate.turn_deg)
+
+    thick = 1.2 + 0.05 * person.fat_mm
+    seams = [at(18.0, (thick, 62.0, 56.0)), at(31.0, (thick, 56.0, 50.0))]
+    iliacus = at(-11.0, (11.0 * person.brawn, 62.0, 58.0))
+    return [paint(iliacus, "muscle", Layer.CAVITY), *(paint(seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for seam in seams)]
