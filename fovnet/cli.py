@@ -178,8 +178,9 @@ def ensemble(config: ConfigFile) -> None:
 def tune(config: ConfigFile) -> None:
     """Choose temperature, smoothing and thresholds of the decision on the validation split."""
     from fovnet.decision.ensemble import save_rule
-    from fovnet.decision.packed import examples
+    from fovnet.decision.packed import examples, shown
     from fovnet.decision.tuning import tune as tuned
+    from fovnet.decision.tuning import usual_heights
 
     settings = _settings(config)
     results, pack = _opened(settings)
@@ -187,6 +188,7 @@ def tune(config: ConfigFile) -> None:
     rule, candidates = tuned(
         examples(pack, _scored(results), "validation"), _vocabulary(settings),
         sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
+        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
     )  # fmt: skip
     path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
     error = min(candidate["slice_error"] for candidate in candidates)

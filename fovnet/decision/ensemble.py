@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
+from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, replace_with, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
@@ -132,7 +133,9 @@ def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: A
 def read_rule(folder: Path) -> Rule:
     """The rule in `folder/decision.json`.  Raises ModelError where there is none."""
     try:
-        return Rule(**read_json(folder / RULE)["rule"])
+        rule = read_json(folder / RULE)["rule"]
+        heights = tuple(height and Height(**height) for height in rule["heights"])
+        return Rule(**{**rule, "heights": heights})
     except (OSError, ValueError, KeyError, TypeError):
         raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
 

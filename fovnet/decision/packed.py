@@ -48,6 +48,15 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     ]
 
 
+def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """Heights and truth of the labelled volumes of a split, scored or not."""
+    return [
+        (pack.stack(index).z_mm, _truth(pack, index))
+        for index, record in enumerate(pack.records)
+        if record.split == split and record.status == "ok"
+    ]
+
+
 def decisions(
     pack: Pack, scored: Scored, split: str, vocabulary: Vocabulary, rule: Rule
 ) -> Iterator[tuple[Answer, SliceStack, NDArray[np.float64]]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.ladder import best_path, posterior
+from fovnet.maths import ladder, rungs
+from fovnet.maths.rungs import Height
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
@@ -27,6 +28,7 @@ class Rule:
     beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
     border_toll         log-evidence that a border between two regions has to be worth
     evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
+    heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
     min_confidence      a volume below it is answered with status "uncertain"
     """
 
@@ -36,6 +38,7 @@ class Rule:
     beside_protocol: float = 0.2
     border_toll: float = 0.0
     evidence_mm: float = LOOK_MM
+    heights: tuple[Height | None, ...] = ()
     min_confidence: float = 0.0
 
 
@@ -84,9 +87,9 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     weight = (1.0 - protocols.sum(axis=1)) * min(1.0, spacing_mm / LOOK_MM)
     fits = weight[:, None] * np.log(np.maximum(chain / rest[:, None], FLOOR))
     free = weight * np.log(np.maximum(beside / rest, FLOOR))
-    states, fit = best_path(fits, free, rule.border_toll)
-    looks = LOOK_MM / rule.evidence_mm            # scales the worth of every path alike: how sure, not which
-    sure = posterior(looks * fits, looks * free, looks * rule.border_toll)
+    climb = Climb(fits, free, z_mm, rule)
+    states, fit = climb.best()
+    sure = climb.certainty()
 
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
@@ -94,11 +97,36 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     certainty = _certainty(decided, protocols, sure, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    flipped = best_path(fits[::-1], free[::-1], rule.border_toll)[1] - fit
+    flipped = Climb(fits[::-1], free[::-1], -z_mm[::-1], rule).best()[1] - fit
     return Decision(
         tuple(_spans(decided, certainty, z_mm, vocabulary)), smoothed, decided, confidence,
         float(confidence.mean()), max(0.0, float(flipped) / len(z_mm)),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Climb:
+    """One way up a volume: log-evidence (s, n) of the rungs and (s,) of none, heights (s,) ascending, and the rule to climb by."""
+
+    fits: Floats
+    free: Floats
+    z_mm: Floats
+    rule: Rule
+
+    def best(self) -> tuple[NDArray[np.int64], float]:
+        """States (s,) of the best path and its worth."""
+        if not self.rule.heights:
+            return ladder.best_path(self.fits, self.free, self.rule.border_toll)
+        return rungs.best_path(self.fits, self.free, outer_edges(self.z_mm), self.rule.heights, self.rule.border_toll)
+
+    def certainty(self) -> Floats:
+        """Probability (s, n + 1) of each rung, and of none."""
+        looks = LOOK_MM / self.rule.evidence_mm               # scales the worth of every path alike: how sure, not which
+        fits, free, toll = looks * self.fits, looks * self.free, looks * self.rule.border_toll
+        if not self.rule.heights:
+            return ladder.posterior(fits, free, toll)
+        wider = [height and Height(height.mean_mm, height.sd_mm / np.sqrt(looks)) for height in self.rule.heights]
+        return rungs.posterior(fits, free, outer_edges(self.z_mm), wider, toll)
 
 
 def said(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
@@ -158,6 +186,12 @@ def edges(z_mm: Floats) -> tuple[Floats, Floats]:
     if len(z_mm) == 1:
         below = above = half
     return z_mm - below, z_mm + above
+
+
+def outer_edges(z_mm: Floats) -> Floats:
+    """(s + 1,) where the cuts begin and end, feet to head."""
+    lower, upper = edges(z_mm)
+    return np.append(lower, upper[-1])
 
 
 def _spacing(z_mm: Floats) -> float:

@@ -2,6 +2,7 @@
 
     temperature                   the one that makes the validation slices likeliest
     sigma_mm, protocol_threshold  the pair with the fewest wrong slices after the decision; among equals the least smoothing
+    heights                       those of the training split, where the decision errs less often with them
     border_toll                   then the one with the fewest wrong slices; among equals the lowest
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
     min_confidence                the lowest bar above which the volumes' slices err no more often than stated
@@ -17,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from fovnet.decision.spans import Decision, Rule, decide, said
+from fovnet.decision.spans import Decision, Rule, decide, edges, said
+from fovnet.maths.rungs import Height
 from fovnet.maths.smoothing import temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 1.0, 2.0, 4.0, 8.0)
+LEAST_SEEN = 5
+"""So many volumes have to show a region whole before its usual height is believed."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
@@ -36,9 +40,13 @@ class Example:
 
 
 def tune(
-    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float], stated_error: float
+    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float], stated_error: float,
+    heights: Sequence[Height | None] = (),
 ) -> tuple[Rule, list[dict[str, float]]]:
-    """The rule for these examples, and the slice error of every candidate pair tried on the way to it."""
+    """The rule for these examples, and the slice error of every candidate pair tried on the way to it.
+
+    heights  of the regions as the training split shows them; the rule has them only if these examples are decided better with them
+    """
     rule = Rule(temperature=best_temperature(examples))
     candidates = []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
@@ -47,10 +55,30 @@ def tune(
         candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": error})
     best = min(candidates, key=lambda candidate: candidate["slice_error"])       # the first of equals: least smoothing
     rule = replace(rule, sigma_mm=best["sigma_mm"], protocol_threshold=best["protocol_threshold"])
+    known = replace(rule, heights=tuple(heights)) if any(heights) else rule
+    rule = min((rule, known), key=lambda candidate: _slice_error(examples, vocabulary, candidate))
     tolls = [replace(rule, border_toll=toll) for toll in BORDER_TOLLS]
     rule = min(tolls, key=lambda candidate: _slice_error(examples, vocabulary, candidate))
     rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
     return replace(rule, min_confidence=_bar(examples, vocabulary, rule, stated_error)), candidates
+
+
+def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary) -> tuple[Height | None, ...]:
+    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show it between two others.
+
+    None for a region that fewer than LEAST_SEEN volumes show whole: the outermost two have nothing beyond them.  The standard
+    deviation is that of a new body, √(1 + 1/n) times the sample's.
+    """
+    found: list[list[float]] = [[] for _ in vocabulary.chain]
+    for z_mm, truth in shown:
+        lower, upper = edges(z_mm)
+        for rung in range(1, len(found) - 1):
+            rows = np.flatnonzero(truth[:, rung])
+            if len(rows) and truth[: rows[0], rung - 1].any() and truth[rows[-1] :, rung + 1].any():
+                found[rung].append(float(upper[rows[-1]] - lower[rows[0]]))
+    return tuple(
+        Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm)))) if len(mm) >= LEAST_SEEN else None for mm in found
+    )
 
 
 def best_temperature(examples: Sequence[Example]) -> float:

@@ -25,20 +25,28 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Axis:
-    """One hyper-parameter: its name and its levels, in order where the kind is "ordinal"."""
+    """One hyper-parameter: its name and its levels, in order where the kind is "ordinal".
+
+    places  where the levels of an ordinal stand on [0, 1]; evenly spread where not given
+    """
 
     name: str
     levels: tuple[Level, ...]
     kind: Kind = "ordinal"
+    places: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) < len(self.levels):
             raise SearchError("space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once.")
+        if self.places is not None and (len(self.places) != len(self.levels) or not all(0.0 <= place <= 1.0 for place in self.places)):
+            raise SearchError("space-places", f"axis {self.name}: places {list(self.places)}; give each level its place on [0, 1].")
 
     @property
     def columns(self) -> Floats:
         """Where the levels stand, (levels, columns): ordinals evenly on [0, 1], categories so that any two differ by 1."""
         count = len(self.levels)
+        if self.places is not None:
+            return np.asarray(self.places, dtype=float)[:, None]
         if self.kind == "ordinal" or count <= 2:
             return np.linspace(0.0, 1.0, count)[:, None]
         return np.asarray(np.eye(count) / np.sqrt(2.0))

@@ -1,0 +1,1 @@
+"""Recorded problems, races between search methods on them, and throughput figures."""

@@ -1,0 +1,75 @@
+"""A search replayed on a table of recorded trainings: what it would have drawn, and when, had it trained them itself.
+
+    n  draws of a run            W  workers            virtual time  the recorded costs, taken in order by W workers
+The method sees exactly what a real search would show it, in the order of the virtual clock, whose predictions are the recorded costs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.tables import Table
+from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One run: the rows drawn (n,), their losses, when each ended in virtual time, and the real seconds each proposal took."""
+
+    rows: NDArray[np.int64]
+    loss: Floats
+    ends: Floats
+    seconds: Floats
+
+    def draws_until(self, loss: float) -> int | None:
+        """How many draws it took to see a loss this low, None where the run ended before."""
+        found = np.flatnonzero(self.loss <= loss)
+        return int(found[0]) + 1 if len(found) else None
+
+    def time_until(self, loss: float) -> float | None:
+        """The virtual time at which a training with a loss this low had ended, None where the run ended before."""
+        found = self.ends[self.loss <= loss]
+        return float(found.min()) if len(found) else None
+
+
+def replay(table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int, workers: int = 1) -> Replay:
+    """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""
+    size = len(table.space)
+    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool))
+    proposals: list[Proposal] = []
+    trials: dict[int, Trial] = {}
+    seconds = []
+    for slot in range(min(draws, size)):
+        began = time.perf_counter()
+        proposal = propose_slot(search, proposals, trials)
+        seconds.append(time.perf_counter() - began)
+        proposals.append(proposal)
+        trials[slot] = Trial(proposal, _recorded(table, proposal.row))
+        if table.loss[proposal.row] == table.best:
+            break
+    rows = np.array([proposal.row for proposal in proposals])
+    return Replay(rows, table.loss[rows], _ends(table.cost[rows], workers), np.array(seconds))
+
+
+def _recorded(table: Table, row: int) -> Outcome:
+    loss = float(table.loss[row])
+    if np.isfinite(loss):
+        return Outcome("completed", score=loss, seconds=float(table.cost[row]))
+    return Outcome("diverged", seconds=float(table.cost[row]), message="recorded without a finite loss")
+
+
+def _ends(cost: Floats, workers: int) -> Floats:
+    """(n,) when each draw ends, if `workers` take them in order."""
+    free, ends = [0.0] * workers, []
+    for seconds in cost.tolist():
+        at = free.index(min(free))
+        free[at] += seconds
+        ends.append(free[at])
+    return np.array(ends)

@@ -1,0 +1,96 @@
+"""The climb with known heights of the rungs: against every path there is, and against the climb without them."""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers, sampled_from
+from scipy.stats import norm
+
+from fovnet.maths import ladder
+from fovnet.maths.rungs import Height, best_path, posterior
+
+
+def every_path(s: int, n: int) -> list[tuple[int, ...]]:
+    """All state sequences the definition allows, found by filtering all (n + 2)^s of them."""
+    up = {(a, b) for a in range(1, n + 1) for b in (a + 1, n + 1)}
+    step = up | {(a, a) for a in range(n + 2)} | {(0, b) for b in range(1, n + 1)}
+    return [path for path in product(range(n + 2), repeat=s) if path[0] != n + 1 and all(pair in step for pair in pairwise(path))]
+
+
+PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
+
+
+def problem(s: int, n: int, seed: int):
+    """Evidence, edges at uneven distances, and heights of about a slice or two for most rungs."""
+    rng = np.random.default_rng(seed)
+    fits, beside = rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=(s, n)), rng.normal(size=s)
+    heights = [Height(float(rng.uniform(3, 20)), float(rng.uniform(1, 6))) if rng.random() < 0.8 else None for _ in range(n)]
+    return fits, beside, np.cumsum(rng.uniform(2, 9, s + 1)), heights
+
+
+def worth(path, fits, beside, edges_mm, heights, toll):
+    """The definition, run by run, with scipy's normal distribution."""
+    n = fits.shape[1]
+    runs, at = [], 0
+    for state, group in groupby(path):
+        runs.append((state, at, at := at + len(list(group))))
+    total = sum(beside[t] if state in (0, n + 1) else fits[t, state - 1] for t, state in enumerate(path))
+    rungs = [run for run in runs if 1 <= run[0] <= n]
+    for place, (state, b, e) in enumerate(rungs):
+        height, mm = heights[state - 1], edges_mm[e] - edges_mm[b]
+        if height is not None and 0 < place < len(rungs) - 1:
+            total += norm.logpdf(mm, height.mean_mm, height.sd_mm) - norm.logpdf(0, 0, height.sd_mm)
+        elif height is not None:
+            total += norm.logsf(mm, height.mean_mm, height.sd_mm)
+    return float(total - toll * max(0, len(rungs) - 1))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
+    case = problem(s, n, seed)
+    path, value = best_path(*case, toll)
+    assert tuple(path) in PATHS[s, n]
+    assert value == pytest.approx(max(worth(other, *case, toll) for other in PATHS[s, n]), abs=1e-9)
+    assert value == pytest.approx(worth(path, *case, toll), abs=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, toll: float) -> None:
+    case = problem(s, n, seed)
+    weights = np.array([worth(path, *case, toll) for path in PATHS[s, n]])
+    weights = np.exp(weights - weights.max())
+    expected = np.zeros((s, n + 1))
+    for path, weight in zip(PATHS[s, n], weights, strict=True):
+        for slice_, state in enumerate(path):
+            expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
+    np.testing.assert_allclose(posterior(*case, toll), expected, atol=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(s=integers(1, 40), n=integers(1, 6), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
+def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll: float) -> None:
+    fits, beside, edges_mm, _ = problem(s, n, seed)
+    unknown = [None] * n
+    assert best_path(fits, beside, edges_mm, unknown, toll)[1] == pytest.approx(ladder.best_path(fits, beside, toll)[1], abs=1e-9)
+    np.testing.assert_allclose(posterior(fits, beside, edges_mm, unknown, toll), ladder.posterior(fits, beside, toll), atol=1e-9)
+
+
+def test_a_border_nobody_can_see_is_put_where_the_rung_is_as_high_as_usual() -> None:
+    """Three rungs of 5 mm slices; the upper border of the middle one is invisible, its lower border is at slice 10."""
+    clear, blind = [5.0, 0.0, 0.0], [0.0, 5.0, 5.0]
+    fits = np.array([clear] * 10 + [blind] * 30 + [[0.0, 0.0, 5.0]] * 5)
+    path, _ = best_path(fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None])
+    assert (path == 2).sum() * 5.0 == 60.0
+
+
+def test_six_hundred_slices_are_decoded_without_under_or_overflow() -> None:
+    fits, beside, edges_mm, heights = problem(600, 5, 3)
+    rows = posterior(1e3 * fits, 1e3 * beside, edges_mm, heights)
+    assert np.isfinite(rows).all()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
