@@ -179,20 +179,21 @@ def tune(config: ConfigFile) -> None:
     """Choose temperature, smoothing and thresholds of the decision on the validation split."""
     from fovnet.decision.ensemble import save_rule
     from fovnet.decision.packed import examples, shown
+    from fovnet.decision.tuning import slice_error, usual_heights
     from fovnet.decision.tuning import tune as tuned
-    from fovnet.decision.tuning import usual_heights
 
     settings = _settings(config)
     results, pack = _opened(settings)
     options = settings.decision
+    volumes = examples(pack, _scored(results), "validation")
     rule, candidates = tuned(
-        examples(pack, _scored(results), "validation"), _vocabulary(settings),
+        volumes, _vocabulary(settings),
         sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
         heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
     )  # fmt: skip
     path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
-    error = min(candidate["slice_error"] for candidate in candidates)
-    chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}"
+    error = slice_error(volumes, _vocabulary(settings), rule)
+    chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
 
 

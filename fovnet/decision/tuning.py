@@ -51,14 +51,14 @@ def tune(
     candidates = []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
         candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
-        error = _slice_error(examples, vocabulary, candidate)
+        error = slice_error(examples, vocabulary, candidate)
         candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": error})
     best = min(candidates, key=lambda candidate: candidate["slice_error"])       # the first of equals: least smoothing
     rule = replace(rule, sigma_mm=best["sigma_mm"], protocol_threshold=best["protocol_threshold"])
     known = replace(rule, heights=tuple(heights)) if any(heights) else rule
-    rule = min((rule, known), key=lambda candidate: _slice_error(examples, vocabulary, candidate))
+    rule = min((rule, known), key=lambda candidate: slice_error(examples, vocabulary, candidate))
     tolls = [replace(rule, border_toll=toll) for toll in BORDER_TOLLS]
-    rule = min(tolls, key=lambda candidate: _slice_error(examples, vocabulary, candidate))
+    rule = min(tolls, key=lambda candidate: slice_error(examples, vocabulary, candidate))
     rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
     return replace(rule, min_confidence=_bar(examples, vocabulary, rule, stated_error)), candidates
 
@@ -106,7 +106,8 @@ def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray
     return right(said(answer.decided, len(vocabulary.chain)), example.truth)
 
 
-def _slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """Share of all slices of the examples that the rule decides wrongly."""
     wrong, total = np.sum([_errors(example, _answer(example, vocabulary, rule), vocabulary) for example in examples], axis=0)
     return float(wrong / total)
 

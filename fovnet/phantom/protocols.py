@@ -59,7 +59,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.3),
     Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
     Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
-    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 1.0, offset_x=(85, 110)),
+    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 2.0, offset_x=(85, 110)),
     Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
     Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
     Family(

@@ -11,6 +11,7 @@ import torch
 from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, load, save_rule, vocabulary_of
 from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
+from fovnet.maths.rungs import Height
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.weights import save_network
@@ -18,6 +19,7 @@ from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
+RULE = Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None))
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 
 
@@ -33,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
         path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET, {})
         members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
-    save_rule(tmp_path / "ensemble", Rule(sigma_mm=4.5), {}, settings={}, seed=1)
+    save_rule(tmp_path / "ensemble", RULE, {}, settings={}, seed=1)
     return tmp_path / "ensemble"
 
 
@@ -64,7 +66,7 @@ def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_
     for left in tmp_path.glob("slot-*"):
         left.unlink()
     ensemble = load(moved, "cpu")
-    assert ensemble.rule == Rule(sigma_mm=4.5)
+    assert ensemble.rule == RULE
     assert ensemble.prepare == PREPARE
     assert vocabulary_of(facts_of(moved)) == DEFAULT
 
