@@ -82,7 +82,9 @@ def run(entry: Entry) -> Replay:
     )  # fmt: skip
 
 
-def race(entries: Sequence[Entry], processes: int = 1, progress: Callable[[int, int], None] | None = None) -> Iterator[tuple[Entry, Replay]]:
+def race(
+    entries: Sequence[Entry], processes: int = 1, progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[Entry, Replay]]:
     """Every run with what came of it, in the order of the entries whatever the number of processes."""
     if processes <= 1:
         replays: Iterator[Replay] = map(run, entries)

@@ -5,7 +5,7 @@
     heights                       those of the training split, where the decision errs less often with them
     border_toll                   then the one with the fewest wrong slices; among equals the lowest
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
-    min_confidence                the lowest bar above which the volumes' slices err no more often than stated
+    min_confidence                the lowest bar above which the volumes' slices err no more often than stated, and never below SURE_ENOUGH
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 1.0, 2.0, 4.0, 8.0)
+SURE_ENOUGH = 0.7
+"""A volume less sure than this is "uncertain" even where all volumes together err rarely: the average must not vouch for a guess."""
 LEAST_SEEN = 5
 """So many volumes have to show a region whole before its usual height is believed."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -128,11 +130,11 @@ def _surprise(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -
 
 
 def _bar(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, stated_error: float) -> float:
-    """The lowest volume confidence such that the volumes at or above it err at most as often as stated, slice by slice."""
+    """The lowest volume confidence, from SURE_ENOUGH, such that the volumes at or above it err at most as often as stated, by slices."""
     answers = [_answer(example, vocabulary, rule) for example in examples]
     order = np.argsort([-answer.sure for answer in answers], kind="stable")
     errors = np.array([_errors(examples[i], answers[i], vocabulary) for i in order], dtype=float).cumsum(axis=0)
     kept = np.flatnonzero(errors[:, 0] / errors[:, 1] <= stated_error)
     if not len(kept):
         return 1.0
-    return 0.0 if kept[-1] == len(order) - 1 else answers[order[kept[-1]]].sure
+    return max(SURE_ENOUGH, 0.0 if kept[-1] == len(order) - 1 else answers[order[kept[-1]]].sure)

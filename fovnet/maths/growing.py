@@ -2,7 +2,7 @@
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k)
-    V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); kept in float32: 137 MB for n = 1,000 and M = 34,300
+    V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
 Rows come in blocks of BLOCK, counted from the first.  A full block is worked out once and kept; what lies behind the last full one
@@ -23,7 +23,6 @@ from scipy.spatial.distance import cdist
 from fovnet.maths.gp import matern52
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 BLOCK = 32
@@ -39,13 +38,14 @@ class Growing:
     theta: Floats
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     L: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    V: list[Singles] = field(default_factory=list)
-    squares: Singles | None = None
+    V: list[Floats] = field(default_factory=list)
+    squares: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         d = len(self.theta) - 2
         self.s2, self.noise = float(np.exp(self.theta[d])), float(np.exp(self.theta[d + 1]))
         self.scaled = self.cube / np.exp(self.theta[:d])[self.axis]
+        self.squares = np.zeros(len(self.cube))
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
@@ -57,16 +57,14 @@ class Growing:
         full = len(self.rows)
         every = np.concatenate([rows, pending])
         L, tail = self._grown(every[full:])
-        z = solve_triangular(L[: len(rows), : len(rows)], y, lower=True, check_finite=False).astype(np.float32)
-        mean, squares = np.zeros(len(self.cube), dtype=np.float32), np.zeros(len(self.cube), dtype=np.float32)
+        z = solve_triangular(L[: len(rows), : len(rows)], y, lower=True, check_finite=False)
+        mean, squares = np.zeros(len(self.cube)), self.squares
         for at, block in enumerate(self.V):
             mean += z[at * BLOCK : (at + 1) * BLOCK] @ block
-        if self.squares is not None:
-            squares += self.squares
         if len(tail):
             mean += z[full:] @ tail[: len(rows) - full]
-            squares += np.einsum("km,km->m", tail, tail)
-        return mean.astype(np.float64), np.maximum(self.s2 - squares.astype(np.float64), 0.0)
+            squares = squares + _squares(tail)
+        return mean, np.maximum(self.s2 - squares, 0.0)
 
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
@@ -74,37 +72,48 @@ class Growing:
         return self._grown(rows[len(self.rows) :])[0]
 
     def _keep(self, rows: Integers) -> None:
-        """Work out and keep the full blocks of `rows`; those kept already are trusted only where they are a prefix of it."""
-        full = len(rows) // BLOCK * BLOCK
-        if len(self.rows) > full or not np.array_equal(self.rows, rows[: len(self.rows)]):
-            self.rows, self.L, self.V, self.squares = rows[:0], np.zeros((0, 0)), [], None
-        while len(self.rows) < full:
+        """Work out and keep the full blocks of `rows`; of those kept already, only the blocks that `rows` begins with are trusted."""
+        blocks = _shared_blocks(self.rows, rows)
+        if blocks < len(self.V):
+            known = blocks * BLOCK
+            self.rows, self.L, self.V = self.rows[:known], self.L[:known, :known], self.V[:blocks]
+            self.squares = sum((_squares(block) for block in self.V), start=np.zeros(len(self.cube)))
+        while len(rows) - len(self.rows) >= BLOCK:
             at = len(self.rows)
             self.L, block = self._grown(rows[at : at + BLOCK])
             self.rows = rows[: at + BLOCK]
             self.V.append(block)
-            squares = np.einsum("km,km->m", block, block)
-            self.squares = squares if self.squares is None else self.squares + squares
+            self.squares = self.squares + _squares(block)
 
-    def _grown(self, new: Integers) -> tuple[Floats, Singles]:
+    def _grown(self, new: Integers) -> tuple[Floats, Floats]:
         """L with k more rows, (n + k, n + k), and their part of V, (k, M)."""
         n, k = len(self.rows), len(new)
         L = np.zeros((n + k, n + k))
         L[:n, :n] = self.L
         if not k:
-            return L, np.zeros((0, len(self.cube)), dtype=np.float32)
+            return L, np.zeros((0, len(self.cube)))
         border = self._kernel(new, self.rows)                                            # (k, n)
         if n:
             L[n:, :n] = solve_triangular(self.L, border.T, lower=True, check_finite=False).T
         corner = self._kernel(new, new) + self.noise * np.eye(k) - L[n:, :n] @ L[n:, :n].T
         L[n:, n:] = cholesky(corner, lower=True, check_finite=False)
-        seen = self._kernel(new, None).astype(np.float32)                                # (k, M)
-        sides = L[n:, :n].astype(np.float32)
+        seen = self._kernel(new, None)                                                   # (k, M)
         for at, block in enumerate(self.V):
-            seen -= sides[:, at * BLOCK : (at + 1) * BLOCK] @ block
-        inverse = solve_triangular(L[n:, n:], np.eye(k), lower=True, check_finite=False)
-        return L, inverse.astype(np.float32) @ seen
+            seen -= L[n:, at * BLOCK : (at + 1) * BLOCK] @ block
+        return L, solve_triangular(L[n:, n:], seen, lower=True, overwrite_b=True, check_finite=False)
 
     def _kernel(self, rows: Integers, others: Integers | None) -> Floats:
         there = self.scaled if others is None else self.scaled[others]
         return np.asarray(self.s2 * matern52(cdist(self.scaled[rows], there)))
+
+
+def _squares(block: Floats) -> Floats:
+    """(M,) sum over the rows of a block."""
+    return np.asarray(np.einsum("km,km->m", block, block))
+
+
+def _shared_blocks(kept: Integers, rows: Integers) -> int:
+    """How many full blocks both begin with."""
+    n = min(len(kept), len(rows))
+    differ = np.flatnonzero(kept[:n] != rows[:n])
+    return int(differ[0] if len(differ) else n) // BLOCK

@@ -1,0 +1,62 @@
+"""A process that grows block by block: against the whole computed at once, and against itself with another past."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import cholesky
+from scipy.spatial.distance import cdist
+
+from fovnet.maths import gp
+from fovnet.maths.growing import BLOCK, Growing
+
+
+def process(M: int, seed: int, noise: float = 0.01) -> Growing:
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate([np.log(rng.uniform(0.3, 1.5, 4)), [0.2, np.log(noise)]])
+    return Growing(rng.random((M, 4)), np.arange(4), theta)
+
+
+def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once() -> None:
+    growing = process(1200, 0)
+    rows = np.random.default_rng(1).permutation(1200)[:1000]
+    for n in (1, 30, 33, 97, 500, 501, 1000):
+        L = growing.factor(rows[:n])
+    X = growing.scaled[rows]
+    whole = cholesky(growing.s2 * gp.matern52(cdist(X, X)) + growing.noise * np.eye(1000), lower=True)
+    assert np.abs(L - whole).max() < 1e-9
+
+
+@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 5])
+def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
+    growing, rng = process(400, n), np.random.default_rng(n)
+    rows, y = rng.permutation(400)[:n], rng.normal(size=n)
+    mean, variance = growing.posterior(rows, y, rows[:0])
+    expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta)
+    np.testing.assert_allclose(mean, expected[0], atol=1e-9)
+    np.testing.assert_allclose(variance, expected[1], atol=1e-9)
+
+
+def test_pending_rows_keep_the_mean_and_take_away_uncertainty() -> None:
+    growing, rng = process(300, 5), np.random.default_rng(5)
+    order, y = rng.permutation(300), rng.normal(size=40)
+    rows, pending = order[:40], order[40:44]
+    alone, before = growing.posterior(rows, y, pending[:0])
+    believed, after = growing.posterior(rows, y, pending)
+    np.testing.assert_allclose(alone, believed, atol=1e-9)
+    assert (after <= before).all()
+    assert after[pending].max() < growing.noise
+
+
+def test_an_answer_does_not_depend_on_what_was_asked_before() -> None:
+    """To the last bit: after other rows, after more rows, after fewer, in pieces or at once."""
+    rng = np.random.default_rng(9)
+    order, y = rng.permutation(500), rng.normal(size=200)
+    rows, pending = order[:150], order[200:203]
+    fresh = process(500, 9).posterior(rows, y[:150], pending)
+    for past in ([order[300:420]], [order[:200]], [order[:70], order[:71]], [np.concatenate([order[:100], order[250:300]])]):
+        used = process(500, 9)
+        for asked in past:
+            used.posterior(asked, rng.normal(size=len(asked)), order[:0])
+        for ours, theirs in zip(used.posterior(rows, y[:150], pending), fresh, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
