@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +36,8 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
+bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
+app.add_typer(bench, name="bench")
 out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
@@ -282,6 +284,32 @@ def predict(
         raise typer.Exit(3)
 
 
+@bench.command("search")
+def bench_search(
+    tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Where standings.tsv and runs.tsv are written.")],
+    method: Annotated[list[str], typer.Option(help="A search method; may be given several times.")] = ["gp-ei", "random"],  # noqa: B006
+    runs: Annotated[int, typer.Option(min=1, help="First rows, seeds 0, 1, ...; the same for every method.")] = 20,
+    draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
+    initial: Annotated[int, typer.Option(min=1, help="Draws spread over the space before a model is asked.")] = 5,
+    workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Replay search methods on recorded trainings: draws until the best row, and until the good ones."""
+    from fovnet.bench.races import Entry, race
+    from fovnet.bench.tables import load_table
+    from fovnet.search.methods import METHODS
+
+    for name in method:
+        if name not in METHODS:
+            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}")
+    loaded = {path: load_table(path) for path in tables}
+    entries = [Entry(path, name, seed, draws, initial, workers) for path in tables for name in method for seed in range(runs)]
+    with _bar("racing") as tell:
+        results = list(race(entries, processes, tell))
+    _write_standings(out_folder, loaded, results, workers, draws)
+
+
 def main() -> None:
     """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
     try:
@@ -299,6 +327,33 @@ def main() -> None:
         err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
         err.print(f"The traceback is in {log.name}; please report it.")
         sys.exit(1)
+
+
+def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any], workers: int, draws: int) -> None:
+    """standings.tsv and runs.tsv, and on the terminal how many draws each method needed."""
+    from dataclasses import asdict, fields
+
+    from fovnet.bench.races import GOALS, Standing, standings
+    from fovnet.records import write_tsv
+
+    rows: list[Standing] = []
+    for path, table in tables.items():
+        for name in dict.fromkeys(entry.method for entry, _ in results):
+            mine = [replay for entry, replay in results if (entry.table, entry.method) == (path, name)]
+            rows += standings(table, name, mine, draws, workers)
+    write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
+    lines = [
+        {"table": entry.table.stem, "method": entry.method, "seed": entry.seed, "draw": draw, "row": int(row), "loss": repr(float(loss))}
+        for entry, replay in results
+        for draw, (row, loss) in enumerate(zip(replay.rows, replay.loss, strict=True), start=1)
+    ]
+    write_tsv(folder / "runs.tsv", ["table", "method", "seed", "draw", "row", "loss"], lines)
+    shown = Table("table", "method", "ms a draw", *GOALS, title="draws: mean ± sd (worst)")
+    for first in range(0, len(rows), len(GOALS)):
+        same = rows[first : first + len(GOALS)]
+        shown.add_row(same[0].table, same[0].method, f"{1000 * same[0].seconds_per_draw:.0f}", *(row.shown for row in same))
+    out.print(shown)
+    out.print(f"{folder / 'standings.tsv'}")
 
 
 def _settings(config: Path) -> Settings:
@@ -392,6 +447,7 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.records import read_json
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
+    from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
     cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
@@ -403,7 +459,7 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
         members=facts_of(results.ensemble)["members"],
-        decision=vars(rule),
+        decision={**vars(rule), "heights": usual_heights(rule.heights, _vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         title=settings.report.title,
         versions={"fovnet": __version__, **{name: installed(name) for name in ("torch", "numpy", "scipy", "nibabel", "snakemake")}},

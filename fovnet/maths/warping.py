@@ -19,10 +19,11 @@ def half_ranked(y: Floats) -> Floats:
     """
     median = float(np.median(y))
     good = y <= median
-    spread = float(np.sqrt(np.mean((y[good] - median) ** 2)))
+    above = y - median                                   # equal values are exactly 0 here; a mean of theirs need not be one of them
+    spread = float(np.sqrt(np.mean(above[good] ** 2)))
     if spread == 0.0:                                    # the better half is one value: only ranks are left to tell
         spread = 1.0
     quantile = (rankdata(y) - 0.5) / len(y)              # ties share a rank; in (0, 1), above 1/2 for the worse half
-    warped = np.where(good, y, median + spread * ndtri(np.maximum(quantile, 0.5)))
+    warped = np.where(good, above, spread * ndtri(np.maximum(quantile, 0.5)))
     deviation = float(warped.std())
     return np.asarray((warped - warped.mean()) / (deviation if deviation > 0.0 else 1.0))

@@ -18,9 +18,9 @@ __all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
 def confusion_figure(view: ConfusionView) -> Figure:
     """Three matrices side by side: counts, shaded by the share of their row."""
     with house_style():
-        figure = Figure(figsize=(10.6, 4.1))
+        figure = Figure(figsize=(10.6, 4.3))
         for index, stage in enumerate(view.stages):
-            axis = figure.add_axes((0.068 + index * 0.318, 0.13, 0.283, 0.70))
+            axis = figure.add_axes((0.068 + index * 0.318, 0.20, 0.283, 0.67))
             shares = stage.counts / np.maximum(stage.counts.sum(axis=1, keepdims=True), 1)
             axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
             for row, column in np.ndindex(*stage.counts.shape):

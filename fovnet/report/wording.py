@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.evaluate.measures import Measure
+from fovnet.maths.rungs import Height
 from fovnet.regions import Vocabulary
 from fovnet.report.page import Shown
 
@@ -97,3 +98,9 @@ def setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return settings(value)
     return "–" if value is None else str(value)
+
+
+def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
+    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose height the decision counts on."""
+    known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]
+    return ", ".join(known) or "not used"

@@ -120,7 +120,7 @@ def read_search(folder: Path) -> Search:
     header = read_header(folder)
     try:
         arrays = read_npz(folder / "search.npz")
-        axes = tuple(Axis(axis["name"], tuple(axis["levels"]), axis["kind"]) for axis in header["axes"])
+        axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
         settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
         space = Space(axes, arrays["rows"])
         search = Search(space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"])

@@ -65,7 +65,7 @@ class Search:
         """What two runs must share to be the same search, as JSON facts; the large arrays by their SHA-256."""
         return {
             "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
-            "axes": [{"name": axis.name, "levels": list(axis.levels), "kind": axis.kind} for axis in self.space.axes],
+            "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),

@@ -42,6 +42,18 @@ class Axis:
             raise SearchError("space-places", f"axis {self.name}: places {list(self.places)}; give each level its place on [0, 1].")
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """The axis as JSON keeps it; `places` only where they were given."""
+        places = {} if self.places is None else {"places": list(self.places)}
+        return {"name": self.name, "levels": list(self.levels), "kind": self.kind, **places}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Axis:
+        """The axis of `facts`."""
+        places = facts.get("places")
+        return cls(facts["name"], tuple(facts["levels"]), facts["kind"], None if places is None else tuple(places))
+
+    @property
     def columns(self) -> Floats:
         """Where the levels stand, (levels, columns): ordinals evenly on [0, 1], categories so that any two differ by 1."""
         count = len(self.levels)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from fovnet.errors import CollectionError
+from fovnet.maths.rungs import Height
 from fovnet.regions import DEFAULT
 from fovnet.report.page import Shown
 from fovnet.report.pour import pour, write_report
-from fovnet.report.wording import duration, percent, run_of
+from fovnet.report.wording import duration, percent, run_of, usual_heights
 
 VOID = {"meta", "img", "br", "link", "input"}
 
@@ -193,3 +194,8 @@ def test_words_of_the_page_are_those_of_the_golden_page(reader):
         golden.write_text(text, encoding="utf-8")
         pytest.fail("golden.txt was missing and has been written: read it and commit it")
     assert text == golden.read_text(encoding="utf-8")
+
+
+def test_the_heights_the_decision_counts_on_are_told_by_region() -> None:
+    assert usual_heights((None, Height(216.3, 16.2), None), ("legs", "pelvis", "abdomen")) == "pelvis 216 ± 16 mm"
+    assert usual_heights((), ("legs", "pelvis")) == "not used"

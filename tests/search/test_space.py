@@ -1,5 +1,7 @@
 """The space of configurations: the paper's 34,300 networks and any other table."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -75,3 +77,12 @@ def test_a_configuration_outside_the_space_is_refused_by_name(wrong, code):
 def test_levels_are_given_once_each():
     with pytest.raises(SearchError, match="space-levels"):
         Axis("a", (1, 2, 1))
+
+
+def test_levels_with_places_stand_where_they_were_put_and_find_their_way_through_json():
+    axis = Axis("rate", (1e-4, 1e-3, 0.5), places=(0.0, 0.3, 1.0))
+    assert axis.columns[:, 0].tolist() == [0.0, 0.3, 1.0]
+    assert Axis.from_facts(json.loads(json.dumps(axis.facts))) == axis
+    assert Axis.from_facts(json.loads(json.dumps(Axis("a", (1, 2)).facts))) == Axis("a", (1, 2))
+    with pytest.raises(SearchError, match="space-places"):
+        Axis("rate", (1, 2), places=(0.0, 1.5))
