@@ -38,7 +38,7 @@ app = typer.Typer(
 )  # fmt: skip
 bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
 app.add_typer(bench, name="bench")
-out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
@@ -100,16 +100,21 @@ def slice_(config: ConfigFile, workers: Workers = 1) -> None:
     for record in refused:
         err.print(f"refused {record.volume_id}: {record.message} [{record.code}]", markup=False, highlight=False)
     out.print(f"{len(pack.pixels):,} slices of {len(pack.records) - len(refused)} volumes, {len(refused)} refused: {results.slices}")
+    if refused:
+        raise typer.Exit(3)
 
 
 @app.command()
 def search(config: ConfigFile) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
+    from fovnet.errors import SearchError
     from fovnet.net.cost import Device
+    from fovnet.net.training import choose_device
     from fovnet.net.trials import Labelled, Limits, search_networks
     from fovnet.records import write_json
 
     settings = _settings(config)
+    choose_device(settings.training.device)
     results, pack = _opened(settings)
     journal = results.journal(_search_digest(settings, pack))
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
@@ -129,7 +134,10 @@ def search(config: ConfigFile) -> None:
     write_json(results.search / "current.json", {"journal": journal.name}, settings=options.model_dump(), seed=settings.seed)
     _write_trials(results.trials, trials)
     scores = [trial.score for trial in trials if trial.score is not None]
-    first, best = trials[0].score, min(scores, default=None)
+    if not scores:
+        why = trials[0].outcome.message or trials[0].outcome.status
+        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
+    first, best = trials[0].score, min(scores)
     losses = f"validation loss {_number(first)} at the start, {_number(best)} at best"
     out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
 
@@ -155,13 +163,13 @@ def ensemble(config: ConfigFile) -> None:
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.spans import Rule
     from fovnet.maths.allocation import keep_freed_memory
-    from fovnet.records import read_json, write_npz
+    from fovnet.records import write_npz
     from fovnet.search.journal import read_trials
 
     keep_freed_memory()
     settings = _settings(config)
     results, pack = _opened(settings)
-    journal = results.search / str(read_json(results.search / "current.json")["journal"])
+    journal = _journal(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
@@ -278,8 +286,10 @@ def predict(
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
     _write_spans(out_folder, table)
-    refused = sum(row["status"] == "refused" for row in table)
-    out.print(f"{len(named)} volumes, {refused} refused: {out_folder / 'spans.tsv'}")
+    refused = [row for row in table if row["status"] == "refused"]
+    for row in refused:
+        err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
+    out.print(f"{len(named)} volumes, {len(refused)} refused: {out_folder / 'spans.tsv'}")
     if refused:
         raise typer.Exit(3)
 
@@ -317,6 +327,12 @@ def main() -> None:
     except FovnetError as error:
         err.print("[bold red]error[/] ", end="")
         err.print(str(error), markup=False, highlight=False)
+        sys.exit(2)
+    except OSError as fault:
+        if not fault.filename:
+            raise
+        err.print("[bold red]error[/] ", end="")
+        err.print(f"{fault.filename}: {fault.strerror}; give a path that can be read and written [file]", markup=False, highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
         err.print("stopped; the same command goes on from here")
@@ -368,6 +384,17 @@ def _opened(settings: Settings) -> tuple[Results, Pack]:
 
     results = Results(Path(settings.results))
     return results, load_pack(results.slices)
+
+
+def _journal(results: Results) -> Path:
+    """The journal of the last finished search in a results folder."""
+    from fovnet.errors import SearchError
+    from fovnet.records import read_json
+
+    try:
+        return results.search / str(read_json(results.search / "current.json")["journal"])
+    except (OSError, ValueError, KeyError):
+        raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
 
 
 def _vocabulary(settings: Settings) -> Vocabulary:
@@ -444,14 +471,13 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.decision.ensemble import facts_of, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.reading import read_cases
-    from fovnet.records import read_json
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
     from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
     cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
-    trials = read_trials(results.search / str(read_json(results.search / "current.json")["journal"]))
+    trials = read_trials(_journal(results))
     rule = read_rule(results.ensemble)
     page = gather(
         evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),

@@ -22,6 +22,10 @@ FLIPPED_PER_SLICE = 0.5
 """Log-evidence per slice by which the reversed order must fit better before a volume is called possibly flipped: e^0.5 = 1.6-fold."""
 
 
+EVEN = 0.5
+"""A region less probable than this may be the best guess, and is no answer."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What is said of one volume: its status, the sentence that goes with it, the decision behind it (None when refused)."""
@@ -41,6 +45,7 @@ def answer(volume_id: str, path: str, decision: Decision, rule: Rule, notes: Seq
         doubts.append("possibly flipped head to feet: the reversed order fits better")
     if decision.sure < rule.min_confidence:
         doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, where answers were right often enough")
+    doubts += [f"{span.region} is surer not to be there ({span.confidence:.2f})" for span in decision.spans if span.confidence < EVEN]
     if not decision.spans:
         doubts.insert(0, "shows none of the regions")
         return Answer(volume_id, path, "ok" if len(doubts) == 1 else "uncertain", "; ".join([*doubts, *notes]), decision)

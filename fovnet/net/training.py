@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, augment
 from fovnet.net.model import build
@@ -104,8 +105,16 @@ def place(pixels: Array, targets: Array, train: Array, validation: Array, device
 
 
 def choose_device(name: str) -> torch.device:
-    """The device a configuration names; "auto" is CUDA where there is one."""
-    return torch.device("cuda" if name == "auto" and torch.cuda.is_available() else "cpu" if name == "auto" else name)
+    """The device a configuration names; "auto" is CUDA where there is one.  Raises ConfigError for one that is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError("device-unknown", f"device {name!r} is unknown; use auto, cpu or cuda") from None
+    if device.type not in ("cpu", "cuda") or (device.type == "cuda" and not torch.cuda.is_available()):
+        raise ConfigError("device-missing", f"device {name!r} is not here; this torch {torch.__version__} can use auto or cpu")
+    return device
 
 
 def class_weights(targets: Tensor) -> Tensor:

@@ -107,12 +107,17 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     return Collection(table, tuple(volumes), MappingProxyType({name: tuple(found) for name, found in regions.items()}))
 
 
+BEYOND_MM = 20.0
+"""A row in millimetres that ends farther outside a volume than this was meant for another one, or another frame."""
+
+
 def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT) -> NDArray[np.bool_]:
     """(s, k) which classes each cut shows, in the order of vocabulary.classes; `none` exactly where nothing else is.
 
     A cut of several slices belongs to the rows that cover its middle slice (of an even number, the lower of the two in the
     middle); for rows in millimetres, to those that hold its z.  Where two regions of the chain meet at that very millimetre, the
-    lower one has it.  Raises CollectionError "collection-slices" for a slice number the volume does not have.
+    lower one has it.  Raises CollectionError "collection-slices" for a slice number the volume does not have,
+    "collection-extent" for millimetres far outside it.
     """
     classes = vocabulary.classes
     shown = np.zeros((len(stack.pixels), len(classes)), dtype=bool)
@@ -121,6 +126,10 @@ def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary =
         if not row.in_mm and row.last >= slices:
             raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, the "
                                                        f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.")
+        if row.in_mm and (row.last < stack.z_mm[0] - BEYOND_MM or row.first > stack.z_mm[-1] + BEYOND_MM):
+            said, real = f"{row.first:g} to {row.last:g} mm", f"{stack.z_mm[0]:.0f} to {stack.z_mm[-1]:.0f} mm"
+            raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is said to reach from {said}, the volume reaches "
+                                                       f"from {real}. Give scanner millimetres (RAS), or slice numbers.")
         at = stack.z_mm if row.in_mm else stack.middle
         if row.region != NONE:
             shown[:, classes.index(row.region)] |= (at >= row.first) & (at <= row.last)

@@ -193,3 +193,10 @@ def test_a_slice_the_volume_does_not_have_is_refused():
     with pytest.raises(CollectionError, match="last slice is 29") as refusal:
         truth(stack_of(30, 1.0), [RegionRow("v", "head", 0, 30)])
     assert refusal.value.code == "collection-slices"
+
+
+def test_millimetres_far_outside_the_volume_are_refused_and_not_taken_for_an_empty_label():
+    stack = stack_of(6, 10.0, bottom_mm=-20.0)
+    with pytest.raises(CollectionError, match="the volume reaches from -20 to 30 mm") as refusal:
+        truth(stack, [RegionRow("v", "legs", -9000, -8000, in_mm=True)])
+    assert refusal.value.code == "collection-extent"

@@ -191,6 +191,9 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["propose", ".", "--slot", "0"], "journal-header"),
         (["slice"], "Missing option"),
         (["sliec"], "No such command"),
+        (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: File exists"),
+        (["bench", "search", "nowhere.npz", "--out", "o"], "table-missing"),
+        (["bench", "search", "nowhere.npz", "--out", "o", "--method", "gp-ie"], "choose among"),
     ],
 )
 def test_wrong_usage_is_a_sentence_and_status_2(shell: Shell, words: list[str], sentence: str) -> None:
@@ -198,6 +201,27 @@ def test_wrong_usage_is_a_sentence_and_status_2(shell: Shell, words: list[str], 
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_verbs_out_of_order_and_devices_that_are_not_there_are_sentences(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    config = tmp_path / "order.yaml"
+    config.write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "results")}))
+    shutil.copytree(smoke / "slices", tmp_path / "results" / "slices")
+    early = shell("fovnet", "ensemble", "--config", config, check=False)
+    assert (early.returncode, "search-missing" in early.stderr) == (2, True)
+    volume = next((smoke / "phantom" / "volumes").glob("*.nii.gz"))
+    words = ["predict", volume, "--model", smoke / "ensemble", "--out", tmp_path / "answers", "--device", "abacus"]
+    nowhere = shell("fovnet", *words, check=False)
+    assert (nowhere.returncode, "device-unknown" in nowhere.stderr) == (2, True)
+
+
+def test_brackets_in_names_are_shown_as_they_are(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "text[b].nii").write_text("this is no volume")
+    done = shell("fovnet", "predict", tmp_path / "text[b].nii", "--model", smoke / "ensemble", "--out", tmp_path / "a[t2]", check=False)
+    assert done.returncode == 3
+    assert "a[t2]/spans.tsv" in done.stdout
+    assert "refused text[b]" in done.stderr
 
 
 def test_a_configuration_error_is_found_before_the_first_job(shell: Shell, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ rule phantom:
 
 
 rule slice:
-    """Cut every volume into axial slices; split the subjects into training, validation and test."""
+    """Cut every volume into axial slices; split the subjects.  Status 3 means that some were refused and the rest was done."""
     input: collection_tables
     output:
         pixels=f"{RESULTS}/slices/pixels.npy",
@@ -45,4 +45,4 @@ rule slice:
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores
     message: "Cutting the volumes of {input} into slices"
-    shell: "fovnet slice --config {params.file:q} --workers {threads} 2> >(tee {log:q} >&2)"
+    shell: "fovnet slice --config {params.file:q} --workers {threads} 2> >(tee {log:q} >&2) || test $? = 3"
