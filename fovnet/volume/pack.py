@@ -130,9 +130,9 @@ def slice_collections(
     CollectionError for a fault in a table, before any volume is read.
     """
     slicing = slicing or Slicing()
-    (out / "cache").mkdir(parents=True, exist_ok=True)          # a folder that cannot be written is found now, not after the last volume
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
     _refuse_shared_names(tables)
+    (out / "cache").mkdir(parents=True, exist_ok=True)          # a folder that cannot be written is found now, not after the last volume
     jobs = [
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
