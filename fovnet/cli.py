@@ -298,7 +298,7 @@ def predict(
 def bench_search(
     tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Where standings.tsv and runs.tsv are written.")],
-    method: Annotated[list[str], typer.Option(help="A search method; may be given several times.")] = ["gp-ei", "random"],  # noqa: B006
+    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="First rows, seeds 0, 1, ...; the same for every method.")] = 20,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
     initial: Annotated[int, typer.Option(min=1, help="Draws spread over the space before a model is asked.")] = 5,
@@ -310,11 +310,12 @@ def bench_search(
     from fovnet.bench.tables import load_table
     from fovnet.search.methods import METHODS
 
-    for name in method:
+    methods = method or ["gp-ei", "random"]
+    for name in methods:
         if name not in METHODS:
             raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}")
     loaded = {path: load_table(path) for path in tables}
-    entries = [Entry(path, name, seed, draws, initial, workers) for path in tables for name in method for seed in range(runs)]
+    entries = [Entry(path, name, seed, draws, initial, workers) for path in tables for name in methods for seed in range(runs)]
     with _bar("racing") as tell:
         results = list(race(entries, processes, tell))
     _write_standings(out_folder, loaded, results, workers, draws)

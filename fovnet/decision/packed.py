@@ -43,17 +43,15 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     """The labelled volumes of a split, as tuning wants them."""
     return [
         Example(scored.of(pack, index), pack.stack(index).z_mm, _truth(pack, index))
-        for index, record in enumerate(pack.records)
-        if record.split == split and record.status == "ok"
+        for index in _readable(pack, split)
     ]
 
 
 def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-    """Heights and truth of the labelled volumes of a split, scored or not."""
+    """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
     return [
         (pack.stack(index).z_mm, _truth(pack, index))
-        for index, record in enumerate(pack.records)
-        if record.split == split and record.status == "ok"
+        for index in _readable(pack, split)
     ]
 
 
@@ -61,10 +59,14 @@ def decisions(
     pack: Pack, scored: Scored, split: str, vocabulary: Vocabulary, rule: Rule
 ) -> Iterator[tuple[Answer, SliceStack, NDArray[np.float64]]]:
     """Answer, slices and probabilities of every volume of a split."""
-    for index, record in enumerate(pack.records):
-        if record.split == split and record.status == "ok":
-            stack, raw = pack.stack(index), scored.of(pack, index)
-            yield answer(record.volume_id, record.path, decide(raw, stack.z_mm, vocabulary, rule), rule, stack.notes), stack, raw
+    for index in _readable(pack, split):
+        record, stack, raw = pack.records[index], pack.stack(index), scored.of(pack, index)
+        yield answer(record.volume_id, record.path, decide(raw, stack.z_mm, vocabulary, rule), rule, stack.notes), stack, raw
+
+
+def _readable(pack: Pack, split: str) -> list[int]:
+    """Which volumes of a split were not refused."""
+    return [index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
 
 
 def _truth(pack: Pack, index: int) -> NDArray[np.bool_]:

@@ -5,7 +5,8 @@
     seconds         (M,)  of a whole trial on a described device
 
 Counted from the layers alone, without building a network.  Backward costs twice the forward pass: one product for the gradient
-of the weights and one for the gradient of the input, each as large as the forward product.
+of the weights and one for the gradient of the input, each as large as the forward product.  (The first convolution's input needs
+no gradient; that it is counted all the same is far within what a described device is known to.)
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from fovnet.search.trial import Status
 MOMENTUM = 0.9
 DECAY = 1e-6
 AVERAGE_EVERY = 5           # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's time
-EVALUATION_BATCH = 128      # each call reads the millions of fully-connected weights once: at 16 it is a third slower, at 8 fivefold
+EVALUATION_BATCH = 128      # each call reads the millions of fully-connected weights once: at 16 it is a third slower
 
 
 @dataclass(frozen=True)
