@@ -112,6 +112,7 @@ def search(config: ConfigFile) -> None:
     from fovnet.net.training import choose_device
     from fovnet.net.trials import Labelled, Limits, search_networks
     from fovnet.records import write_json
+    from fovnet.search.view import Modelling
 
     settings = _settings(config)
     choose_device(settings.training.device)
@@ -128,7 +129,8 @@ def search(config: ConfigFile) -> None:
             limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
             speed=Device(**options.speed.model_dump()),
             method=options.method, trials=options.trials, workers=options.workers, seed=settings.seed,
-            start=options.start, initial=options.initial,
+            start=options.start, initial=options.initial, stop_below_regret=options.stop_below_regret,
+            modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
             validation_slices=training.validation_slices, progress=tell,
         )  # fmt: skip
     write_json(results.search / "current.json", {"journal": journal.name}, settings=options.model_dump(), seed=settings.seed)
@@ -420,7 +422,7 @@ def _search_digest(settings: Settings, pack: Pack) -> str:
     from fovnet.records import checksum, digest
 
     facts = [
-        settings.search.model_dump(exclude={"trials"}), settings.training.model_dump(), settings.seed,
+        settings.search.model_dump(exclude={"trials", "stop_below_regret"}), settings.training.model_dump(), settings.seed,
         checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records],
     ]  # fmt: skip
     return digest(facts)

@@ -72,7 +72,12 @@ class Speed(Section):
 class Search(Section):
     """Where to look, and how much to spend."""
 
-    method: Literal["random", "gp-ei"] = "gp-ei"
+    method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts"] = "gp-ei"
+    targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
+    kernel: Literal["matern52", "squared-exponential"] = "matern52"
+    hyperparameters: Literal["map", "sampled"] = "map"
+    per_second: bool = False
+    stop_below_regret: PositiveFloat | None = None
     trials: PositiveInt = 300
     workers: PositiveInt = 1
     initial: PositiveInt = 8

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fovnet.bench.tables import Table
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.search.view import RECOMMENDED, Modelling
 
 Floats = NDArray[np.float64]
 
@@ -39,10 +40,13 @@ class Replay:
         return float(found.min()) if len(found) else None
 
 
-def replay(table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int, workers: int = 1) -> Replay:
+def replay(
+    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int, workers: int = 1,
+    modelling: Modelling = RECOMMENDED,
+) -> Replay:  # fmt: skip
     """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""
     size = len(table.space)
-    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool))
+    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool), modelling)
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
     seconds = []

@@ -1,15 +1,14 @@
-"""How promising a point is, from the mean and variance of a Gaussian process; lower values are better.
+"""How promising a point is, from the mean and variance of a Gaussian process; lower values are better, more promise is higher.
 
     mean, variance  (m,)  posterior at the query points        best  the value to improve upon
     z               (m,)  (best - mean) / √variance            φ, Φ  the standard normal density and distribution
-Source: Ament et al., *Unexpected improvements to expected improvement* (2023), arXiv:2310.20708.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 Floats = NDArray[np.float64]
 
@@ -21,9 +20,47 @@ LEAST_VARIANCE = 1e-18
 
 
 def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
-    """log E[max(best - f, 0)], (m,), finite wherever z² is.  Ament et al. eq. 8."""
-    deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+    """log E[max(best - f, 0)], (m,), finite wherever z² is.
+
+    Source: Ament et al., *Unexpected improvements to expected improvement* (2023), arXiv:2310.20708, eq. 8.
+    """
+    deviation = _deviation(variance)
     return np.asarray(log_h((best - mean) / deviation) + np.log(deviation))
+
+
+def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
+    """log P(f < best), (m,): how likely an improvement is, however small.
+
+    Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve* (1964).
+    """
+    return np.asarray(log_ndtr((best - mean) / _deviation(variance)))
+
+
+def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
+    """How low f may well be, (m,), its sign turned so that more is better: `width` deviations below the mean.
+
+    Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6, with a constant width.
+    """
+    return np.asarray(width * _deviation(variance) - mean)
+
+
+def expected_regret(mean: Floats, variance: Floats, best: float, points: int = 24) -> float:
+    """E[max(best - min f, 0)] over all m points: what is still to be gained by knowing every one of them, at most.
+
+    An integral over y of P(min f < best - y), in which the points are taken as independent.  Where they agree with each other the true
+    value is lower (Slepian's inequality), so a search that stops by it stops late rather than early.  Gauss-Legendre, `points` nodes.
+    """
+    deviation = _deviation(variance)
+    depth = float((best - mean + 6.0 * deviation).max())                        # nobody falls below best - depth
+    if depth <= 0.0:
+        return 0.0
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    z0, total = (best - mean) / deviation, 0.0
+    for node, weight in zip(nodes, weights, strict=True):
+        z = z0 - 0.5 * (node + 1.0) * depth / deviation
+        open_to_it = z > -8.0                                                   # beyond it 34,300 points together add 2e-11
+        total += weight * -np.expm1(log_ndtr(-z[open_to_it]).sum())
+    return float(0.5 * depth * total)
 
 
 def log_h(z: Floats) -> Floats:
@@ -38,3 +75,7 @@ def log_h(z: Floats) -> Floats:
     ratio = np.log1p(middle * SQRT_HALF_PI * erfcx(-middle * SQRT_HALF))       # log(1 - |z|Φ/φ)
     ratio = np.where(tail > -1e5, ratio, -2.0 * np.log(-tail))
     return np.asarray(np.where(z > -1.0, near, -0.5 * tail**2 - LOG_SQRT_2PI + ratio))
+
+
+def _deviation(variance: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(variance, LEAST_VARIANCE)))

@@ -1,12 +1,12 @@
-"""Gaussian-process regression with a Matérn 5/2 kernel, one lengthscale for each axis of the search space.
+"""Gaussian-process regression, one lengthscale for each axis of the search space.
 
     X     (n, D)  evaluated points            x      (m, D)  query points
     y     (n,)    observed values             axis   (D,)    the axis, 0..d-1, that each column belongs to
     gaps  (d, n, n)  squared distances of the rows of X along each axis
     ell   (d,)    lengthscales                s2     signal variance       noise  noise variance
     theta (d+2,)  log of (ell, s2, noise)
-    r     scaled distance, r² = Σⱼ gapsⱼ / ellⱼ²
-    L     (n, n)  lower Cholesky factor of K = s2·M(r) + noise·I;        alpha (n,) = K⁻¹ y
+    r2    squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
+    L     (n, n)  lower Cholesky factor of K = s2·k(r2) + noise·I;       alpha (n,) = K⁻¹ y
 
 Usually every axis has one column and `axis` is 0..d-1.  A category of several levels has one column a level, all on one axis.
 The mean of the process is zero: hand over centred values.
@@ -22,18 +22,13 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
+from fovnet.maths.kernels import Kernel, matern52
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-SQRT_5 = np.sqrt(5.0)
 QUERY_BLOCK = 4096
 """Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, near the processor."""
-
-
-def matern52(r: Floats) -> Floats:
-    """M(r) = (1 + √5 r + 5/3 r²) exp(-√5 r), of the shape of r.  R&W eq. 4.17."""
-    t = SQRT_5 * r
-    return np.asarray((1.0 + t * (1.0 + t / 3.0)) * np.exp(-t))
 
 
 def squared_gaps(X: Floats, axis: Integers | None = None) -> Floats:
@@ -45,25 +40,22 @@ def squared_gaps(X: Floats, axis: Integers | None = None) -> Floats:
     return gaps
 
 
-def log_marginal_likelihood(theta: Floats, gaps: Floats, y: Floats) -> tuple[float, Floats]:
+def log_marginal_likelihood(theta: Floats, gaps: Floats, y: Floats, kernel: Kernel = matern52) -> tuple[float, Floats]:
     """log p(y | X, theta) and its gradient (d+2,) in theta.  R&W eqs 5.8 and 5.9.
 
-    With t = √5 r the kernel's derivative along log ellⱼ is s2 · 5/3 · (1 + t) e⁻ᵗ · gapsⱼ / ellⱼ²: free of the 1/r that
-    the chain rule suggests, so that coinciding points need no special case.  Raises LinAlgError where K is not positive definite.
+    Raises LinAlgError where K is not positive definite.
     """
     d, n = len(gaps), len(y)
     precision, s2, noise = np.exp(-2.0 * theta[:d]), np.exp(theta[d]), np.exp(theta[d + 1])
     flat = gaps.reshape(d, n * n)
-    t = SQRT_5 * np.sqrt(precision @ flat).reshape(n, n)
-    decay = np.exp(-t)
-    signal = s2 * (1.0 + t * (1.0 + t / 3.0)) * decay
-    L = cholesky(signal + noise * np.eye(n), lower=True, check_finite=False)
+    k, slope = kernel((precision @ flat).reshape(n, n))
+    L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
     value = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
 
     W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(n), check_finite=False)       # ∂value/∂K = W / 2
-    along_axes = precision * (flat @ (W * (1.0 + t) * decay).ravel()) * s2 * 5.0 / 3.0
-    gradient = 0.5 * np.array([*along_axes, np.vdot(W, signal), noise * np.trace(W)])
+    along_axes = precision * (flat @ (W * slope).ravel()) * s2
+    gradient = 0.5 * np.array([*along_axes, np.vdot(W, k) * s2, noise * np.trace(W)])
     return float(value), gradient
 
 
@@ -89,10 +81,12 @@ def prior_of(d: int) -> tuple[Floats, Floats]:
     return centre, np.array([*np.full(d, 1.3), 1.0, 1.5])
 
 
-def fit(X: Floats, y: Floats, axis: Integers | None = None) -> Floats:
+def fit(
+    X: Floats, y: Floats, axis: Integers | None = None, kernel: Kernel = matern52, near: Floats | None = None
+) -> Floats:
     """The theta (d+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
-    L-BFGS-B from two fixed starts, the prior's centre and lengthscales of 0.5 with more noise; no randomness, so that a
+    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no randomness, so that a
     proposal can be replayed.  y is expected centred and of about unit variance.
     """
     gaps = squared_gaps(X, axis)
@@ -101,26 +95,30 @@ def fit(X: Floats, y: Floats, axis: Integers | None = None) -> Floats:
     box = [(np.log(0.02), np.log(50.0))] * len(gaps) + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = log_marginal_likelihood(theta, gaps, y)
+        value, gradient = log_marginal_likelihood(theta, gaps, y, kernel)
         prior, pull = log_prior(theta)
         return -(value + prior), -(gradient + pull)
 
-    ends = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=box) for start in (centre, wiggly)]
+    starts = (centre if near is None else near, wiggly)
+    ends = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=box) for start in starts]
     return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
 
 
-def posterior(x: Floats, X: Floats, y: Floats, theta: Floats, axis: Integers | None = None) -> tuple[Floats, Floats]:
+def posterior(
+    x: Floats, X: Floats, y: Floats, theta: Floats, axis: Integers | None = None, kernel: Kernel = matern52
+) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and 2.26."""
     axis = one_column_an_axis(X) if axis is None else axis
     d = len(theta) - 2
     ell, s2, noise = np.exp(theta[:d])[axis], np.exp(theta[d]), np.exp(theta[d + 1])
     X, x = X / ell, x / ell
-    L = cholesky(s2 * matern52(cdist(X, X)) + noise * np.eye(len(X)), lower=True, check_finite=False)
+    K, _ = kernel(cdist(X, X, "sqeuclidean"))
+    L = cholesky(s2 * K + noise * np.eye(len(X)), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
     mean, variance = np.empty(len(x)), np.empty(len(x))
     for first in range(0, len(x), QUERY_BLOCK):
         block = slice(first, first + QUERY_BLOCK)
-        Ks = s2 * matern52(cdist(X, x[block]))                                  # (n, block)
+        Ks = s2 * kernel(cdist(X, x[block], "sqeuclidean"))[0]                  # (n, block)
         mean[block] = Ks.T @ alpha
         v = solve_triangular(L, Ks, lower=True, check_finite=False)
         variance[block] = s2 - np.einsum("nm,nm->m", v, v)

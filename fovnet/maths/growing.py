@@ -20,13 +20,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
-from fovnet.maths.gp import matern52
+from fovnet.maths.kernels import Kernel, frequencies, matern52
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BLOCK = 32
 """Rows in a block: with n = 1,000 the unfinished one costs at most 2 GFlop a call, and a full one is taken in at matrix speed."""
+
+CHUNK = 2048
+"""Rows of the space taken at once: what is passed from step to step is (k, CHUNK), half a megabyte, and no second (k, M)."""
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Growing:
     cube: Floats
     axis: Integers
     theta: Floats
+    kernel: Kernel = matern52
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     L: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     V: list[Floats] = field(default_factory=list)
@@ -71,6 +75,16 @@ class Growing:
         self._keep(rows)
         return self._grown(rows[len(self.rows) :])[0]
 
+    def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
+        """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
+        omega = frequencies(self.kernel, features, self.scaled.shape[1], rng)
+        phase, weight = rng.uniform(0.0, 2.0 * np.pi, features), rng.standard_normal(features)
+        draw = np.empty(len(self.scaled))
+        for first in range(0, len(draw), CHUNK):
+            part = slice(first, first + CHUNK)
+            draw[part] = np.cos(self.scaled[part] @ omega.T + phase) @ weight
+        return np.asarray(np.sqrt(2.0 * self.s2 / features) * draw)
+
     def _keep(self, rows: Integers) -> None:
         """Work out and keep the full blocks of `rows`; of those kept already, only the blocks that `rows` begins with are trusted."""
         blocks = _shared_blocks(self.rows, rows)
@@ -97,14 +111,17 @@ class Growing:
             L[n:, :n] = solve_triangular(self.L, border.T, lower=True, check_finite=False).T
         corner = self._kernel(new, new) + self.noise * np.eye(k) - L[n:, :n] @ L[n:, :n].T
         L[n:, n:] = cholesky(corner, lower=True, check_finite=False)
-        seen = self._kernel(new, None)                                                   # (k, M)
-        for at, block in enumerate(self.V):
-            seen -= L[n:, at * BLOCK : (at + 1) * BLOCK] @ block
-        return L, solve_triangular(L[n:, n:], seen, lower=True, overwrite_b=True, check_finite=False)
+        seen = np.empty((k, len(self.cube)))
+        for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
+            part = slice(first, first + CHUNK)
+            beside = self._kernel(new, part)
+            for at, block in enumerate(self.V):
+                beside -= L[n:, at * BLOCK : (at + 1) * BLOCK] @ block[:, part]
+            seen[:, part] = solve_triangular(L[n:, n:], beside, lower=True, overwrite_b=True, check_finite=False)
+        return L, seen
 
-    def _kernel(self, rows: Integers, others: Integers | None) -> Floats:
-        there = self.scaled if others is None else self.scaled[others]
-        return np.asarray(self.s2 * matern52(cdist(self.scaled[rows], there)))
+    def _kernel(self, rows: Integers, others: Integers | slice) -> Floats:
+        return np.asarray(self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0])
 
 
 def _squares(block: Floats) -> Floats:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -10,20 +13,57 @@ from scipy.stats import rankdata
 Floats = NDArray[np.float64]
 
 
-def half_ranked(y: Floats) -> Floats:
-    """Values (n,) in the order of y, of mean zero and unit variance, lower is better.
+@dataclass(frozen=True)
+class Target:
+    """What a model is fitted to, and the way back.
 
-    The better half keeps its distances; the worse half keeps only its ranks, laid out as the upper half of a normal whose
-    spread is that of the better half.  A loss of 1e30 then stands where a loss of 3 would.  All equal: all zero.
+    scores  (n,)  as measured, lower is better          values  (n,)  in the same order, of mean zero and unit variance (all equal: zero)
+    unit    the score that one unit of value is worth below the best one; None where the values know only ranks
+    """
+
+    scores: Floats
+    values: Floats
+    unit: float | None
+
+    def score_of(self, value: Floats) -> Floats:
+        """The score that belongs to each value: read off between those seen, never above the worst, and below the best by `unit`."""
+        order = np.argsort(self.values, kind="stable")
+        lowest = float(self.values[order[0]])
+        seen = np.interp(value, self.values[order], self.scores[order])
+        return np.asarray(seen - (self.unit or 0.0) * np.maximum(lowest - np.asarray(value), 0.0))
+
+
+def half_ranked(scores: Floats) -> Target:
+    """The better half keeps its distances; the worse half keeps only its ranks, laid out as the upper half of a normal.
+
+    The spread of that normal is that of the better half.  A loss of 1e30 then stands where a loss of 3 would.
     Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024), arXiv:2408.11527, section 3.2.
     """
-    median = float(np.median(y))
-    good = y <= median
-    above = y - median                                   # equal values are exactly 0 here; a mean of theirs need not be one of them
+    median = float(np.median(scores))
+    good = scores <= median
+    above = scores - median                              # equal values are exactly 0 here; a mean of theirs need not be one of them
     spread = float(np.sqrt(np.mean(above[good] ** 2)))
     if spread == 0.0:                                    # the better half is one value: only ranks are left to tell
         spread = 1.0
-    quantile = (rankdata(y) - 0.5) / len(y)              # ties share a rank; in (0, 1), above 1/2 for the worse half
-    warped = np.where(good, above, spread * ndtri(np.maximum(quantile, 0.5)))
-    deviation = float(warped.std())
-    return np.asarray((warped - warped.mean()) / (deviation if deviation > 0.0 else 1.0))
+    quantile = (rankdata(scores) - 0.5) / len(scores)    # ties share a rank; in (0, 1), above 1/2 for the worse half
+    return _standardised(scores, np.where(good, above, spread * ndtri(np.maximum(quantile, 0.5))), in_units_of_score=True)
+
+
+def ranked(scores: Floats) -> Target:
+    """Ranks alone, laid out as a normal: the one thing that no rescaling of a loss can change.  Ties share a rank."""
+    return _standardised(scores, ndtri((rankdata(scores) - 0.5) / len(scores)), in_units_of_score=False)
+
+
+def raw(scores: Floats) -> Target:
+    """The scores themselves, centred and scaled."""
+    return _standardised(scores, scores - float(np.median(scores)), in_units_of_score=True)
+
+
+def _standardised(scores: Floats, warped: Floats, *, in_units_of_score: bool) -> Target:
+    giant = float(np.abs(warped).max(initial=0.0)) or 1.0        # squares of what is below 1 do not overflow, those of 1e300 do
+    small = warped / giant
+    deviation = float(small.std()) or 1.0
+    return Target(scores, np.asarray((small - small.mean()) / deviation), deviation * giant if in_units_of_score else None)
+
+
+TARGETS: Mapping[str, Callable[[Floats], Target]] = {"half-ranked": half_ranked, "ranked": ranked, "raw": raw}

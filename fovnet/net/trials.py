@@ -17,6 +17,7 @@ from fovnet.records import write_npz
 from fovnet.search.run import run_search
 from fovnet.search.space import Space
 from fovnet.search.trial import Trial
+from fovnet.search.view import RECOMMENDED, Modelling
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
 
@@ -53,6 +54,8 @@ def search_networks(
     seed: int,
     start: Mapping[str, Any],
     initial: int,
+    modelling: Modelling = RECOMMENDED,
+    stop_below_regret: float | None = None,
     validation_slices: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trial]:
@@ -81,5 +84,6 @@ def search_networks(
     with TrainingPool(job, workers) as pool:
         return run_search(
             space, method=method, trials=trials, seed=seed, workers=workers, start=start, initial=initial,
-            predicted_seconds=seconds, feasible=feasible, journal=journal, submit=pool.submit, progress=progress,
+            predicted_seconds=seconds, feasible=feasible, journal=journal, submit=pool.submit, modelling=modelling, memory=memory,
+            stop_below_regret=stop_below_regret, progress=progress,
         )  # fmt: skip

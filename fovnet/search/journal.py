@@ -1,7 +1,7 @@
 """The journal of a search: a folder that can be killed at any moment and read by anybody.
 
     search.json      what decides the path (Search.identity), how many trials were asked for, notes in sentences
-    search.npz       the rows of the space, predicted seconds and feasible mask, so that a slot can be replayed from here alone
+    search.npz       the rows of the space, seconds, memory and mask, so that a slot can be replayed from here alone
     slot-0007.json   one finished trial, written in one step
     owner.lock       held by the running search; the kernel lets go of it when its process dies, however it dies
 """
@@ -21,6 +21,7 @@ from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
+from fovnet.search.view import Modelling
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ def owned(folder: Path, search: Search) -> Iterator[Journal]:
         if (folder / "search.json").exists():
             refuse_another_search(folder, search)
         else:
+            memory = {} if search.memory is None else {"memory": search.memory}
             arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
-            write_npz(folder / "search.npz", **arrays)
+            write_npz(folder / "search.npz", **arrays, **memory)
         yield Journal(folder, search)
 
 
@@ -123,7 +125,10 @@ def read_search(folder: Path) -> Search:
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
         settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
         space = Space(axes, arrays["rows"])
-        search = Search(space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"])
+        search = Search(
+            space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"],
+            modelling=Modelling(**header["modelling"]), memory=arrays.get("memory"),
+        )  # fmt: skip
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); restore it.") from fault
     refuse_another_search(folder, search)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fovnet.search.expected_improvement import expected_improvement
+from fovnet.search.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.uniform import uniform
 from fovnet.search.view import Propose
 
 METHODS: Mapping[str, Propose] = {
     "random": uniform,
     "gp-ei":  expected_improvement,
+    "gp-pi":  probability_of_improvement,
+    "gp-lcb": confidence_bound,
+    "gp-ts":  thompson,
 }

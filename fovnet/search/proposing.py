@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from fovnet.search import clock
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
-from fovnet.search.view import View
+from fovnet.search.view import RECOMMENDED, Choice, Modelling, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,9 @@ class Search:
     start              the row tried first, or the feasible row nearest to it
     initial            how many slots are spread over the space before the model is asked, the first included
     predicted_seconds  (M,) float64, what the virtual clock counts for each row
-    feasible           (M,) bool, rows that fit into memory
+    feasible           (M,) bool, rows that fit into memory as far as is known
+    modelling          how the method models the scores
+    memory             (M,) an estimate of the bytes that each row's training needs, from which a real limit is learned; None: unknown
     Raises SearchError for an unknown method, predictions that are not positive numbers, or a space without a feasible row.
     """
 
@@ -39,6 +41,8 @@ class Search:
     initial: int
     predicted_seconds: NDArray[np.float64]
     feasible: NDArray[np.bool_]
+    modelling: Modelling = RECOMMENDED
+    memory: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -49,6 +53,8 @@ class Search:
         if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
             shapes = f"{self.predicted_seconds.shape} and {self.feasible.shape}"
             raise SearchError("search-shape", f"predicted seconds and feasible mask are {shapes}; the space has {size} rows.")
+        if self.memory is not None and (self.memory.shape != (size,) or not (np.isfinite(self.memory) & (self.memory > 0)).all()):
+            raise SearchError("search-memory", f"the estimates of memory must be {size} positive numbers of bytes, one for each row.")
         if not self.feasible.any():
             raise SearchError("no-feasible-row", f"none of the {size} configurations fits; allow more memory or smaller networks.")
         seconds = self.predicted_seconds[self.feasible]
@@ -65,10 +71,12 @@ class Search:
         """What two runs must share to be the same search, as JSON facts; the large arrays by their SHA-256."""
         return {
             "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
+            "modelling": asdict(self.modelling),
             "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
+            "memory_sha256": None if self.memory is None else digest(self.memory),
         }  # fmt: skip
 
 
@@ -89,8 +97,10 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     if not free.any():
         raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
-    view = View(search.space, known, running, free, slot, search.seed, search.initial)
+    view = View(
+        search.space, known, running, free, slot, search.seed, search.initial, search.predicted_seconds, search.memory, search.modelling
+    )
     with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way
-        row = METHODS[search.method](view) if slot else search.first_row
+        row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
-    return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds)
+    return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds, forecast)

@@ -21,6 +21,7 @@ from fovnet.search.journal import Journal, owned, read_header, slot_path
 from fovnet.search.proposing import Search, propose_slot, training_seed
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.search.view import RECOMMENDED, Modelling
 
 Submit = Callable[[Proposal], "Future[Outcome]"]
 Progress = Callable[[int, int], None]
@@ -42,18 +43,24 @@ def run_search(
     feasible: NDArray[np.bool_],
     journal: Path,
     submit: Submit,
+    modelling: Modelling = RECOMMENDED,
+    memory: NDArray[np.float64] | None = None,
+    stop_below_regret: float | None = None,
     progress: Progress | None = None,
 ) -> list[Trial]:
-    """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, which the header then notes.
+    """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, or little is left to be gained.
+
+    The latter is the case before the first slot whose forecast puts the expected regret below `stop_below_regret`, in units of the
+    score; the header notes either.  Like the number of trials it is no part of the search's identity: without it the search goes on.
 
     `submit` begins a training and returns its future; it is called for at most `workers` slots at a time.  An exception in the
     future, or an outcome "error", is the machine's failure and tried again twice.  The path depends on the space, method, seed,
     workers, start, initial, predictions, mask, and results alone: not on timing.  A journal with fewer trials is gone on with, one
     with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
     """
-    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible)
+    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory)
     with owned(journal, search) as book:
-        return Run(book, submit, trials, progress).to_the_end()
+        return Run(book, submit, trials, stop_below_regret, progress).to_the_end()
 
 
 @dataclass
@@ -63,6 +70,7 @@ class Run:
     book: Journal
     submit: Submit
     trials: int
+    stop_below_regret: float | None
     progress: Progress | None
     proposals: list[Proposal] = field(default_factory=list)
     finished: dict[int, Trial] = field(default_factory=dict)
@@ -72,29 +80,48 @@ class Run:
         """All trials, by slot."""
         slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
         before = read_header(self.book.folder)["trials"] if (self.book.folder / "search.json").exists() else 0
-        self.book.write_header(max(before, self.trials), self._notes(slots))
+        trials, notes = max(before, self.trials), self._notes(slots)
+        self.book.write_header(trials, notes)
         try:
             for slot in range(slots):
-                self._fill(slot)
+                gain = self._fill(slot)
+                if gain is not None:
+                    slots = slot
+                    notes.append(f"The search ends after {slot} trials: no more than {gain:g} of the score is expected to be gained.")
+                    self.book.write_header(trials, notes)
+                    break
             self._wait_for(range(slots))
         finally:
             for future in self.flying:
                 future.cancel()                                              # what has not begun need not begin
         return [self.finished[slot] for slot in range(slots)]
 
-    def _fill(self, slot: int) -> None:
-        """Take the slot's trial from the journal, or propose it as soon as all it has seen is finished, and let it fly."""
+    def _fill(self, slot: int) -> float | None:
+        """Take the slot's trial from the journal, or propose it as soon as all it has seen is finished, and let it fly.
+
+        What may still be gained, with the slot left empty, where that is too little to go on; else None.
+        """
         recorded = self.book.read(slot)
         if recorded is not None:
             self._refuse_contradiction(recorded.proposal)
-            self.proposals.append(recorded.proposal)
-            self._finish(recorded)
-            return
+            if (gain := self._too_little_gain(recorded.proposal)) is None:
+                self.proposals.append(recorded.proposal)
+                self._finish(recorded)
+            return gain
         seen, _ = clock.sees([proposal.predicted_seconds for proposal in self.proposals], self.book.search.workers)
         self._wait_for(seen)
         proposal = propose_slot(self.book.search, self.proposals, self.finished)
-        self.proposals.append(proposal)
-        self.flying[self.submit(proposal)] = proposal, ()
+        if (gain := self._too_little_gain(proposal)) is None:
+            self.proposals.append(proposal)
+            self.flying[self.submit(proposal)] = proposal, ()
+        return gain
+
+    def _too_little_gain(self, proposal: Proposal) -> float | None:
+        """The expected regret of a forecast, where it is below the bound."""
+        if self.stop_below_regret is None or proposal.forecast is None or proposal.forecast.expected_regret is None:
+            return None
+        regret = proposal.forecast.expected_regret
+        return regret if regret < self.stop_below_regret else None
 
     def _wait_for(self, slots: Collection[int]) -> None:
         """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""

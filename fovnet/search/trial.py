@@ -14,6 +14,23 @@ Number = float | int | str | None
 
 
 @dataclass(frozen=True)
+class Forecast:
+    """What a method's model expected of a proposal before it was trained, in units of the score.
+
+    score, low, high   the median, and the band in which the score will lie with 95 %
+    chance_to_train    probability that there will be a score at all
+    expected_regret    how much lower the lowest of all free rows may be expected to be than the best score so far, at most; None
+                       where the model knows only ranks
+    """
+
+    score: float
+    low: float
+    high: float
+    chance_to_train: float
+    expected_regret: float | None
+
+
+@dataclass(frozen=True)
 class Proposal:
     """A configuration to train, and everything that made it so.
 
@@ -21,6 +38,7 @@ class Proposal:
     seed                for the training, derived from the search's seed and the slot
     seen, pending       the slots finished, and still running, in virtual time when this one began; together 0..slot-1
     predicted_seconds   what the virtual clock counts for it
+    forecast            what the model expected of it; None where no model was asked
     """
 
     slot: int
@@ -30,6 +48,7 @@ class Proposal:
     seen: tuple[int, ...]
     pending: tuple[int, ...]
     predicted_seconds: float
+    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +116,9 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 def from_facts(facts: Mapping[str, Any]) -> Trial:
     """The trial in facts written by `to_facts`.  Raises KeyError, TypeError or ValueError where they are no such facts."""
     proposal, outcome = dict(facts["proposal"]), dict(facts["outcome"])
+    forecast = proposal.get("forecast")
     proposal |= {"seen": tuple(proposal["seen"]), "pending": tuple(proposal["pending"])}
+    proposal["forecast"] = None if forecast is None else Forecast(**forecast)
     outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
     outcome["score"] = _read_number(outcome["score"])
     return Trial(Proposal(**proposal), Outcome(**outcome), tuple(facts["retries"]))

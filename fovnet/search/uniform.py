@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import qmc
 
-from fovnet.search.view import View
+from fovnet.search.view import Choice, View
 
 
-def uniform(view: View) -> int:
+def uniform(view: View) -> Choice:
     """A free row, each as likely as any other."""
-    return int(view.rng.choice(np.flatnonzero(view.free)))
+    return Choice(int(view.rng.choice(np.flatnonzero(view.free))))
 
 
-def spread(view: View) -> int:
+def spread(view: View) -> Choice:
     """The free row nearest to the slot's point of a scrambled Sobol sequence, which the search's seed fixes.
 
     Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
@@ -24,4 +24,4 @@ def spread(view: View) -> int:
     sequence.fast_forward(view.slot)
     point = sequence.random(1)[0]
     levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, axes, strict=True)])
-    return view.space.nearest(levels, view.free)
+    return Choice(view.space.nearest(levels, view.free))

@@ -1,16 +1,37 @@
-"""What a search method is shown when it fills a slot: this, and nothing else, decides the row."""
+"""What a search method is shown when it fills a slot, and what it answers: this, and nothing else, decides the row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.search.space import Space
-from fovnet.search.trial import Trial, configuration_is_to_blame
+from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame
 
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Modelling:
+    """How a method that models the scores does so; the defaults are what fovnet recommends.
+
+    targets          what of the scores is believed: the distances of the better half, ranks, or all of them
+    kernel           how smooth the loss is expected to be
+    hyperparameters  "map": the likeliest ones; "sampled": averaged over a few drawn from their posterior
+    per_second       divide the expected improvement by the predicted seconds of the training
+    """
+
+    targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
+    kernel: Literal["matern52", "squared-exponential"] = "matern52"
+    hyperparameters: Literal["map", "sampled"] = "map"
+    per_second: bool = False
+
+
+RECOMMENDED = Modelling()
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -20,6 +41,7 @@ class View:
     free      (M,) bool, rows that may be proposed: feasible and never proposed before; at least one
     initial   how many slots, the first included, are spread over the space before a model is asked
     seed      of the whole search
+    predicted_seconds  (M,), of each row's training;      memory  (M,), an estimate of the bytes it needs, None where nobody knows
     """
 
     space: Space
@@ -29,6 +51,9 @@ class View:
     slot: int
     seed: int
     initial: int
+    predicted_seconds: Floats
+    memory: Floats | None = None
+    modelling: Modelling = RECOMMENDED
 
     @property
     def rng(self) -> np.random.Generator:
@@ -36,17 +61,37 @@ class View:
         return np.random.default_rng([self.seed, self.slot])
 
     @property
-    def scored(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def scored(self) -> tuple[NDArray[np.int64], Floats]:
         """Rows and scores, (n,) each, of the trials that have one."""
         pairs = [(trial.proposal.row, trial.score) for trial in self.seen if trial.score is not None]
         return np.array([row for row, _ in pairs], dtype=np.int64), np.array([score for _, score in pairs], dtype=np.float64)
 
     @property
+    def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows (n,) of the trials that tell something about memory, and whether they had enough; none where it is not estimated."""
+        if self.memory is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        told = [trial for trial in self.seen if trial.outcome.status != "error"]
+        rows = np.array([trial.proposal.row for trial in told], dtype=np.int64)
+        return rows, np.array([trial.outcome.status != "out_of_memory" for trial in told], dtype=bool)
+
+    @property
     def failed(self) -> NDArray[np.int64]:
-        """Rows that failed because of their configuration."""
-        rows = [trial.proposal.row for trial in self.seen if configuration_is_to_blame(trial.outcome.status)]
+        """Rows that failed because of their configuration, for a reason that no estimate of memory explains."""
+        explained = ("out_of_memory",) if self.memory is not None else ()
+        rows = [
+            trial.proposal.row for trial in self.seen
+            if configuration_is_to_blame(trial.outcome.status) and trial.outcome.status not in explained
+        ]  # fmt: skip
         return np.array(rows, dtype=np.int64)
 
 
-Propose = Callable[[View], int]
-"""Where to look next: a free row.  A pure function: the same view gives the same row, today and in a replay."""
+class Choice(NamedTuple):
+    """A free row, and what the method's model expected of it; None where no model was asked."""
+
+    row: int
+    forecast: Forecast | None = None
+
+
+Propose = Callable[[View], Choice]
+"""Where to look next.  A pure function: the same view gives the same choice, today and in a replay."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.errors import SearchError
-from fovnet.search.expected_improvement import log_chance_to_train
+from fovnet.search.failing import Chances
 from fovnet.search.methods import METHODS
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import BASELINE, Space, paper_space
@@ -25,6 +25,11 @@ def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=N
     seconds = np.ones(len(space)) if seconds is None else seconds
     feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
     return Search(space, method, seed, workers, start, initial, seconds, feasible)
+
+
+def view_of(space, trials, **changes):
+    rest = {"pending": (), "free": np.ones(len(space), dtype=bool), "slot": len(trials), "seed": 0, "initial": 4}
+    return View(space, tuple(trials), **{**rest, "predicted_seconds": np.ones(len(space)), **changes})
 
 
 def path(search, outcome_of, slots):
@@ -133,17 +138,17 @@ def test_the_chance_to_train_is_high_where_it_did_and_low_where_it_failed():
     space = Space.of({"a": range(11), "b": range(11)})
     search = search_of(space, "gp-ei")
     trials = path(search, lambda p: Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0), 25)
-    view = View(space, tuple(trials), (), np.ones(len(space), dtype=bool), 25, 0, 4)
-    chance = np.exp(log_chance_to_train(view, np.arange(len(space))))
+    view = view_of(space, trials)
+    chance = np.exp(Chances(view).log_chance(np.arange(len(space))))
     assert chance[space.rows[:, 0] == 2].min() > 0.8 and chance[space.rows[:, 0] == 9].max() < 0.2
 
 
 def test_a_machine_failure_teaches_gp_ei_nothing_but_not_to_repeat_the_row():
     search, outcome = search_of(SMALL, "gp-ei"), Outcome("completed", score=1.0)
     trials = path(search, lambda proposal: Outcome("error") if proposal.slot == 3 else outcome, 8)
-    view = View(SMALL, tuple(trials), (), np.ones(len(SMALL), dtype=bool), 8, 0, 4)
+    view = view_of(SMALL, trials)
     assert len(view.failed) == 0 and trials[3].proposal.row not in view.scored[0]
-    assert (log_chance_to_train(view, np.arange(len(SMALL))) == 0.0).all()
+    assert (Chances(view).log_chance(np.arange(len(SMALL))) == 0.0).all()
 
 
 def test_pending_rows_push_the_next_worker_elsewhere():

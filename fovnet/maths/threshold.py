@@ -1,0 +1,38 @@
+"""Where a hidden limit lies, learned from who stayed below it: a one-dimensional model that can only fall.
+
+    estimate  (n,), (m,)  log of what somebody needs, known up to an error            fits  (n,) whether it did
+    limit     log of the real limit, unknown                       sigma  standard deviation of the error of an estimate, unknown
+    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over what limit and sigma may be, given the outcomes
+
+Two unknowns are few enough for a table of all their values: no fit, no starting point, and the average of falling curves falls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp, ndtr
+
+Floats = NDArray[np.float64]
+
+SIGMAS = np.array([0.02, 0.05, 0.1, 0.2, 0.4])
+"""From an estimate that is nearly right to one that is wrong by half; equally likely beforehand."""
+LIMITS, CURVE = 241, 161
+"""Values of the limit that are tried, and points at which the curve is worked out; between them it is straight."""
+
+
+def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> Floats:
+    """P(fits), (m,), in (0, 1), never rising with the estimate, from outcomes at `tried` (n,).
+
+    Beforehand it is as likely as not that the limit lies above all estimates, and it may equally well lie anywhere between them.
+    """
+    low, high = float(estimate.min()), float(estimate.max())
+    limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
+    prior = np.where(limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum()))
+    side = np.where(fits, 1.0, -1.0)
+    log_likelihood = np.stack([log_ndtr(side * (limit - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1)
+    log_weight = prior + log_likelihood                                              # (LIMITS, SIGMAS)
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    at = np.linspace(low, high, CURVE)
+    curve = sum(ndtr((limit - at) / sigma).T @ weight[:, j] for j, sigma in enumerate(SIGMAS))
+    return np.asarray(np.clip(np.interp(estimate, at, np.minimum.accumulate(curve)), 1e-12, 1.0))

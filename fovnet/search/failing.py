@@ -1,0 +1,94 @@
+"""How likely a configuration is to train at all; nothing is made up for the score of a failure, and nothing beside it is forbidden.
+
+    m  rows asked about            n  trials that trained or failed
+
+Running out of memory is explained by the estimate of the memory, one number a row: a limit that is learned.  Whatever else fails
+because of its configuration (it diverged, it ran out of time) is left to a Gaussian process over the space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from fovnet.maths import gp
+from fovnet.maths.kernels import KERNELS
+from fovnet.maths.threshold import chance_to_fit
+from fovnet.search.fitting import fitted
+from fovnet.search.view import View
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CHUNK = 1024
+"""Rows that are asked about at once; the best one is mostly among the first so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """The chances to train, as the view's outcomes tell them.  Without failures every row is certain to."""
+
+    view: View
+
+    def log_chance(self, rows: Integers) -> Floats:
+        """Log probability (m,) that each row trains."""
+        return self._log_fits[rows] + self._log_trains(rows)
+
+    def best(self, rows: Integers, log_promise: Floats) -> Integers:
+        """Of `rows`, those of greatest log promise (m,) + log chance, all of them where several are equal.
+
+        A chance only lowers a promise: so the rows are taken from the most promising down, until no other can win.
+        """
+        promise = log_promise + self._log_fits[rows]
+        if not len(self.view.failed):
+            return np.asarray(rows[promise == promise.max()])
+        order = np.argsort(-promise, kind="stable")
+        found, values = [], []
+        highest = -np.inf
+        for first in range(0, len(order), CHUNK):
+            part = order[first : first + CHUNK]
+            if promise[part[0]] < highest:
+                break
+            values.append(promise[part] + self._log_trains(rows[part]))
+            found.append(rows[part])
+            highest = max(highest, float(values[-1].max()))
+        return np.sort(np.concatenate(found)[np.concatenate(values) == highest])
+
+    def likely(self, rows: Integers) -> Integers:
+        """Those of `rows` that are more likely to train than not, or, where none is, the likeliest."""
+        chance = self.log_chance(rows)
+        good = chance >= np.log(0.5)
+        return np.asarray(rows[good if good.any() else chance == chance.max()])
+
+    @cached_property
+    def _log_fits(self) -> Floats:
+        """(M,) log chance to have enough memory."""
+        rows, fits = self.view.fitted
+        if self.view.memory is None or fits.all():
+            return np.zeros(len(self.view.space))
+        estimate = np.log(self.view.memory)
+        return np.log(chance_to_fit(estimate, estimate[rows], fits))
+
+    def _log_trains(self, rows: Integers) -> Floats:
+        """Log probability (m,) that a configuration trains, from those that did (+1) and those that failed (-1).
+
+        A Gaussian process on these labels, with prior mean +1: what nobody has tried is taken to train.  Its own lengthscales
+        find out by themselves that, say, only the learning rate matters.
+        Source: Rasmussen & Williams (2006), section 6.5 (least-squares classification through a cumulative Gaussian); the product
+        with expected improvement: Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
+        """
+        failed, (trained, _) = self.view.failed, self.view.scored
+        if not len(failed):
+            return np.zeros(len(rows))
+        tried = np.concatenate([failed, trained])
+        below_one = np.concatenate([np.full(len(failed), -2.0), np.zeros(len(trained))])
+        space, kernel = self.view.space, self.view.modelling.kernel
+        theta = fitted(space, tried, below_one, None, kernel)
+        mean, variance = gp.posterior(
+            space.unit_cube[rows], space.unit_cube[tried], below_one, theta, space.axis_of_column, KERNELS[kernel]
+        )
+        return np.asarray(log_ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1]))))

@@ -1,0 +1,96 @@
+"""The hyper-parameters of a process over a space: fitted now and then, from the record alone.
+
+    rows (n,), values (n,)  observations in the order of their slots          theta (d+2,) as in maths/gp.py
+    targets  how the values are warped before, by its name in maths/warping.py; None: not at all
+
+Everything here is a pure function; what is remembered between calls makes it faster, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+
+from fovnet.maths import gp
+from fovnet.maths.kernels import KERNELS
+from fovnet.maths.slice_sampling import elliptical_slices
+from fovnet.maths.warping import TARGETS
+from fovnet.search.space import Space
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+SAMPLES = 8
+"""Hyper-parameters that are averaged over when they are sampled."""
+
+
+def milestone(n: int) -> int:
+    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 52, 54, ..., a 20th apart.
+
+    A refit changes the process everywhere, so that its factor starts anew: seldom enough, it costs less than the growing.
+    """
+    m = n if n <= 50 else 50
+    while m + max(1, m // 20) <= n:
+        m += max(1, m // 20)
+    return m
+
+
+def telling(y: Floats, most: int = 150) -> Integers:
+    """Which of the values hyper-parameters are fitted to: all, or the best third and every so many of the others, `most` in all.
+
+    An iteration of the fit costs O(n³): 150 points are 300 times cheaper than 1,000.
+    """
+    if len(y) <= most:
+        return np.arange(len(y))
+    order = np.argsort(y, kind="stable")
+    best, others = order[: most // 3], order[most // 3 :]
+    spread_out = others[np.linspace(0, len(others) - 1, most - len(best)).astype(np.int64)]
+    return np.sort(np.concatenate([best, spread_out]))
+
+
+def fitted(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str) -> Floats:
+    """The likeliest theta for the first `milestone(n)` of the values, as warped."""
+    m = milestone(len(rows))
+    return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
+
+
+def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int) -> Floats:
+    """SAMPLES thetas (S, d+2) from their posterior given the first `milestone(n)` of the values, as warped."""
+    m = milestone(len(rows))
+    return np.frombuffer(_sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)).reshape(SAMPLES, -1)
+
+
+@lru_cache(maxsize=32)
+def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
+    """From the optimum for the first half of the observations, which is mostly at hand and always can be worked out again."""
+    X, y = _observed(space, rows, values, targets)
+    half = len(rows) // 16 * 8
+    near = np.frombuffer(_fitted(space, rows[:half], values[:half], targets, kernel)) if half >= 8 * 8 else None
+    return gp.fit(X, y, space.axis_of_column, KERNELS[kernel], near).tobytes()
+
+
+@lru_cache(maxsize=4)
+def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int) -> bytes:
+    X, y = _observed(space, rows, values, targets)
+    gaps = gp.squared_gaps(X, space.axis_of_column)
+    mean, width = gp.prior_of(len(gaps))
+
+    def log_likelihood(theta: Floats) -> float:
+        try:
+            return gp.log_marginal_likelihood(theta, gaps, y, KERNELS[kernel])[0]
+        except LinAlgError:                      # without noise, two rows that agree in all that matters leave K singular
+            return -np.inf
+
+    start = np.frombuffer(_fitted(space, rows, values, targets, kernel))
+    rng = np.random.default_rng([seed, len(y)])
+    return elliptical_slices(log_likelihood, start, mean, width, count=SAMPLES, apart=4, rng=rng).tobytes()
+
+
+def _observed(space: Space, rows: bytes, values: bytes, targets: str | None) -> tuple[Floats, Floats]:
+    X, y = space.unit_cube[np.frombuffer(rows, dtype=np.int64)], np.frombuffer(values)
+    y = y if targets is None else TARGETS[targets](y).values
+    chosen = telling(y)
+    return X[chosen], y[chosen]
