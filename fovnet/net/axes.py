@@ -10,7 +10,7 @@ A space may give any of them a single level; one that it leaves out, or an axis 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fovnet.errors import SearchError
@@ -64,20 +64,29 @@ def head(configuration: Mapping[str, Any], default: str) -> str:
 
 
 def _refuse_impossible(name: str, level: Any) -> None:
-    if name in ("separable", "head"):
-        good = isinstance(level, bool) if name == "separable" else level in ("fc", "gap")
-    elif not isinstance(level, int | float) or isinstance(level, bool):
-        good = False
-    elif name == "log10_learning_rate":
-        good = True
-    elif name == "learning_rate":
-        good = level > 0
-    else:
-        least, most = {"log2_filters": (0, 12), "log2_batch": (0, 16), "blocks": (1, 7), "kernel": (1, 127)}.get(name, (1, 65536))
-        good = level == int(level) and least <= level <= most and (name != "kernel" or int(level) % 2 == 1)
-    if not good:
-        wanted = {
-            "separable": "yes or no", "head": "fc or gap", "kernel": "an odd whole number", "blocks": "a whole number from 1 to 7",
-            "learning_rate": "a number above 0", "log10_learning_rate": "a number",
-        }.get(name, "a whole number")  # fmt: skip
+    is_possible, wanted = LEVELS[name]
+    if not is_possible(level):
         raise SearchError("space-level", f"search.space: {name} = {level!r}; {wanted} is wanted.")
+
+
+def _number(level: Any) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda level: _number(level) and level == int(level) and least <= level <= most
+
+
+LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "blocks":              (_whole(1, 7), "a whole number from 1 to 7"),         # 2^7 = 128: the eighth would pool a single pixel
+    "convolutions":        (_whole(1, 100), "a whole number from 1"),
+    "log2_filters":        (_whole(0, 12), "a whole number from 0 to 12"),
+    "kernel":              (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
+    "separable":           (lambda level: isinstance(level, bool), "yes or no"),
+    "log10_learning_rate": (_number, "a number"),
+    "learning_rate":       (lambda level: _number(level) and level > 0, "a number above 0"),
+    "log2_batch":          (_whole(0, 16), "a whole number from 0 to 16"),
+    "batch":               (_whole(1, 65536), "a whole number from 1"),
+    "head":                (("fc", "gap").__contains__, "fc or gap"),
+}
+"""What a level of each axis may be, and how that is said."""
