@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import qmc
 
+from fovnet.search.space import Space
 from fovnet.search.view import Choice, View
 
 
 def uniform(view: View) -> Choice:
     """A free row, each as likely as any other."""
     return Choice(int(view.rng.choice(np.flatnonzero(view.free))))
+
+
+def few(space: Space) -> int:
+    """How many spread rows a model needs to begin with: three, or one for each level of the largest category.
+
+    A category that was never seen is as far from all others as any; the model can say nothing of it.
+    """
+    return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
 
 
 def spread(view: View) -> Choice:
