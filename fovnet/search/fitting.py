@@ -76,7 +76,7 @@ def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kerne
 def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int) -> bytes:
     X, y = _observed(space, rows, values, targets)
     gaps = gp.squared_gaps(X, space.axis_of_column)
-    mean, width = gp.prior_of(len(gaps))
+    mean, width = gp.prior_of(space.axis_of_column)
 
     def log_likelihood(theta: Floats) -> float:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import qmc
 
 from fovnet.search.space import Space
 from fovnet.search.view import Choice, View
@@ -28,6 +27,8 @@ def spread(view: View) -> Choice:
     Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
     where the largest networks with the largest steps live.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
     """
+    from scipy.stats import qmc  # 30 MB and half a second, for the first few slots alone
+
     axes = view.space.axes
     sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))
     sequence.fast_forward(view.slot)
