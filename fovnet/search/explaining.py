@@ -101,12 +101,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """All failures of one status; `mean_chance_to_train` over those with a forecast, None where none has one."""
+    """All failures of one status, and the first message among them; `mean_chance_to_train` over those with a forecast, None: none has."""
 
     status: Status
     count: int
     because_of_configuration: bool
     mean_chance_to_train: float | None
+    example: str
 
 
 @dataclass(frozen=True)
@@ -214,5 +215,6 @@ def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     for status, count in Counter(failure.status for failure in failures).most_common():
         chances = [one.chance_to_train for one in failures if one.status == status and one.chance_to_train is not None]
         mean = sum(chances) / len(chances) if chances else None
-        groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean))
+        example = next((failure.message for failure in failures if failure.status == status and failure.message), "")
+        groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
     return tuple(groups)
