@@ -461,14 +461,13 @@ def _vocabulary(settings: Settings) -> Vocabulary:
 
 
 def _space(settings: Settings) -> Space:
-    from fovnet.search.space import PAPER, Space
+    from fovnet.net.axes import in_order
+    from fovnet.search.space import Axis, Space, paper_space
 
-    unknown = () if settings.search.space == "paper" else sorted(set(settings.search.space) ^ set(PAPER))
-    if unknown:
-        axes, odd = ", ".join(PAPER), ", ".join(unknown)
-        raise ConfigError("config-space", f"search.space: the axes are {axes}, each once; missing or unknown: {odd}")
-    # in the paper's order of the axes, whatever the order of the keys in the file: the rows, and so the search, depend on it
-    return Space.of(PAPER if settings.search.space == "paper" else {axis: settings.search.space[axis] for axis in PAPER})
+    if settings.search.space == "paper":
+        return paper_space()
+    given = settings.search.model_dump()["space"]
+    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
 
 
 def _search_digest(settings: Settings, pack: Pack) -> str:
