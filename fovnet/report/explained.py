@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
-from fovnet.report.wording import duration, percent, score, setting, settings, several
+from fovnet.report.wording import duration, percent, score, settings, several
 from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 
@@ -251,7 +252,7 @@ def _ends(matter: Matter, pair: PairEffect) -> tuple[str, str]:
     """The best and the worst cell of a pair's table."""
     first, second = (_axis(matter, name) for name in pair.axes)
     cells = [
-        (value, f"{setting(a.level)}, {setting(b.level)}: {score(value)}".replace("-", "\N{MINUS SIGN}"))
+        (value, f"{_plain(a)}, {_plain(b)}: {score(value)}")
         for a, row in zip(first.levels, pair.scores, strict=True)
         for b, value in zip(second.levels, row, strict=True)
         if value is not None
@@ -283,7 +284,7 @@ def _by_score(axis: AxisEffect) -> list[LevelEffect]:
 
 
 def _plain(level: LevelEffect) -> str:
-    return setting(level.level).replace("-", "\N{MINUS SIGN}")
+    return wording.level(level.level)
 
 
 def _shown(share: Share) -> Shown:

@@ -9,13 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from fovnet.report import wording
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style
-from fovnet.report.wording import percent, setting
+from fovnet.report.wording import percent
 from fovnet.search.explaining import Explanation, Prediction, Step
 from fovnet.search.mattering import AxisEffect, Matter
 
 ACROSS = 4
 """Panels beside one another."""
+
+SLANTED: Any = {"rotation": 40, "ha": "right", "rotation_mode": "anchor", "fontsize": 6.5}
+"""Names of levels that are too long to stand beside one another."""
 
 LEAST = 1e-5
 """Share of the greatest expected regret below which it is nothing, and not drawn."""
@@ -131,7 +135,8 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     axis.plot(places, scores, color=ACCENT, linewidth=1.3 if effect.kind == "ordinal" else 0.0)
     faces = [ACCENT if effect.levels[place].scored else "white" for place in places]
     axis.scatter(places, scores, s=18, c=faces, edgecolors=ACCENT, linewidths=0.9, zorder=3)
-    axis.set_xticks(range(len(effect.levels)), [setting(level.level).replace("-", "\N{MINUS SIGN}") for level in effect.levels])
+    names = [wording.level(level.level) for level in effect.levels]
+    axis.set_xticks(range(len(names)), names, **(SLANTED if sum(map(len, names)) > 24 else {}))
     axis.set_xlim(-0.4, len(effect.levels) - 0.6)
     axis.tick_params(axis="x", length=0, labelcolor=INK)
 

@@ -180,7 +180,7 @@ def _forecasts(trials: Sequence[Trial]) -> Forecasts:
     predictions = []
     for trial in trials:
         if (forecast := trial.proposal.forecast) is not None:
-            inside = None if trial.score is None else forecast.low <= trial.score <= forecast.high
+            inside = None if trial.score is None else bool(forecast.low <= trial.score <= forecast.high)
             predictions.append(Prediction(trial.proposal.slot, forecast, trial.score, inside))
     told = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
     chances = [trial.proposal.forecast.chance_to_train for trial in told if trial.proposal.forecast is not None]

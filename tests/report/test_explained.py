@@ -10,6 +10,7 @@ import pytest
 from fovnet.report.explained import axes_table, brief_table, explained_view, pairs_table, sentences
 from fovnet.report.explained_figures import explained_figures
 from fovnet.report.pour import pour
+from fovnet.report.wording import level
 from fovnet.search.explaining import explain
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
@@ -98,6 +99,10 @@ def test_tables_begin_with_what_matters_most(planted_search):
     assert [str(cell) for cell in axes_table(matter).rows[-1]][1:] == ["0.0\N{NO-BREAK SPACE}%", "–", "–", "–", "–", "1/1"]
     assert [row[0] for row in pairs_table(matter).rows] == ["blocks × separable"]
     assert brief_table(matter).rows[0] == ("log10 rate", axes_table(matter).rows[0][1], "25.0\N{NO-BREAK SPACE}%", "−3", "−1")
+
+
+def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
+    assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == ["−3", "−0.5", "yes", "pre-activation"]
 
 
 def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
