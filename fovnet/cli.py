@@ -348,7 +348,7 @@ def bench_search(
     method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="First rows, seeds 0, 1, ...; the same for every method.")] = 20,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
-    initial: Annotated[int, typer.Option(min=1, help="Draws spread over the space before a model is asked.")] = 5,
+    initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:

@@ -135,7 +135,7 @@ class Search(Section):
     stop_below_regret: PositiveFloat | None = None
     trials: PositiveInt = 300
     workers: PositiveInt = 1
-    initial: PositiveInt = 8
+    initial: PositiveInt | None = None
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ class Entry:
     method: str
     seed: int
     draws: int
-    initial: int
+    initial: int | None
     workers: int = 1
 
 

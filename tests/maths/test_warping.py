@@ -5,6 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from fovnet.maths.warping import TARGETS, half_ranked, ranked, raw
 
@@ -49,6 +51,13 @@ def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
         assert target.score_of(target.values.min() - 0.5) == pytest.approx(1.0 - 0.5 * target.unit)
     values = half_ranked(y).values
     assert half_ranked(y).unit == pytest.approx(1.0 / (values[1] - values[0]))
+
+
+@given(SCORES)
+@settings(deadline=None)
+def test_ranks_are_those_of_scipy(y):
+    expected = ndtri((rankdata(y) - 0.5) / len(y))
+    np.testing.assert_allclose(ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9)
 
 
 def test_ranks_know_no_units_and_never_leave_what_was_seen():
