@@ -21,6 +21,7 @@ from fovnet.search.gaussian import Belief, believe
 from fovnet.search.proposing import Search
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Trial
+from fovnet.search.uniform import few
 from fovnet.search.view import View
 
 Floats = NDArray[np.float64]
@@ -135,8 +136,8 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     free = search.feasible.copy()
     free[[trial.proposal.row for trial in trials]] = False
     return View(
-        search.space, tuple(trials), (), free, len(trials), search.seed, search.initial, search.predicted_seconds, search.memory,
-        search.modelling,
+        search.space, tuple(trials), (), free, len(trials), search.seed, search.initial or few(search.space),
+        search.predicted_seconds, search.memory, search.modelling,
     )  # fmt: skip
 
 

@@ -189,6 +189,7 @@ CASES = {
     "holes": (search_of(holes(), start=0, feasible=np.ones(8, dtype=bool)), 7, slope),
     "to the last row": (search_of(holes(), start=0, feasible=np.ones(8, dtype=bool)), 8, slope),
     "without initial slots": (search_of(initial=1), 9, outcome),
+    "a few initial slots": (search_of(initial=None), 14, outcome),
 }
 
 
