@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
     from fovnet.regions import Vocabulary
+    from fovnet.search.explaining import Explanation
+    from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.volume.pack import Pack
 
@@ -38,6 +40,8 @@ app = typer.Typer(
 )  # fmt: skip
 bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
 app.add_typer(bench, name="bench")
+searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
+app.add_typer(searching, name="search")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
@@ -104,9 +108,50 @@ def slice_(config: ConfigFile, workers: Workers = 1) -> None:
         raise typer.Exit(3)
 
 
-@app.command()
-def search(config: ConfigFile) -> None:
+@searching.callback(invoke_without_command=True)
+def search(
+    context: typer.Context,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has three to start from.")] = None,
+) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
+    if context.invoked_subcommand is not None:
+        return
+    if config is None:
+        raise ConfigError("search-config", "fovnet search: --config is missing; name a YAML file, or try `fovnet search --help`")
+    _search(config)
+
+
+@searching.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="A search's journal, or a results folder whose search is done.")],
+    out_file: Annotated[Path | None, typer.Option("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
+) -> None:
+    """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
+    from dataclasses import asdict
+
+    from fovnet.errors import SearchError
+    from fovnet.records import write_json
+    from fovnet.report.explained import brief_table, pairs_table, sentences
+
+    if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
+        wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
+        raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
+    journal = run if (run / "search.json").exists() else _journal(Results(run))
+    owner, explanation = _explained(journal)
+    path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
+    for paragraph in sentences(explanation):
+        out.print(paragraph, highlight=False)
+    for told in (brief_table(explanation.matter), pairs_table(explanation.matter)):
+        if told.rows:
+            table = Table(*told.header)
+            for row in told.rows:
+                table.add_row(*map(str, row))
+            out.print(table)
+    out.print(f"explained: {path}")
+
+
+def _search(config: Path) -> None:
+    """The search of a configuration, from its journal on."""
     from fovnet.errors import SearchError
     from fovnet.net.cost import Device
     from fovnet.net.training import choose_device
@@ -400,6 +445,15 @@ def _journal(results: Results) -> Path:
         raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
 
 
+def _explained(journal: Path) -> tuple[Search, Explanation]:
+    """The search in a journal, and what can be said of it afterwards."""
+    from fovnet.search.explaining import explain
+    from fovnet.search.journal import read_header, read_search, read_trials
+
+    owner, header = read_search(journal), read_header(journal)
+    return owner, explain(owner, read_trials(journal), asked=header["trials"], notes=header["notes"])
+
+
 def _vocabulary(settings: Settings) -> Vocabulary:
     from fovnet.config import vocabulary
 
@@ -479,7 +533,8 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.search.journal import read_trials
 
     cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
-    trials = read_trials(_journal(results))
+    journal = _journal(results)
+    trials, (_, explanation) = read_trials(journal), _explained(journal)
     rule = read_rule(results.ensemble)
     page = gather(
         evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),
@@ -492,6 +547,7 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
         title=settings.report.title,
         versions={"fovnet": __version__, **{name: installed(name) for name in ("torch", "numpy", "scipy", "nibabel", "snakemake")}},
         seed=settings.seed,
+        explanation=explanation,
     )
     write_report(results.report, page)
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fovnet.regions import Vocabulary
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
+from fovnet.report.explained_figures import explained_figures
 from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
 from fovnet.report.whole_body import coronal_view, volume_figure
 
@@ -123,11 +124,13 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
 
 def charts(page: Page) -> dict[str, str]:
     """Every figure of the page as a data: address, by the name the template asks for; a figure without data is left out."""
-    drawn = {
+    drawn: dict[str, Figure | None] = {
         "confusion": confusion_figure(page.confusion),
         "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
         "reliability": reliability_figure(page.reliability),
         "search": search_figure(page.search.points) if page.search.points else None,
     }
+    if page.explained is not None:
+        drawn |= explained_figures(page.explained.explanation)
     drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.pictures)}
     return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None}

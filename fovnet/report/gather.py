@@ -12,6 +12,7 @@ import yaml
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
+from fovnet.report.explained import explained_view
 from fovnet.report.page import (
     Headline,
     Page,
@@ -33,6 +34,7 @@ from fovnet.report.results import (
 )
 from fovnet.report.searching import members_table, search_view
 from fovnet.report.wording import setting, several, shown
+from fovnet.search.explaining import Explanation
 
 
 def _percents(*values: int) -> tuple[str, ...]:
@@ -61,6 +63,7 @@ def gather(
     title: str,
     versions: Mapping[str, Any],
     seed: int,
+    explanation: Explanation | None = None,
 ) -> Page:
     """Everything the report shows, in words.
 
@@ -68,6 +71,7 @@ def gather(
     trials    slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
               configuration was set by hand (where none is marked, the lowest slot counts as the start)
     members   slot, score, configuration, weights
+    explanation  of the search; its section is left out where there is none
     Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
     """
     check_splits(manifest)
@@ -93,6 +97,7 @@ def gather(
         reliability=reliability_view(evaluation),
         pictures=chosen_pictures(evaluation, cases),
         search=search_view(trials),
+        explained=None if explanation is None else explained_view(explanation),
         members=members_table(members),
         decision=Table(("setting", "value"), tuple((name.replace("_", " "), setting(value)) for name, value in decision.items())),
         published=PUBLISHED,

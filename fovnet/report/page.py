@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
+from fovnet.search.explaining import Explanation
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,24 @@ class SearchView:
 
 
 @dataclass(frozen=True)
+class ExplainedView:
+    """What can be said of a search afterwards: sentences, tables, and the numbers that are drawn."""
+
+    ending: str
+    convergence: str
+    honesty: str
+    mattering: str
+    failing: str
+    axes: Table
+    pairs: Table
+    together: Table | None
+    together_of: str
+    failures: Table
+    every_failure: Table
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
 class VolumeView:
     """One volume for the whole-body figure, and why it was chosen."""
 
@@ -156,6 +175,7 @@ class Page:
     reliability: ReliabilityView
     pictures: tuple[VolumeView, ...]
     search: SearchView
+    explained: ExplainedView | None
     members: Table
     decision: Table
     published: Table

@@ -100,6 +100,11 @@ def setting(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
+def level(value: Any) -> str:
+    """A level of an axis: "−3" with a true minus, while a word keeps its hyphen."""
+    return setting(value) if isinstance(value, str) else setting(value).replace("-", "\N{MINUS SIGN}")
+
+
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
     """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose height the decision counts on."""
     known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]

@@ -17,13 +17,23 @@ def sees(predicted_seconds: Sequence[float], workers: int) -> tuple[tuple[int, .
     A slot that ends at the very moment t starts is seen.  Time is counted in whole microseconds: sums are then exact, so that
     two workers free at the same moment are so on every machine, whatever the order of adding.
     """
+    ends, now = _run(predicted_seconds, workers)
+    seen = tuple(slot for slot, end in enumerate(ends) if end <= now)
+    pending = tuple(slot for slot, end in enumerate(ends) if end > now)
+    return seen, pending
+
+
+def ends(predicted_seconds: Sequence[float], workers: int) -> tuple[float, ...]:
+    """The virtual second at which each slot is finished."""
+    return tuple(end / 1e6 for end in _run(predicted_seconds, workers)[0])
+
+
+def _run(predicted_seconds: Sequence[float], workers: int) -> tuple[list[int], int]:
+    """When each slot ends, and when the next one starts, in microseconds."""
     free_at = [0] * workers
     ends = []
     for seconds in predicted_seconds:
         end = free_at[0] + max(1, round(seconds * 1e6))        # free_at is a heap: its head is the next start
         heapq.heapreplace(free_at, end)
         ends.append(end)
-    now = free_at[0]
-    seen = tuple(slot for slot, end in enumerate(ends) if end <= now)
-    pending = tuple(slot for slot, end in enumerate(ends) if end > now)
-    return seen, pending
+    return ends, free_at[0]

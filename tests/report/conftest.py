@@ -9,14 +9,23 @@ from fovnet.regions import DEFAULT
 from fovnet.report.gather import gather
 
 
-@pytest.fixture(scope="session")
-def planted():
-    """The module of seeded cases that the evaluation's tests use as well."""
-    path = Path(__file__).parents[1] / "evaluate" / "planted.py"
-    spec = importlib.util.spec_from_file_location("planted", path)
+def module_in(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def planted():
+    """The module of seeded cases that the evaluation's tests use as well."""
+    return module_in(Path(__file__).parents[1] / "evaluate" / "planted.py")
+
+
+@pytest.fixture(scope="session")
+def planted_search():
+    """The module of a search with a planted explanation."""
+    return module_in(Path(__file__).with_name("planted_search.py"))
 
 
 def configuration(rng):
@@ -72,7 +81,7 @@ def pictured(planted):
 
 
 @pytest.fixture(scope="session")
-def make_page(pictured):
+def make_page(pictured, planted_search):
     """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
 
     def make(cases=None, bootstrap=200, **parts):
@@ -89,6 +98,7 @@ def make_page(pictured):
             "title": "Body regions in MRI: the demonstration collection",
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "seed": 1,
+            "explanation": planted_search.explanation(),
         }
         evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)
         return gather(evaluation=evaluation, **{**standard, **parts})

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, one_of
 
-from fovnet.search.clock import sees
+from fovnet.search.clock import ends, sees
 
 SECONDS = lists(one_of(integers(1, 5).map(float), floats(0.001, 1000.0)), max_size=14)
 
@@ -49,3 +49,11 @@ def test_the_first_slots_see_nothing_and_ends_at_the_same_moment_are_both_seen()
     assert sees([5.0, 9.0], 3) == ((), (0, 1))
     assert sees([0.1, 0.3, 0.2], 2) == ((0, 1, 2), ())             # 0.1 + 0.2 is 0.3 here, in whole microseconds
     assert sees([5.0, 9.0, 5.0], 2) == ((0, 1), (2,))
+
+
+@given(lists(floats(0.001, 100), max_size=30), integers(1, 5))
+def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
+    finished = ends(seconds, workers)
+    seen, pending = sees(seconds, workers)
+    assert sorted((*seen, *pending)) == list(range(len(seconds)))
+    assert all(finished[early] < finished[late] for early in seen for late in pending)

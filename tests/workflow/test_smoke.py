@@ -189,6 +189,8 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["search", "--config", "nowhere.yaml"], "config-missing"),
         (["predict", "nothing-here", "--model", "nowhere", "--out", "o"], "model-missing"),
         (["propose", ".", "--slot", "0"], "journal-header"),
+        (["search"], "search-config"),
+        (["search", "explain", "nowhere"], "explain-run"),
         (["slice"], "Missing option"),
         (["sliec"], "No such command"),
         (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: File exists"),
@@ -237,3 +239,15 @@ def test_a_recorded_proposal_replays_from_its_journal_alone(smoke: Path, shell: 
     replayed = json.loads(shell("fovnet", "propose", journal, "--slot", "3").stdout)
     recorded = read_json(journal / "slot-0003.json")["proposal"]
     assert replayed == recorded
+
+
+def test_a_search_is_explained_from_its_journal_from_its_results_and_in_the_report(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
+    said = shell("fovnet", "search", "explain", smoke, "--out", tmp_path / "mine.json").stdout
+    assert shell("fovnet", "search", "explain", journal).stdout.splitlines()[:5] == said.splitlines()[:5]
+    facts, mine = read_json(journal / "explain.json"), read_json(tmp_path / "mine.json")
+    assert facts == mine and facts["finished"] == 4
+    assert [step["slot"] for step in facts["steps"]] == [0, 1, 2, 3]
+    assert [axis["name"] for axis in facts["matter"]["axes"]] == list(facts["best_configuration"])
+    page = (smoke / "report.html").read_text()
+    assert "The search, explained" in page and said.splitlines()[1].split(".")[0] in page

@@ -1,0 +1,316 @@
+"""A search explained, in words and tables: the same sentences on the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.report import wording
+from fovnet.report.page import ExplainedView, Shown, Table
+from fovnet.report.wording import duration, percent, score, settings, several
+from fovnet.search.explaining import Explanation, FailureGroup, Share
+from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
+
+STATED = 0.95
+"""What the band of a forecast promises."""
+
+PAIRS = 5
+"""Pairs of axes shown; the JSON has all."""
+
+
+def explained_view(explanation: Explanation) -> ExplainedView:
+    """The section of the page."""
+    matter = explanation.matter
+    first = next((pair for pair in matter.pairs if _counts(pair.share)), None) if matter else None
+    return ExplainedView(
+        ending=ending(explanation),
+        convergence=convergence(explanation),
+        honesty=honesty(explanation),
+        mattering=mattering(explanation),
+        failing=failing(explanation),
+        axes=axes_table(matter),
+        pairs=pairs_table(matter),
+        together=_together(matter, first) if matter and first else None,
+        together_of=_both(first) if first else "",
+        failures=failures_table(explanation),
+        every_failure=_every_failure(explanation),
+        explanation=explanation,
+    )
+
+
+def sentences(explanation: Explanation) -> tuple[str, ...]:
+    """What there is to say, a paragraph each: how it ended, how it converged, whether its forecasts held, what mattered, what failed."""
+    return tuple(say(explanation) for say in (ending, convergence, honesty, mattering, failing))
+
+
+def ending(explanation: Explanation) -> str:
+    """How far it went, and why it stopped."""
+    one = explanation
+    words = [
+        f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of {one.rows:,} configurations fit. "
+        f"Of {several(one.asked, 'trial')} asked for, {one.finished:,} {'is' if one.finished == 1 else 'are'} finished, "
+        f"{one.scored:,} with a score.",
+        *one.notes,
+    ]
+    if one.finished >= one.asked:
+        words.append("It stopped because all trials that were asked for are done.")
+    elif not any("ends after" in note for note in one.notes):
+        words.append("It is under way, or was interrupted: the same search command goes on from here.")
+    if one.missing:
+        words.append(f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} missing.")
+    return " ".join(words)
+
+
+def convergence(explanation: Explanation) -> str:
+    """How the best score came about, what it cost, and what may still be gained."""
+    best = next((step for step in explanation.steps if step.slot == explanation.best_slot), None)
+    if best is None:
+        return "No trial came to a score: there is nothing to converge to."
+    last = explanation.steps[-1]
+    spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
+    began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
+    words = [
+        f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
+        f"{began if spread and best.slot >= explanation.initial else ''}.",
+        f"{several(len(explanation.steps) - explanation.steps.index(best) - 1, 'trial')} after it brought nothing better.",
+        f"All trainings together took {duration(last.seconds_spent)}, predicted {duration(last.predicted_seconds_spent)}.",
+        *_regrets(explanation),
+    ]
+    if explanation.pace:
+        lower, middle, upper = explanation.pace
+        half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
+        words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
+    return " ".join(words)
+
+
+def _regrets(explanation: Explanation) -> Iterator[str]:
+    """What was, and is, expected to be gained; and how long chance would have taken."""
+    told = [step for step in explanation.steps if step.expected_regret is not None]
+    if told:
+        first, last = told[0], told[-1]
+        later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(told) > 1 else ""
+        yield f"The expected regret was {_gain(first.expected_regret)} before slot {first.slot}{later}."
+    matter = explanation.matter
+    if matter is None:
+        return
+    if matter.remaining_regret is None:
+        yield "The model knows only ranks: it cannot say what is still to be gained."
+    else:
+        meaning = "how much lower than the best score the lowest of all untried configurations may be expected to be, at most"
+        yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if told else (
+            f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
+        )
+    yield (
+        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as good as the best, up to what "
+        f"two trainings of one configuration differ by: if it is right, trials drawn by lot would come to the first of them after "
+        f"{matter.random_draws:,.0f} on average."
+    )
+
+
+def honesty(explanation: Explanation) -> str:
+    """Whether scores fell where they were forecast."""
+    told = explanation.forecasts
+    if not told.slots:
+        if explanation.method == "random":
+            return "No score was forecast: random asks no model."
+        spread = several(explanation.initial, "slot")
+        return f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
+    words = []
+    if told.inside.total:
+        measured = _shown(told.inside)
+        words.append(
+            f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band that was forecast before their "
+            f"training{_verdict(told.inside)}."
+        )
+    if told.below or told.above:
+        words.append(f"{told.below} lay below their band, {told.above} above; no band reaches above the worst score seen before.")
+    if told.trained.total:
+        trials = several(told.trained.total, "trial")
+        words.append(f"Of {trials} with a forecast {told.expected:.1f} were expected to train, {told.trained.count} did.")
+    return " ".join(words)
+
+
+def _verdict(share: Share) -> str:
+    if share.high < STATED:
+        return ": too few, the model was surer than it should be"
+    return ": more than stated, the bands could be narrower" if share.low > STATED else ", which agrees with it"
+
+
+def mattering(explanation: Explanation) -> str:
+    """Which axes, and which pairs of them, the final model holds responsible."""
+    matter = explanation.matter
+    if matter is None:
+        return "Fewer than two trials have a score: no model can say what mattered."
+    words = [_trust(matter)]
+    ranked = [axis for axis in _ranked(matter) if _counts(axis.share)]
+    pair = next(iter(matter.pairs), None)
+    if not ranked and (pair is None or not _counts(pair.share)):
+        return f"{words[0]} It is flat: no axis matters to it."
+    alone = "".join(f"{', ' if place else ': '}{_name(axis.name)} {percent(axis.share)}" for place, axis in enumerate(ranked[:3]))
+    words.append(f"Of its variance over all configurations single axes make {percent(sum(axis.share or 0.0 for axis in ranked))}{alone}.")
+    if pair is not None and _counts(pair.share):
+        whole = percent(sum(one.share or 0.0 for one in matter.pairs))
+        words.append(f"Two axes together make {whole}, first of all {_both(pair)} {percent(pair.share)}.")
+    if _counts(matter.higher):
+        words.append(f"The remaining {percent(matter.higher)} take three axes or more.")
+    if not matter.full_grid:
+        words.append("The space lacks some combinations: shares of single axes overlap, and those of pairs are not defined.")
+    return " ".join(words)
+
+
+def _trust(matter: Matter) -> str:
+    if matter.explained is None:
+        return f"The {matter.scores} scores are all equal."
+    if matter.explained < 0.1:
+        return (
+            f"The final model foretells nothing of scores that are left out in turn ({_signed(matter.explained)} of their variance, "
+            f"{matter.scores} scores): what follows is guesswork."
+        )
+    kept = "" if matter.explained >= 0.5 else "; what follows is a hint, no more"
+    return f"The final model foretells {_signed(matter.explained)} of the variance of {matter.scores} scores, each left out in turn{kept}."
+
+
+def failing(explanation: Explanation) -> str:
+    """How many trials have no score, why, and whether that was foreseen."""
+    if not explanation.failures:
+        return "No trial failed." if explanation.finished else "No trial is finished."
+    kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
+    return f"{len(explanation.failures)} of {several(explanation.finished, 'trial')} came to no score: {kinds}."
+
+
+def _kind(group: FailureGroup) -> str:
+    """ "2 diverged (given a chance of 87.5 % to train, on average; “the loss was not a number”)"."""
+    chance = group.mean_chance_to_train
+    told = ["" if chance is None else f"given a chance of {percent(chance)} to train, on average", group.example and f"“{group.example}”"]
+    words = "; ".join(filter(None, told))
+    return f"{group.count} {group.status.replace('_', ' ')}{f' ({words})' if words else ''}"
+
+
+def axes_table(matter: Matter | None) -> Table:
+    """One row an axis, that of the greatest share first."""
+    header = ("axis", "variance alone", "relevance", "lengthscale", "best level", "worst level", "levels with a score")
+    return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else ())
+
+
+def brief_table(matter: Matter | None) -> Table:
+    """The same without bands, for a terminal."""
+    rows = []
+    for axis in _ranked(matter) if matter else []:
+        known = _by_score(axis)
+        ends = (_plain(known[0]), _plain(known[-1])) if len(known) > 1 else ("–", "–")
+        rows.append((_name(axis.name), percent(axis.share), percent(axis.relevance), *ends))
+    return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows))
+
+
+def pairs_table(matter: Matter | None) -> Table:
+    """The pairs that share most of the variance, where that is defined."""
+    shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
+    rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
+    return Table(("axes", "variance together", "best levels", "worst levels"), rows)
+
+
+def failures_table(explanation: Explanation) -> Table:
+    """One row a kind of failure."""
+    rows = tuple(
+        (
+            group.status.replace("_", " "),
+            f"{group.count}/{explanation.finished}",
+            "the configuration" if group.because_of_configuration else "the machine",
+            percent(group.mean_chance_to_train),
+        )
+        for group in explanation.failure_groups
+    )
+    return Table(("ended as", "trials", "because of", "mean chance to train, forecast"), rows)
+
+
+def _every_failure(explanation: Explanation) -> Table:
+    rows = tuple(
+        (
+            str(one.slot), one.status.replace("_", " "), settings(one.configuration), percent(one.chance_to_train), str(one.retries),
+            one.message,
+        )
+        for one in explanation.failures
+    )  # fmt: skip
+    return Table(("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows)
+
+
+def _axis_cells(axis: AxisEffect) -> tuple[str | Shown, ...]:
+    known = _by_score(axis)
+    cells = (_name(axis.name), percent(axis.share), percent(axis.relevance))
+    told = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
+    if axis.lengthscale is None:
+        return *cells, "–", "–", "–", told
+    return *cells, f"{axis.lengthscale:.3g}", _level(known[0]), _level(known[-1]), told
+
+
+def _level(level: LevelEffect) -> Shown:
+    """ "−3: 0.3114", its band, and on how many scores it rests."""
+    band = "" if level.low is None else f"{score(level.low)}–{score(level.high)}"
+    return Shown(f"{_plain(level)}: {score(level.score)}", band, several(level.scored, "score"))
+
+
+def _ends(matter: Matter, pair: PairEffect) -> tuple[str, str]:
+    """The best and the worst cell of a pair's table."""
+    first, second = (_axis(matter, name) for name in pair.axes)
+    cells = [
+        (value, f"{_plain(a)}, {_plain(b)}: {score(value)}")
+        for a, row in zip(first.levels, pair.scores, strict=True)
+        for b, value in zip(second.levels, row, strict=True)
+        if value is not None
+    ]
+    return min(cells)[1], max(cells)[1]
+
+
+def _together(matter: Matter, pair: PairEffect) -> Table:
+    """The scores of every two levels; the longer axis goes down."""
+    first, second = (_axis(matter, name) for name in pair.axes)
+    down, across, scores = first, second, [list(row) for row in pair.scores]
+    if len(across.levels) > len(down.levels):
+        down, across, scores = second, first, [list(column) for column in zip(*pair.scores, strict=True)]
+    rows = tuple((_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True))
+    return Table((f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows)
+
+
+def _axis(matter: Matter, name: str) -> AxisEffect:
+    return next(axis for axis in matter.axes if axis.name == name)
+
+
+def _ranked(matter: Matter) -> list[AxisEffect]:
+    return sorted(matter.axes, key=lambda axis: (-(axis.share or 0.0), -(axis.relevance or 0.0)))
+
+
+def _by_score(axis: AxisEffect) -> list[LevelEffect]:
+    """Its levels, that of the lowest score first."""
+    return sorted((level for level in axis.levels if level.score is not None), key=lambda level: level.score or 0.0)
+
+
+def _plain(level: LevelEffect) -> str:
+    return wording.level(level.level)
+
+
+def _shown(share: Share) -> Shown:
+    interval = f"{percent(share.low)[:-2]}–{percent(share.high)}"
+    return Shown(percent(share.count / share.total), interval, f"{share.count}/{share.total}")
+
+
+def _signed(share: float) -> str:
+    return percent(share).replace("-", "\N{MINUS SIGN}")
+
+
+def _counts(share: float | None) -> bool:
+    """Whether it is more than 0.0 % when written."""
+    return share is not None and share >= 0.0005
+
+
+def _gain(regret: float | None) -> str:
+    """Three digits, none of them where they are too small to mean anything."""
+    if regret is None:
+        return "–"
+    return "less than 0.0001" if 0 < regret < 1e-4 else f"{regret:.3g}"
+
+
+def _name(axis: str) -> str:
+    return axis.replace("_", " ")
+
+
+def _both(pair: PairEffect) -> str:
+    return " × ".join(map(_name, pair.axes))

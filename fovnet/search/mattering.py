@@ -1,0 +1,237 @@
+"""What matters, as the model at the end of a search tells it: relevance of each axis, main effects, what two axes do together.
+
+Means are taken over all rows of the space, those included that do not fit into memory, and in the units of the model's target, where
+a loss of 1e30 is no more than a bad one; each mean is then read as a score through the target.  Averaged after that step instead,
+the few rows beside a training that diverged would decide every mean.  Shares of variance are those of the target for the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from fovnet.maths.acquisition import expected_regret
+from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
+from fovnet.maths.warping import Target
+from fovnet.search.gaussian import Belief, believe
+from fovnet.search.proposing import Search
+from fovnet.search.space import Level, Space
+from fovnet.search.trial import Trial
+from fovnet.search.uniform import few
+from fovnet.search.view import View
+
+Floats = NDArray[np.float64]
+
+LEAST_VARIANCE = 1e-12
+"""Below it a model counts as flat; the scores, as warped, have variance one."""
+
+
+@dataclass(frozen=True)
+class LevelEffect:
+    """One level of an axis: the score to be expected with it, averaged over everything else, and what was tried there.
+
+    low, high   the 95 % band of that average, None where the space is no full grid
+    """
+
+    level: Level
+    score: float | None
+    low: float | None
+    high: float | None
+    tried: int
+    scored: int
+
+
+@dataclass(frozen=True)
+class AxisEffect:
+    """One axis.
+
+    lengthscale   in units of the axis' whole range; the shorter, the more the axis matters.  The geometric mean where several were
+                  sampled; None where the scores stand on one level, and say nothing
+    relevance     1/lengthscale as a share of the sum over all axes
+    share         of the variance of the model over the space, by this axis alone; None where the model is flat
+    """
+
+    name: str
+    kind: str
+    lengthscale: float | None
+    relevance: float | None
+    share: float | None
+    levels: tuple[LevelEffect, ...]
+
+
+@dataclass(frozen=True)
+class PairEffect:
+    """Two axes: the share of variance by what they do together beyond what each does alone, and the score at each pair of levels.
+
+    share   None where the model is flat or the space no full grid;      scores  (levels of the first, levels of the second)
+    """
+
+    axes: tuple[str, str]
+    share: float | None
+    scores: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Matter:
+    """What the final model says.
+
+    explained   share of the variance of the scores, as warped, that the model foretells when each is left out in turn; at 0 it is no
+                better than a constant, and nothing below means anything.  None where all scores are equal
+    noise       standard deviation between trainings of one configuration, in units of the target: 1 is the spread of all scores
+    remaining_regret   by how much the lowest of all free rows may be expected to undercut the best score, at most; None where the
+                       model knows only ranks
+    as_good       how many feasible rows are believed to be as good as the best known one, up to one `noise`
+    random_draws  how many rows, drawn by lot, it takes on average until one of them comes
+    higher        share of variance by three or more axes together; None as in PairEffect
+    """
+
+    scores: int
+    targets: str
+    kernel: str
+    full_grid: bool
+    explained: float | None
+    noise: float
+    remaining_regret: float | None
+    as_good: int
+    random_draws: float
+    mean_score: float
+    higher: float | None
+    axes: tuple[AxisEffect, ...]
+    pairs: tuple[PairEffect, ...]
+
+
+def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
+    """The model with which the search would propose its next slot, asked about every row.  At least one trial has a score."""
+    view = _at_the_end(search, trials)
+    belief = believe(view)
+    counts = [len(axis.levels) for axis in search.space.axes]
+    full_grid = is_full_grid(search.space.rows, counts)
+    parts = effects(belief.mean.mean(axis=0), search.space.rows, counts)
+    higher = parts.variance - parts.main_variance.sum() - sum(parts.pair_variance.values())
+    as_good = _as_good(search, belief)
+    return Matter(
+        len(belief.known), search.modelling.targets, search.modelling.kernel, full_grid,
+        _explained(belief), _short(_noise(belief)), _remaining_regret(view, belief),
+        as_good, _short(mean_draws(as_good, int(search.feasible.sum()))),
+        _short(float(belief.target.score_of(np.array([parts.mean]))[0])),
+        _share(higher, parts.variance) if full_grid else None,
+        _axes(view, belief, parts, full_grid), _pairs(search.space, belief.target, parts),
+    )  # fmt: skip
+
+
+def mean_draws(good: int, rows: int) -> float:
+    """How many of `rows` are drawn on average, by lot and never twice, until the first of the `good` ones: (rows + 1) / (good + 1).
+
+    The good ones cut the others into good + 1 stretches, of equal length on average.
+    """
+    return (rows + 1) / (good + 1)
+
+
+def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
+    """What the next slot would see, with nothing running."""
+    free = search.feasible.copy()
+    free[[trial.proposal.row for trial in trials]] = False
+    return View(
+        search.space, tuple(trials), (), free, len(trials), search.seed, search.initial or few(search.space),
+        search.predicted_seconds, search.memory, search.modelling,
+    )  # fmt: skip
+
+
+def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[AxisEffect, ...]:
+    space = view.space
+    lengths = _lengthscales(space, belief)
+    inverse = np.array([0.0 if length is None else 1.0 / length for length in lengths])
+    relevance = inverse / (inverse.sum() or 1.0)
+    deviations = _deviations(space, belief, parts) if full_grid else (None,) * len(space.axes)
+    tried = space.rows[[trial.proposal.row for trial in view.seen]]
+    found = []
+    for j, (axis, deviation) in enumerate(zip(space.axes, deviations, strict=True)):
+        size = len(axis.levels)
+        seen = [np.bincount(rows[:, j], minlength=size).tolist() for rows in (tried, space.rows[belief.known])]
+        band = ((None,) * size,) * 2 if deviation is None else (
+            _scores(belief.target, parts.main[j] - 1.96 * deviation), _scores(belief.target, parts.main[j] + 1.96 * deviation)
+        )  # fmt: skip
+        levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
+        share = _share(parts.main_variance[j], parts.variance)
+        length, part = (None, None) if lengths[j] is None else (_short(1.0 / inverse[j]), _short(relevance[j]))
+        found.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
+    return tuple(found)
+
+
+def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
+    """The geometric mean over the processes for each axis, None where all scores stand on one level of it."""
+    logs = np.mean([process.theta[: len(space.axes)] for process in belief.processes], axis=0)
+    several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
+    return [float(np.exp(log)) if known else None for log, known in zip(logs, several, strict=True)]
+
+
+def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
+    """Of the mean at each level, for each axis; over the mixture of the processes, whose means differ as well."""
+    counts = [len(axis.levels) for axis in space.axes]
+    each = [deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes]
+    means = [effects(mean, space.rows, counts).main for mean in belief.mean] if len(belief.mean) > 1 else [parts.main]
+    return [
+        np.sqrt(np.mean([one[j] ** 2 for one in each], axis=0) + np.var([one[j] for one in means], axis=0))
+        for j in range(len(counts))
+    ]
+
+
+def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ...]:
+    """Those that share most of the variance first."""
+    found = []
+    for (j, k), means in parts.pairs.items():
+        share = _share(parts.pair_variance[j, k], parts.variance) if parts.pair_variance else None
+        names = (space.axes[j].name, space.axes[k].name)
+        found.append(PairEffect(names, share, tuple(tuple(_scores(target, row)) for row in means)))
+    return tuple(sorted(found, key=lambda pair: -(pair.share or 0.0)))
+
+
+def _scores(target: Target, values: Floats) -> list[float | None]:
+    """Values of the target as scores; None where there is none."""
+    return [None if np.isnan(value) else _short(float(score)) for value, score in zip(values, target.score_of(values), strict=True)]
+
+
+def _share(part: float, variance: float) -> float | None:
+    return None if variance <= LEAST_VARIANCE else max(round(float(part / variance), 6), 0.0)       # rounding left -1e-17
+
+
+def _explained(belief: Belief) -> float | None:
+    """1 - Σ (left-out residuals)² / Σ (residuals of a constant, left out alike)².  R&W eq. 5.12, hyper-parameters kept."""
+    y = belief.target.values
+    n = len(y)
+    around = y @ y
+    if n < 2 or around <= LEAST_VARIANCE:
+        return None
+    residuals = np.zeros(n)
+    for process in belief.processes:
+        inverse = cho_solve((process.factor(belief.known), True), np.eye(n))
+        residuals += inverse @ y / np.diag(inverse) / len(belief.processes)
+    constant = y * (n / (n - 1.0))                                             # y has mean zero: each from the mean of the others
+    return _short(float(1.0 - residuals @ residuals / (constant @ constant)))
+
+
+def _noise(belief: Belief) -> float:
+    return float(np.sqrt(np.mean([process.noise for process in belief.processes])))
+
+
+def _as_good(search: Search, belief: Belief) -> int:
+    mean = belief.mean.mean(axis=0)
+    return int((mean[search.feasible] <= mean[belief.known].min() + _noise(belief)).sum())
+
+
+def _remaining_regret(view: View, belief: Belief) -> float | None:
+    if belief.target.unit is None:
+        return None
+    if not view.free.any():
+        return 0.0
+    each = [expected_regret(m[view.free], v[view.free], belief.best) for m, v in zip(belief.mean, belief.variance, strict=True)]
+    return _short(float(np.mean(each)) * belief.target.unit)
+
+
+def _short(value: float) -> float:
+    """Six digits, for people to read."""
+    return float(f"{value:.6g}")

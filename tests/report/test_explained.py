@@ -1,0 +1,119 @@
+"""The search, explained on the page and on the terminal: sentences for every way it may have gone, and no hole in the page."""
+
+import re
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pytest
+
+from fovnet.report.explained import axes_table, brief_table, explained_view, pairs_table, sentences
+from fovnet.report.explained_figures import explained_figures
+from fovnet.report.pour import pour
+from fovnet.report.wording import level
+from fovnet.search.explaining import explain
+from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, Trial
+from fovnet.search.view import Modelling
+
+SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
+
+
+def run(method, slots, outcome, **changes):
+    """An explanation of a search on 36 rows."""
+    every = np.ones(len(SPACE))
+    search = Search(SPACE, method, 0, 1, 0, 3, every, every > 0, **changes)
+    trials = {}
+    for slot in range(slots):
+        proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
+        trials[slot] = Trial(proposal, outcome(proposal))
+    return explain(search, list(trials.values()), asked=12)
+
+
+def score(proposal):
+    return Outcome("completed", score=1.0 + abs(proposal.configuration["a"] - 2), seconds=3.0)
+
+
+def only_the_first(proposal):
+    return score(proposal) if proposal.slot == 0 else Outcome("diverged", message="<nan>")
+
+
+WAYS = {
+    "done": ("gp-ei", 12, score, {}),
+    "random": ("random", 12, score, {}),
+    "under way": ("gp-ei", 7, score, {}),
+    "nothing yet": ("gp-ei", 0, score, {}),
+    "no score": ("gp-ei", 5, lambda proposal: Outcome("timeout"), {}),
+    "one score": ("gp-ei", 5, only_the_first, {}),
+    "ranks": ("gp-ei", 12, score, {"modelling": Modelling(targets="ranked")}),
+    "all equal": ("gp-ei", 8, lambda proposal: Outcome("completed", score=0.0), {}),
+    "giants": ("gp-ei", 9, lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {}),
+    "below zero": ("gp-ei", 9, lambda proposal: Outcome("completed", score=-1.0 - proposal.row), {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
+    method, slots, outcome, changes = WAYS[way]
+    view = explained_view(run(method, slots, outcome, **changes))
+    told = sentences(view.explanation)
+    assert len(told) == 5 and all(paragraph.endswith(".") for paragraph in told)
+    cells = [str(cell) for table in (view.axes, view.pairs, view.failures, view.every_failure) for row in table.rows for cell in row]
+    assert not [words for words in (*told, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
+    for figure in explained_figures(view.explanation).values():
+        assert figure is None or isinstance(figure, matplotlib.figure.Figure)
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        ("done", "all trials that were asked for are done"),
+        ("random", "random asks no model"),
+        ("under way", "the same search command goes on from here"),
+        ("nothing yet", "No trial is finished"),
+        ("no score", "No trial came to a score"),
+        ("one score", "Fewer than two trials have a score"),
+        ("ranks", "knows only ranks"),
+        ("all equal", "scores are all equal"),
+    ],
+)
+def test_what_is_special_is_said(way, words):
+    method, slots, outcome, changes = WAYS[way]
+    assert words in " ".join(sentences(run(method, slots, outcome, **changes)))
+
+
+def test_the_page_of_a_search_without_a_score_has_no_hole(make_page):
+    html = pour(make_page(explanation=run(*WAYS["one score"][:3])))
+    assert "no model can say what mattered" in html and "&lt;nan&gt;" in html
+
+
+def test_without_an_explanation_the_section_is_left_out(make_page):
+    html = pour(make_page(explanation=None))
+    assert 'id="explained"' not in html and "#explained" not in html
+
+
+def test_tables_begin_with_what_matters_most(planted_search):
+    matter = planted_search.matter()
+    assert [row[0] for row in axes_table(matter).rows] == ["log10 rate", "blocks", "separable", "kernel"]
+    assert [str(cell) for cell in axes_table(matter).rows[-1]][1:] == ["0.0\N{NO-BREAK SPACE}%", "–", "–", "–", "–", "1/1"]
+    assert [row[0] for row in pairs_table(matter).rows] == ["blocks × separable"]
+    assert brief_table(matter).rows[0] == ("log10 rate", axes_table(matter).rows[0][1], "25.0\N{NO-BREAK SPACE}%", "−3", "−1")
+
+
+def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
+    assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == ["−3", "−0.5", "yes", "pre-activation"]
+
+
+def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
+    explanation = planted_search.explanation()
+    for explained, words in ((-0.2, "guesswork"), (0.3, "a hint, no more"), (0.8, "each left out in turn. Of its")):
+        told = " ".join(sentences(replace(explanation, matter=replace(explanation.matter, explained=explained))))
+        assert words in told
+
+
+@pytest.mark.parametrize(("inside", "verdict"), [(40, "surer than it should be"), (95, "agrees with it"), (100, "could be narrower")])
+def test_the_share_inside_the_bands_is_judged_by_its_interval(planted_search, inside, verdict):
+    explanation = planted_search.explanation()
+    share = type(explanation.forecasts.inside).of([True] * inside + [False] * (100 - inside))
+    assert verdict in " ".join(sentences(replace(explanation, forecasts=replace(explanation.forecasts, inside=share))))
