@@ -15,8 +15,8 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 
 Floats = NDArray[np.float64]
 
-SIGMAS = np.array([0.02, 0.05, 0.1, 0.2, 0.4])
-"""From an estimate that is nearly right to one that is wrong by half; equally likely beforehand."""
+SIGMAS = np.array([0.05, 0.1, 0.2])
+"""From an estimate that is nearly right to one that is wrong by a fifth; equally likely beforehand."""
 LIMITS, CURVE = 241, 161
 """Values of the limit that are tried, and points at which the curve is worked out; between them it is straight."""
 

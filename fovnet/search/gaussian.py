@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -139,13 +139,19 @@ def thompson(view: View) -> Choice:
 def _by_log_promise(view: View, promise: Callable[[Belief, Integers], Floats]) -> Choice:
     """The free row of greatest promise + log chance to train, equally good ones by lot; without any score, the likeliest to train."""
     if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
-        return spread(view)                  # also where nothing has come back yet: many workers begin at once
+        return _spread_where_it_fits(view)             # also where nothing has come back yet: many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
     belief = believe(view)
     row = int(view.rng.choice(chances.best(rows, promise(belief, rows))))
     return Choice(row, forecast(view, belief, chances, row))
+
+
+def _spread_where_it_fits(view: View) -> Choice:
+    fits = np.zeros(len(view.space), dtype=bool)
+    fits[Chances(view).fitting(np.flatnonzero(view.free))] = True
+    return spread(replace(view, free=fits))
 
 
 def _by_utility(view: View, utility: Callable[[Belief], Floats]) -> Choice:
