@@ -52,6 +52,11 @@ def run_search(
     with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
     """
     search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible)
+    return go_on(search, trials=trials, journal=journal, submit=submit, progress=progress)
+
+
+def go_on(search: Search, *, trials: int, journal: Path, submit: Submit, progress: Progress | None = None) -> list[Trial]:
+    """What `run_search` says, of a search that is already put together."""
     with owned(journal, search) as book:
         return Run(book, submit, trials, progress).to_the_end()
 
@@ -138,13 +143,26 @@ class Run:
 
     def _notes(self, slots: int) -> list[str]:
         """What a reader should know: a start that was moved, a search that ends early."""
-        search, notes = self.book.search, []
-        if search.first_row != search.start:
-            wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
-            notes.append(f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}.")
+        notes = start_notes(self.book.search)
         if slots < self.trials:
             notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
         return notes
+
+
+def start_notes(search: Search) -> list[str]:
+    """A sentence where the start had to be moved."""
+    if search.first_row == search.start:
+        return []
+    wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
+    return [f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."]
+
+
+def train_alone(proposal: Proposal, submit: Submit) -> Trial:
+    """The trial of one proposal, waited for; where the machine failed, it is tried again as in a whole search."""
+    retries: tuple[str, ...] = ()
+    while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
+        retries = (*retries, outcome.message)
+    return Trial(proposal, outcome, retries)
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:

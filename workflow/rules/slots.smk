@@ -1,0 +1,103 @@
+"""
+Act 2, for clusters (search.jobs: true): the search of search.smk with every slot a job of its own.
+    NEEDS  {RESULTS}/slices/
+    GIVES  {RESULTS}/search/jobs-*/    search.json, one proposal-*.json and slot-*.json a trial, networks/;    {RESULTS}/search/trials.tsv
+
+Nobody knows beforehand which slots a proposal has to see, nor how many there are: both follow from the proposals before it, so that
+every proposal is a checkpoint.
+"""
+
+from snakemake.exceptions import IncompleteCheckpointException
+
+from fovnet.search.proposals import ends, slots_seen
+
+DECIDING = digest(fovnet.config.deciding(SETTINGS))
+JOURNAL = Results(Path(RESULTS)).jobs(DECIDING)
+
+
+localrules: propose, gather
+
+
+def proposed(slots):
+    """The proposals of slots 0..slots-1, all of them made."""
+    checkpoints.begin.get()
+    return [checkpoints.propose.get(slot=f"{slot:04d}").output[0] for slot in range(slots)]
+
+
+def what_it_has_seen(wildcards):
+    """All earlier proposals, and the slots finished by the virtual clock when this one is proposed."""
+    slot = int(wildcards.slot)
+    return [*proposed(slot), *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_seen(JOURNAL, slot, SETTINGS.search.workers))]
+
+
+def slots_so_far(_):
+    """The slots of all proposals made, and the next proposal, until the search ends; asked again after every proposal."""
+    slots = []
+    for slot in range(SETTINGS.search.trials):
+        try:
+            proposed(slot + 1)
+        except IncompleteCheckpointException as coming:
+            return [*slots, coming.targetfile]      # let through, it would keep the slots from being trained side by side
+        if ends(JOURNAL, slot):
+            break
+        slots.append(f"{JOURNAL}/slot-{slot:04d}.json")
+    return slots
+
+
+checkpoint begin:
+    """Decide all that is decided before the first slot.  A checkpoint: slices cut anew that are the same repeat no training."""
+    input:
+        pixels=f"{RESULTS}/slices/pixels.npy",
+        slices=f"{RESULTS}/slices/slices.npz",
+        volumes=f"{RESULTS}/slices/volumes.json",
+    output:
+        facts=f"{JOURNAL}/search.json",
+        arrays=f"{JOURNAL}/search.npz",
+        rows=f"{JOURNAL}/rows.npz",
+    params:
+        settings=DECIDING,
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/slots/begin.txt"
+    message: "Beginning a search of {SETTINGS.search.trials} trials"
+    shell: "fovnet slot begin --config {params.file:q} 2> >(tee {log:q} >&2)"
+
+
+checkpoint propose:
+    """Decide what a slot trains, from the slots that it has to have seen."""
+    input:
+        facts=f"{JOURNAL}/search.json",
+        seen=what_it_has_seen,
+    output: f"{JOURNAL}/proposal-{{slot}}.json"
+    params:
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/slots/propose-{{slot}}.txt"
+    message: "Proposing slot {wildcards.slot}"
+    wildcard_constraints: slot=r"\d\d\d\d+"
+    shell: "fovnet slot propose --config {params.file:q} --slot {wildcards.slot} 2> >(tee {log:q} >&2)"
+
+
+rule train:
+    """Train what a slot proposes; a training that fails because of its configuration is a finished slot."""
+    input: f"{JOURNAL}/proposal-{{slot}}.json"
+    output: f"{JOURNAL}/slot-{{slot}}.json"
+    params:
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/slots/train-{{slot}}.txt"
+    threads: 1
+    retries: 2      # a job that dies, with its node perhaps, has no outcome; what has one is never repeated
+    resources: gpu=1
+    message: "Training slot {wildcards.slot}"
+    wildcard_constraints: slot=r"\d\d\d\d+"
+    shell: "fovnet slot train --config {params.file:q} --slot {wildcards.slot} 2> >(tee {log:q} >&2)"
+
+
+rule gather:
+    """Gather the trials, once no slot is left to be proposed or trained."""
+    input: slots_so_far
+    output: f"{RESULTS}/search/trials.tsv"
+    params:
+        settings=settings_of("search", "training", "seed"),
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/search.txt"
+    message: "Gathering the trials of the search"
+    shell: "fovnet slot gather --config {params.file:q} 2> >(tee {log:q} >&2)"
