@@ -152,11 +152,13 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
-    from fovnet.net.training import choose_device
     from fovnet.net.trials import train_slot
 
     settings = _settings(config)
-    choose_device(settings.training.device)
+    if settings.training.device == "cuda":      # the others are everywhere, and asking costs seconds of importing torch here too
+        from fovnet.net.training import choose_device
+
+        choose_device(settings.training.device)
     results, pack = _opened(settings)
     journal = _jobs(settings, results)
     _refuse_other_slices(settings, pack, journal)

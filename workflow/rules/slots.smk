@@ -11,8 +11,7 @@ from snakemake.exceptions import IncompleteCheckpointException
 
 from fovnet.search.proposals import ends, slots_seen
 
-DECIDING = digest(fovnet.config.deciding(SETTINGS))
-JOURNAL = Results(Path(RESULTS)).jobs(DECIDING)
+JOURNAL = Results(Path(RESULTS)).jobs(digest(fovnet.config.deciding(SETTINGS)))
 
 
 localrules: propose, gather
@@ -45,7 +44,11 @@ def slots_so_far(_):
 
 
 checkpoint begin:
-    """Decide all that is decided before the first slot.  A checkpoint: slices cut anew that are the same repeat no training."""
+    """Decide all that is decided before the first slot.
+
+    Repeated where more trials are asked for, or the slices were cut anew.  Where it then decides the same, no slot is repeated: this is
+    why it is a checkpoint, and why nothing depends on its larger files, whose content Snakemake would not compare.
+    """
     input:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",
@@ -55,10 +58,11 @@ checkpoint begin:
         arrays=f"{JOURNAL}/search.npz",
         rows=f"{JOURNAL}/rows.npz",
     params:
-        settings=DECIDING,
+        settings=settings_of("search", "training", "seed"),
         file=SETTINGS_FILE,
+        trials=SETTINGS.search.trials,
     log: f"{LOGS}/slots/begin.txt"
-    message: "Beginning a search of {SETTINGS.search.trials} trials"
+    message: "Beginning a search of {params.trials} trials"
     shell: "fovnet slot begin --config {params.file:q} 2> >(tee {log:q} >&2)"
 
 
