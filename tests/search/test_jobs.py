@@ -14,7 +14,7 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.search.jobs import begin, finish, gather, propose
 from fovnet.search.journal import replay
-from fovnet.search.proposals import ends, slots_seen
+from fovnet.search.proposals import ends, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -44,7 +44,7 @@ def run_as_jobs(folder: Path, search: Search, trials: int, order: np.random.Gene
     proposed, finished, ended = 0, set[int](), False
     while not ended or len(finished) < proposed:
         ready = [("train", slot) for slot in range(proposed) if slot not in finished]
-        if not ended and set(slots_seen(folder, proposed, search.workers)) <= finished:
+        if not ended and set(slots_awaited(folder, proposed, search.workers)) <= finished:
             ready.append(("propose", proposed))
         act, slot = ready[order.integers(len(ready))]
         if act == "train":

@@ -9,7 +9,7 @@ every proposal is a checkpoint.
 
 from snakemake.exceptions import IncompleteCheckpointException
 
-from fovnet.search.proposals import ends, slots_seen
+from fovnet.search.proposals import ends, slots_awaited
 
 JOURNAL = Results(Path(RESULTS)).jobs(digest(fovnet.config.deciding(SETTINGS)))
 
@@ -17,24 +17,22 @@ JOURNAL = Results(Path(RESULTS)).jobs(digest(fovnet.config.deciding(SETTINGS)))
 localrules: propose, gather
 
 
-def proposed(slots):
-    """The proposals of slots 0..slots-1, all of them made."""
-    checkpoints.begin.get()
-    return [checkpoints.propose.get(slot=f"{slot:04d}").output[0] for slot in range(slots)]
-
-
-def what_it_has_seen(wildcards):
-    """All earlier proposals, and the slots finished by the virtual clock when this one is proposed."""
+def what_it_waits_for(wildcards):
+    """The proposal before a slot's own, and the slots that must be finished by the virtual clock since then."""
     slot = int(wildcards.slot)
-    return [*proposed(slot), *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_seen(JOURNAL, slot, SETTINGS.search.workers))]
+    if slot == 0:
+        return []
+    before = checkpoints.propose.get(slot=f"{slot - 1:04d}").output[0]
+    return [before, *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_awaited(JOURNAL, slot, SETTINGS.search.workers))]
 
 
 def slots_so_far(_):
     """The slots of all proposals made, and the next proposal, until the search ends; asked again after every proposal."""
+    checkpoints.begin.get()
     slots = []
     for slot in range(SETTINGS.search.trials):
         try:
-            proposed(slot + 1)
+            checkpoints.propose.get(slot=f"{slot:04d}")
         except IncompleteCheckpointException as coming:
             return [*slots, coming.targetfile]      # let through, it would keep the slots from being trained side by side
         if ends(JOURNAL, slot):
@@ -70,7 +68,7 @@ checkpoint propose:
     """Decide what a slot trains, from the slots that it has to have seen."""
     input:
         facts=f"{JOURNAL}/search.json",
-        seen=what_it_has_seen,
+        seen=what_it_waits_for,
     output: f"{JOURNAL}/proposal-{{slot}}.json"
     params:
         file=SETTINGS_FILE,
