@@ -189,6 +189,7 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["search", "--config", "nowhere.yaml"], "config-missing"),
         (["predict", "nothing-here", "--model", "nowhere", "--out", "o"], "model-missing"),
         (["propose", ".", "--slot", "0"], "journal-header"),
+        (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
         (["slice"], "Missing option"),
         (["sliec"], "No such command"),
         (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: File exists"),
