@@ -13,6 +13,7 @@ from snakemake.exceptions import WorkflowError
 import fovnet.config        # by its full name: `parse` and `config` are Snakemake's own words here
 from fovnet.errors import ConfigError
 from fovnet.records import digest
+from fovnet.results import Results
 
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
@@ -43,7 +44,7 @@ rule all:
 
 
 include: "workflow/rules/prepare.smk"
-include: "workflow/rules/search.smk"
+include: "workflow/rules/slots.smk" if SETTINGS.search.jobs else "workflow/rules/search.smk"
 include: "workflow/rules/ensemble.smk"
 include: "workflow/rules/decide.smk"
 include: "workflow/rules/evaluate.smk"

@@ -28,10 +28,12 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
+    from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
     from fovnet.search.explaining import Explanation
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
+    from fovnet.search.trial import Trial
     from fovnet.volume.pack import Pack
 
 app = typer.Typer(
@@ -39,13 +41,16 @@ app = typer.Typer(
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
 bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
+slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
 app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
 app.add_typer(searching, name="search")
+app.add_typer(slot, name="slot")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
+Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -152,41 +157,72 @@ def explain(
 
 def _search(config: Path) -> None:
     """The search of a configuration, from its journal on."""
-    from fovnet.errors import SearchError
-    from fovnet.net.cost import Device
     from fovnet.net.training import choose_device
-    from fovnet.net.trials import Labelled, Limits, search_networks
-    from fovnet.records import write_json
-    from fovnet.search.view import Modelling
+    from fovnet.net.trials import search_networks
 
     settings = _settings(config)
     choose_device(settings.training.device)
     results, pack = _opened(settings)
     journal = results.journal(_search_digest(settings, pack))
-    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    options, training = settings.search, settings.training
+    planned = _planned(settings, pack, journal)
     with _bar("searching") as tell:
         trials = search_networks(
-            _space(settings),
-            Labelled(results.slices / "pixels.npy", targets.astype("float32"), pack.rows("train"), pack.rows("validation")),
-            journal,
-            training={**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation", "validation_slices"})},
-            limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
-            speed=Device(**options.speed.model_dump()),
-            method=options.method, trials=options.trials, workers=options.workers, seed=settings.seed,
-            start=options.start, initial=options.initial, stop_below_regret=options.stop_below_regret,
-            modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
-            validation_slices=training.validation_slices, progress=tell,
+            planned, _job(settings, pack, journal), journal, trials=settings.search.trials,
+            stop_below_regret=settings.search.stop_below_regret, progress=tell,
         )  # fmt: skip
-    write_json(results.search / "current.json", {"journal": journal.name}, settings=options.model_dump(), seed=settings.seed)
-    _write_trials(results.trials, trials)
-    scores = [trial.score for trial in trials if trial.score is not None]
-    if not scores:
-        why = trials[0].outcome.message or trials[0].outcome.status
-        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
-    first, best = trials[0].score, min(scores)
-    losses = f"validation loss {_number(first)} at the start, {_number(best)} at best"
-    out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
+    _conclude(settings, results, journal, trials)
+
+
+@slot.command("begin")
+def slot_begin(config: ConfigFile) -> None:
+    """Begin a search whose slots run one by one: everything that is decided before the first."""
+    from fovnet.search.jobs import begin
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    journal = _jobs(settings, results)
+    planned = _planned(settings, pack, journal)
+    begin(planned, journal, _search_digest(settings, pack))
+    out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
+
+
+@slot.command("propose")
+def slot_propose(config: ConfigFile, slot: Slot) -> None:
+    """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
+    from fovnet.search.jobs import propose
+
+    settings = _settings(config)
+    decided = propose(_jobs(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
+    out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
+
+
+@slot.command("train")
+def slot_train(config: ConfigFile, slot: Slot) -> None:
+    """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
+    from fovnet.net.trials import train_slot
+
+    settings = _settings(config)
+    if settings.training.device == "cuda":      # the others are everywhere, and asking costs seconds of importing torch here too
+        from fovnet.net.training import choose_device
+
+        choose_device(settings.training.device)
+    results, pack = _opened(settings)
+    journal = _jobs(settings, results)
+    _refuse_other_slices(settings, pack, journal)
+    trial = train_slot(_job(settings, pack, journal), journal, slot)
+    out.print(" ".join(["slot", str(slot), trial.outcome.status, _number(trial.score), trial.outcome.message]).rstrip())
+
+
+@slot.command("gather")
+def slot_gather(config: ConfigFile) -> None:
+    """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
+    from fovnet.search.jobs import gather
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    journal = _jobs(settings, results)
+    _refuse_other_slices(settings, pack, journal)
+    _conclude(settings, results, journal, gather(journal, settings.search.trials))
 
 
 @app.command()
@@ -472,13 +508,75 @@ def _space(settings: Settings) -> Space:
 
 def _search_digest(settings: Settings, pack: Pack) -> str:
     """What a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
+    from fovnet.config import deciding
     from fovnet.records import checksum, digest
 
-    facts = [
-        settings.search.model_dump(exclude={"trials", "stop_below_regret"}), settings.training.model_dump(), settings.seed,
-        checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records],
-    ]  # fmt: skip
-    return digest(facts)
+    slices = [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records]]
+    return digest([*deciding(settings), *slices])
+
+
+def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
+    """The search over the pack's slices, every configuration priced."""
+    from fovnet.net.cost import Device
+    from fovnet.net.trials import Labelled, Limits, plan_search
+    from fovnet.search.view import Modelling
+
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    options, training = settings.search, settings.training
+    return plan_search(
+        _space(settings), Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation")), journal,
+        head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs,
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+        speed=Device(**options.speed.model_dump()),
+        method=options.method, workers=options.workers, seed=settings.seed, start=options.start, initial=options.initial,
+        modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
+        validation_slices=training.validation_slices,
+    )  # fmt: skip
+
+
+def _job(settings: Settings, pack: Pack, journal: Path) -> Job:
+    """What the trainings of a search share."""
+    from fovnet.net.trials import training_job
+
+    training = settings.training
+    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation", "validation_slices"})}
+    return training_job(pack.folder / "pixels.npy", journal, recipe)
+
+
+def _jobs(settings: Settings, results: Results) -> Path:
+    """The journal of the search with these settings whose slots are jobs."""
+    from fovnet.config import deciding
+    from fovnet.records import digest
+
+    return results.jobs(digest(deciding(settings)))
+
+
+def _refuse_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
+    """Nothing, where the journal was begun for the slices that lie there now.  Raises SearchError."""
+    from fovnet.errors import SearchError
+    from fovnet.search.jobs import source_of
+
+    if source_of(journal) != _search_digest(settings, pack):
+        raise SearchError(
+            "journal-of-other-slices", f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it anew"
+        )
+
+
+def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
+    """Say what a search came to, once later acts can find it."""
+    from fovnet.errors import SearchError
+    from fovnet.records import write_json
+
+    facts = {"journal": journal.name}
+    write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
+    _write_trials(results.trials, trials)
+    scores = [trial.score for trial in trials if trial.score is not None]
+    if not scores:
+        why = trials[0].outcome.message or trials[0].outcome.status
+        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
+    first, best = trials[0].score, min(scores)
+    losses = f"validation loss {_number(first)} at the start, {_number(best)} at best"
+    out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:

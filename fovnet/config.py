@@ -146,6 +146,7 @@ class Search(Section):
     memory_limit_gb: PositiveFloat = 16.0
     seconds_limit: PositiveFloat | None = None
     speed: Speed = Speed()
+    jobs: bool = False
 
 
 class Ensemble(Section):
@@ -218,6 +219,11 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
 def load(path: Path) -> Settings:
     """The settings in a YAML file.  Raises ConfigError where it is missing, no YAML, or not valid."""
     return parse(read_yaml(path), str(path))
+
+
+def deciding(settings: Settings) -> list[Any]:
+    """The settings that decide the trials of a search: not how many are wanted, nor whether they run as one job or as many."""
+    return [settings.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"}), settings.training.model_dump(), settings.seed]
 
 
 def write_settings(path: Path, settings: Settings) -> Path:

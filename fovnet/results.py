@@ -60,3 +60,7 @@ class Results:
     def journal(self, digest: str) -> Path:
         """The journal of the search with these settings on these slices; another search has another."""
         return self.search / digest[:12]
+
+    def jobs(self, digest: str) -> Path:
+        """The journal of the search with these settings whose slots are jobs; its name is known before there are slices."""
+        return self.search / f"jobs-{digest[:12]}"

@@ -14,7 +14,9 @@ from fovnet.errors import SearchError
 from fovnet.net.cost import Device, price_rows
 from fovnet.net.workers import Job, TrainingPool
 from fovnet.records import write_npz
-from fovnet.search.run import run_search
+from fovnet.search.jobs import finish
+from fovnet.search.proposing import Search
+from fovnet.search.run import go_on
 from fovnet.search.space import Space
 from fovnet.search.trial import Trial
 from fovnet.search.view import RECOMMENDED, Modelling
@@ -32,36 +34,33 @@ class Limits:
 
 @dataclass(frozen=True)
 class Labelled:
-    """The slices a search learns from: the file of pixels, targets (n, k) of all its rows, and which rows are for what."""
+    """The slices a search learns from: targets (n, k) of all rows of the pixels, and which rows are for what."""
 
-    pixels: Path
     targets: NDArray[np.float32]
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
 
 
-def search_networks(
+def plan_search(
     space: Space,
     data: Labelled,
     journal: Path,
     *,
-    training: Mapping[str, Any],
+    head: str,
+    slices_per_epoch: int,
+    epochs: int,
     limits: Limits,
     speed: Device,
     method: str,
-    trials: int,
     workers: int,
     seed: int,
     start: Mapping[str, Any],
     initial: int | None,
     modelling: Modelling = RECOMMENDED,
-    stop_below_regret: float | None = None,
     validation_slices: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Trial]:
-    """The trials of a search, by slot; their networks lie in `journal/networks`, their records in `journal`.
+) -> Search:
+    """The search with every row priced; what its trainings learn from is written to `journal/rows.npz`.
 
-    training  head, device, epochs, slices_per_epoch and the augmentation's ranges, as Job names them
     validation_slices  score on so many of the validation rows, drawn once for all trials; all where None
     Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.
     """
@@ -72,18 +71,39 @@ def search_networks(
     memory, seconds = price_rows(
         [space.configuration(row) for row in range(len(space))],
         classes=data.targets.shape[1],
-        head=str(training["head"]),
-        slices=int(training["slices_per_epoch"]),
+        head=head,
+        slices=slices_per_epoch,
         validation_slices=len(validation),
-        epochs=int(training["epochs"]),
+        epochs=epochs,
         device=speed,
     )
     feasible = (memory <= limits.bytes) & (seconds <= (limits.seconds or np.inf))
-    rows_file = write_npz(journal / "rows.npz", targets=data.targets, train=data.train, validation=validation)
-    job = Job(pixels=data.pixels, rows=rows_file, weights=journal / "networks", **training)
-    with TrainingPool(job, workers) as pool:
-        return run_search(
-            space, method=method, trials=trials, seed=seed, workers=workers, start=start, initial=initial,
-            predicted_seconds=seconds, feasible=feasible, journal=journal, submit=pool.submit, modelling=modelling, memory=memory,
-            stop_below_regret=stop_below_regret, progress=progress,
-        )  # fmt: skip
+    search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory)
+    write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)
+    return search
+
+
+def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:
+    """What every training of the search in `journal` needs to know; `recipe` is the rest of Job by its names there."""
+    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", **recipe)
+
+
+def search_networks(
+    search: Search, job: Job, journal: Path, *, trials: int, stop_below_regret: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Trial]:  # fmt: skip
+    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records lie in `journal`."""
+    with TrainingPool(job, search.workers) as pool:
+        return go_on(
+            search, trials=trials, journal=journal, submit=pool.submit, stop_below_regret=stop_below_regret, progress=progress
+        )
+
+
+def train_slot(job: Job, journal: Path, slot: int) -> Trial:
+    """The trial of one slot whose proposal lies in `journal`, trained and written there."""
+    with TrainingPool(job, 1) as pool:
+        return finish(journal, slot, pool.submit)
+
+
+def _rows_file(journal: Path) -> Path:
+    return journal / "rows.npz"

@@ -106,3 +106,11 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
         row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
     return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds, forecast)
+
+
+def too_little_gain(proposal: Proposal, bound: float | None) -> str | None:
+    """The sentence with which a search ends before `proposal`, where its forecast puts the expected regret below `bound`; else None."""
+    regret = None if proposal.forecast is None else proposal.forecast.expected_regret
+    if bound is None or regret is None or regret >= bound:
+        return None
+    return f"The search ends after {proposal.slot} trials: no more than {regret:g} of the score is expected to be gained."

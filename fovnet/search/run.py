@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.search import clock
 from fovnet.search.journal import Journal, owned, read_header, slot_path
-from fovnet.search.proposing import Search, propose_slot, training_seed
+from fovnet.search.proposing import Search, propose_slot, too_little_gain, training_seed
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
@@ -59,6 +59,13 @@ def run_search(
     with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
     """
     search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory)
+    return go_on(search, trials=trials, journal=journal, submit=submit, stop_below_regret=stop_below_regret, progress=progress)
+
+
+def go_on(
+    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
+) -> list[Trial]:
+    """What `run_search` says, of a search that is already put together."""
     with owned(journal, search) as book:
         return Run(book, submit, trials, stop_below_regret, progress).to_the_end()
 
@@ -84,10 +91,10 @@ class Run:
         self.book.write_header(trials, notes)
         try:
             for slot in range(slots):
-                gain = self._fill(slot)
-                if gain is not None:
+                ending = self._fill(slot)
+                if ending is not None:
                     slots = slot
-                    notes.append(f"The search ends after {slot} trials: no more than {gain:g} of the score is expected to be gained.")
+                    notes.append(ending)
                     self.book.write_header(trials, notes)
                     break
             self._wait_for(range(slots))
@@ -96,32 +103,25 @@ class Run:
                 future.cancel()                                              # what has not begun need not begin
         return [self.finished[slot] for slot in range(slots)]
 
-    def _fill(self, slot: int) -> float | None:
+    def _fill(self, slot: int) -> str | None:
         """Take the slot's trial from the journal, or propose it as soon as all it has seen is finished, and let it fly.
 
-        What may still be gained, with the slot left empty, where that is too little to go on; else None.
+        The sentence with which the search ends, the slot left empty, where too little may still be gained; else None.
         """
         recorded = self.book.read(slot)
         if recorded is not None:
             self._refuse_contradiction(recorded.proposal)
-            if (gain := self._too_little_gain(recorded.proposal)) is None:
+            if (ending := too_little_gain(recorded.proposal, self.stop_below_regret)) is None:
                 self.proposals.append(recorded.proposal)
                 self._finish(recorded)
-            return gain
+            return ending
         seen, _ = clock.sees([proposal.predicted_seconds for proposal in self.proposals], self.book.search.workers)
         self._wait_for(seen)
         proposal = propose_slot(self.book.search, self.proposals, self.finished)
-        if (gain := self._too_little_gain(proposal)) is None:
+        if (ending := too_little_gain(proposal, self.stop_below_regret)) is None:
             self.proposals.append(proposal)
             self.flying[self.submit(proposal)] = proposal, ()
-        return gain
-
-    def _too_little_gain(self, proposal: Proposal) -> float | None:
-        """The expected regret of a forecast, where it is below the bound."""
-        if self.stop_below_regret is None or proposal.forecast is None or proposal.forecast.expected_regret is None:
-            return None
-        regret = proposal.forecast.expected_regret
-        return regret if regret < self.stop_below_regret else None
+        return ending
 
     def _wait_for(self, slots: Collection[int]) -> None:
         """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""
@@ -165,13 +165,26 @@ class Run:
 
     def _notes(self, slots: int) -> list[str]:
         """What a reader should know: a start that was moved, a search that ends early."""
-        search, notes = self.book.search, []
-        if search.first_row != search.start:
-            wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
-            notes.append(f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}.")
+        notes = start_notes(self.book.search)
         if slots < self.trials:
             notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
         return notes
+
+
+def start_notes(search: Search) -> list[str]:
+    """A sentence where the start had to be moved."""
+    if search.first_row == search.start:
+        return []
+    wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
+    return [f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."]
+
+
+def train_alone(proposal: Proposal, submit: Submit) -> Trial:
+    """The trial of one proposal, waited for; where the machine failed, it is tried again as in a whole search."""
+    retries: tuple[str, ...] = ()
+    while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
+        retries = (*retries, outcome.message)
+    return Trial(proposal, outcome, retries)
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:

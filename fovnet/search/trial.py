@@ -115,13 +115,17 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
     """The trial in facts written by `to_facts`.  Raises KeyError, TypeError or ValueError where they are no such facts."""
-    proposal, outcome = dict(facts["proposal"]), dict(facts["outcome"])
-    forecast = proposal.get("forecast")
-    proposal |= {"seen": tuple(proposal["seen"]), "pending": tuple(proposal["pending"])}
-    proposal["forecast"] = None if forecast is None else Forecast(**forecast)
+    outcome = dict(facts["outcome"])
     outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
     outcome["score"] = _read_number(outcome["score"])
-    return Trial(Proposal(**proposal), Outcome(**outcome), tuple(facts["retries"]))
+    return Trial(proposal_of(facts["proposal"]), Outcome(**outcome), tuple(facts["retries"]))
+
+
+def proposal_of(facts: Mapping[str, Any]) -> Proposal:
+    """The proposal in its facts.  Raises KeyError or TypeError where they are no such facts."""
+    forecast = facts.get("forecast")
+    known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
+    return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
 
 
 def _write_number(value: float | None) -> Number:

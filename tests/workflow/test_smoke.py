@@ -191,6 +191,7 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["propose", ".", "--slot", "0"], "journal-header"),
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
+        (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
         (["slice"], "Missing option"),
         (["sliec"], "No such command"),
         (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: File exists"),

@@ -1,0 +1,141 @@
+"""A search whose slots are jobs of their own, on one machine or many: each act reads the journal, does one thing, and writes it there.
+
+    begin    everything decided before the first slot: search.json, search.npz
+    propose  proposal-0007.json, once the slots that slot 7 has seen by the virtual clock are finished
+    finish   slot-0007.json, the trial of that proposal
+    gather   all trials, when nothing is left to do
+The journal is that of a search in one process, with the proposals beside the slots, and holds the same trials: who calls the acts
+(a workflow, a person), in what order beyond what each waits for, and how many at a time, makes no difference.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fovnet.errors import SearchError
+from fovnet.records import write_json
+from fovnet.search import clock
+from fovnet.search.journal import Journal, owned, read_header, read_search, read_slot, slot_path
+from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
+from fovnet.search.proposing import Search, propose_slot, too_little_gain
+from fovnet.search.run import Submit, start_notes, train_alone
+from fovnet.search.trial import Proposal, Trial
+
+
+def begin(search: Search, folder: Path, source: str) -> None:
+    """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on.
+
+    Proposals and slots of the same source stay, others are removed.  Raises SearchError while a slot of it is still being trained.
+    """
+    with owned(folder, search):
+        _clear(folder, source)
+        # no number of trials, as in a search of one process: a job that asks for more must not begin anew
+        facts = {**search.identity, "source": source, "notes": start_notes(search)}
+        write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
+
+
+def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
+    """What slot `slot` trains, or the sentence with which the search ends before it; written down.
+
+    It ends as in `run_search`: where no row is free, or the expected regret is below `stop_below_regret`.
+
+    Raises SearchError where a slot that it has to see is missing or is not what was proposed.
+    """
+    search, source = read_search(folder), source_of(folder)
+    earlier = read_proposals(folder, slot, source)
+    if len(earlier) < slot:
+        raise SearchError("search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.")
+    seen, _ = clock.sees([proposal.predicted_seconds for proposal in earlier], search.workers)
+    decided = _decide(search, earlier, {before: _finished(folder, earlier[before]) for before in seen})
+    if isinstance(decided, Proposal):
+        decided = too_little_gain(decided, stop_below_regret) or decided
+    write_proposal(folder, slot, decided, source=source, seed=search.seed)
+    return decided
+
+
+def finish(folder: Path, slot: int, submit: Submit) -> Trial:
+    """The trial of a proposed slot, trained by `submit` and written down; a slot that is finished is left as it is.
+
+    A second call waits for the first, which may have outlived a killed workflow, and takes its result.  Raises SearchError where the
+    search ends before the slot.
+    """
+    with _training(folder, slot):
+        proposal = read_proposal(folder, slot, source_of(folder))
+        if isinstance(proposal, str):
+            raise SearchError("search-ended", f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train.")
+        book = Journal(folder, read_search(folder))
+        trial = book.read(slot)
+        if trial is None or trial.proposal != proposal:
+            trial = train_alone(proposal, submit)
+            book.write(trial)
+        return trial
+
+
+def gather(folder: Path, trials: int) -> list[Trial]:
+    """The trials of slots 0..trials-1, by slot; fewer where the search ends before.  Raises SearchError where one is missing."""
+    proposals = read_proposals(folder, trials, source_of(folder))
+    return [_finished(folder, proposal) for proposal in proposals]
+
+
+def source_of(folder: Path) -> str:
+    """The hash of settings and slices that the journal in `folder` was begun for.  Raises SearchError where it was not."""
+    source = read_header(folder).get("source")
+    if not isinstance(source, str):
+        raise SearchError("journal-header", f"{folder}: its search was not begun to run slot by slot; `fovnet slot begin` begins one.")
+    return source
+
+
+def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal | str:
+    """The next proposal, or a sentence where there is none: no row is free."""
+    try:
+        return propose_slot(search, earlier, trials)
+    except SearchError as error:
+        if error.code != "space-exhausted":
+            raise
+        return error.sentence
+
+
+def _finished(folder: Path, proposal: Proposal) -> Trial:
+    """The trial of a proposal.  Raises SearchError where it is not there, or is the trial of another."""
+    path = slot_path(folder, proposal.slot)
+    try:
+        trial = read_slot(path)
+    except FileNotFoundError:
+        raise SearchError("slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it") from None
+    except (ValueError, KeyError, TypeError) as fault:
+        raise SearchError("slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again") from fault
+    if trial.proposal != proposal:
+        raise SearchError("slot-contradiction", f"{path}: not the trial that was proposed; remove it, and its slot is done again")
+    return trial
+
+
+def _clear(folder: Path, source: str) -> None:
+    """Remove the proposals of another source and every slot without a proposal: of what is left, all belongs together."""
+    for path in folder.glob("proposal-*.json"):
+        try:
+            read_proposal(folder, _slot(path), source)
+        except SearchError:
+            path.unlink()
+    for path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
+        if not proposal_path(folder, _slot(path)).exists():
+            path.unlink()
+
+
+def _slot(path: Path) -> int:
+    return int(path.stem.split("-")[1])
+
+
+@contextmanager
+def _training(folder: Path, slot: int) -> Iterator[None]:
+    """Nobody else trains this slot while the block runs, and nobody begins the journal anew; waits until it can be so.
+
+    A workflow that was killed leaves its trainings behind, and its successor starts the same ones: they must not share a device.
+    """
+    (folder / "locks").mkdir(parents=True, exist_ok=True)
+    with (folder / "owner.lock").open("a") as journal, (folder / "locks" / f"slot-{slot:04d}").open("a") as own:
+        fcntl.flock(own, fcntl.LOCK_EX)
+        fcntl.flock(journal, fcntl.LOCK_SH)
+        yield

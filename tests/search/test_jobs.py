@@ -1,0 +1,158 @@
+"""Slots as jobs of their own: done in any order that their inputs allow, the trials of the search in one process."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.errors import SearchError
+from fovnet.search.jobs import begin, finish, gather, propose
+from fovnet.search.journal import replay
+from fovnet.search.proposals import ends, slots_awaited
+from fovnet.search.proposing import Search
+from fovnet.search.run import go_on
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
+SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
+
+
+def searched(method: str = "random", workers: int = 4, fit: int = len(SPACE)) -> Search:
+    """A search over the toy space, of which the first `fit` rows fit."""
+    return Search(SPACE, method, 3, workers, 40, 4, SECONDS, np.arange(len(SPACE)) < fit)
+
+
+def train(proposal: Proposal) -> Future[Outcome]:
+    """A loss that depends on the configuration and the training's seed alone; the deepest and widest diverge."""
+    depth, width = int(proposal.configuration["depth"]), int(proposal.configuration["width"])
+    loss = float((depth - 2) ** 2 + 0.3 * (width - 4) ** 2 + np.random.default_rng(proposal.seed).normal(0.0, 0.01))
+    future: Future[Outcome] = Future()
+    future.set_result(Outcome("diverged", (2.0, float("nan"))) if depth + width >= 8 else Outcome("completed", (loss,), (loss,), loss))
+    return future
+
+
+def run_as_jobs(folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices") -> list[Trial]:
+    """The trials, each act called as soon as its inputs exist, one of all that could be called drawn by `order`."""
+    begin(search, folder, source)
+    proposed, finished, ended = 0, set[int](), False
+    while not ended or len(finished) < proposed:
+        ready = [("train", slot) for slot in range(proposed) if slot not in finished]
+        if not ended and set(slots_awaited(folder, proposed, search.workers)) <= finished:
+            ready.append(("propose", proposed))
+        act, slot = ready[order.integers(len(ready))]
+        if act == "train":
+            finish(folder, slot, train)
+            finished.add(slot)
+        else:
+            propose(folder, slot)
+            ended = ends(folder, slot) or slot + 1 == trials
+            proposed += not ends(folder, slot)
+    return gather(folder, trials)
+
+
+@pytest.mark.parametrize(("method", "trials", "workers"), [("random", 60, 4), ("random", 20, 1), ("gp-ei", 14, 3)])
+def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(tmp_path: Path, method: str, trials: int, workers: int) -> None:
+    search = searched(method, workers)
+    whole = go_on(search, trials=trials, journal=tmp_path / "whole", submit=train)
+    for order in range(2):
+        jobs = run_as_jobs(tmp_path / str(order), search, trials, np.random.default_rng(order))
+        assert repr(jobs) == repr(whole)              # nan, where a training diverged, equals nothing but its name
+    assert [replay(tmp_path / "0", slot) for slot in (0, trials - 1)] == [whole[0].proposal, whole[-1].proposal]
+
+
+def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
+    trials = run_as_jobs(tmp_path, searched(fit=7), 20, np.random.default_rng(0))
+    assert sorted(trial.proposal.row for trial in trials) == list(range(7))
+    assert "every feasible configuration, 7 in all" in json.loads((tmp_path / "proposal-0007.json").read_text())["ends"]
+    assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
+    for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
+        with pytest.raises(SearchError) as refused:
+            act()
+        assert refused.value.code == "search-ended"
+
+
+def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:
+    """The header's bytes are the same, too, so that a workflow has no reason to repeat a slot."""
+    search = searched()
+    before = run_as_jobs(tmp_path, search, 6, np.random.default_rng(0))
+    header = (tmp_path / "search.json").read_bytes()
+    (tmp_path / "slot-0009.json").write_text("left by nobody")
+    begin(search, tmp_path, "slices")
+    assert repr(gather(tmp_path, 6)) == repr(before)
+    assert (tmp_path / "search.json").read_bytes() == header
+    begin(search, tmp_path, "slices cut otherwise")
+    assert not list(tmp_path.glob("slot-*")) and not list(tmp_path.glob("proposal-*"))
+
+
+def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path) -> None:
+    def code(act: Callable[..., object], *arguments: object) -> str:
+        with pytest.raises(SearchError) as refused:
+            act(*arguments)
+        return refused.value.code
+
+    assert code(propose, tmp_path, 0) == "journal-header"
+    run_as_jobs(tmp_path, searched(workers=1), 4, np.random.default_rng(0))
+    assert code(propose, tmp_path, 5) == "proposal-missing"
+    assert code(finish, tmp_path, 5, train) == "proposal-missing"
+    third = json.loads((tmp_path / "proposal-0002.json").read_text())
+    (tmp_path / "proposal-0002.json").write_text(json.dumps({**third, "source": "others"}))
+    assert code(propose, tmp_path, 3) == "proposal-of-another-search"
+    (tmp_path / "proposal-0002.json").write_text(json.dumps({**third, "proposal": {**third["proposal"], "seed": 1}}))
+    assert code(propose, tmp_path, 3) == "slot-contradiction"
+    finish(tmp_path, 2, train)                         # the trial of another proposal is trained anew
+    assert gather(tmp_path, 3)[2].proposal.seed == 1
+    (tmp_path / "slot-0001.json").write_text("{")
+    assert code(propose, tmp_path, 3) == "slot-damaged"
+    (tmp_path / "slot-0001.json").unlink()
+    assert code(gather, tmp_path, 4) == "slot-unfinished"
+    go_on(searched(), trials=2, journal=tmp_path / "whole", submit=train)
+    assert code(propose, tmp_path / "whole", 2) == "journal-header"
+
+
+def test_a_machine_failure_is_tried_again_twice_and_a_finished_slot_never(tmp_path: Path) -> None:
+    attempts: list[int] = []
+
+    def submit(proposal: Proposal) -> Future[Outcome]:
+        attempts.append(proposal.slot)
+        future: Future[Outcome] = Future()
+        future.set_exception(ConnectionError("the node is gone"))
+        return train(proposal) if attempts.count(0) == 3 else future
+
+    begin(searched(), tmp_path, "slices")
+    propose(tmp_path, 0)
+    propose(tmp_path, 1)
+    assert finish(tmp_path, 0, submit).retries == ("ConnectionError: the node is gone",) * 2
+    assert finish(tmp_path, 0, submit).outcome.status == "completed"
+    assert attempts == [0, 0, 0]
+    attempts.clear()
+    assert finish(tmp_path, 1, submit).outcome.status == "error"
+    assert attempts == [1, 1, 1]
+
+
+def test_two_trainings_of_one_slot_are_one_and_nobody_begins_anew_meanwhile(tmp_path: Path) -> None:
+    """What a killed workflow leaves running, and its successor starts again."""
+    begin(searched(), tmp_path, "slices")
+    propose(tmp_path, 0)
+    under_way, let_go, calls = threading.Event(), threading.Event(), []
+
+    def submit(proposal: Proposal) -> Future[Outcome]:
+        calls.append(proposal.slot)
+        under_way.set()
+        assert let_go.wait(30)
+        return train(proposal)
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(finish, tmp_path, 0, submit) for _ in range(2)]
+        assert under_way.wait(30)
+        with pytest.raises(SearchError, match="journal-owned"):
+            begin(searched(), tmp_path, "slices cut otherwise")
+        let_go.set()
+    assert both[0].result() == both[1].result()
+    assert calls == [0]

@@ -1,0 +1,106 @@
+"""
+Act 2, for clusters (search.jobs: true): the search of search.smk with every slot a job of its own.
+    NEEDS  {RESULTS}/slices/
+    GIVES  {RESULTS}/search/jobs-*/    search.json, one proposal-*.json and slot-*.json a trial, networks/;    {RESULTS}/search/trials.tsv
+
+Nobody knows beforehand which slots a proposal has to see, nor how many there are: both follow from the proposals before it, so that
+every proposal is a checkpoint.
+"""
+
+from snakemake.exceptions import IncompleteCheckpointException
+
+from fovnet.search.proposals import ends, slots_awaited
+
+JOURNAL = Results(Path(RESULTS)).jobs(digest(fovnet.config.deciding(SETTINGS)))
+
+
+localrules: propose, gather
+
+
+def what_it_waits_for(wildcards):
+    """The proposal before a slot's own, and the slots that must be finished by the virtual clock since then."""
+    slot = int(wildcards.slot)
+    if slot == 0:
+        return []
+    before = checkpoints.propose.get(slot=f"{slot - 1:04d}").output[0]
+    return [before, *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_awaited(JOURNAL, slot, SETTINGS.search.workers))]
+
+
+def slots_so_far(_):
+    """The slots of all proposals made, and the next proposal, until the search ends; asked again after every proposal."""
+    checkpoints.begin.get()
+    slots = []
+    for slot in range(SETTINGS.search.trials):
+        try:
+            checkpoints.propose.get(slot=f"{slot:04d}")
+        except IncompleteCheckpointException as coming:
+            return [*slots, coming.targetfile]      # let through, it would keep the slots from being trained side by side
+        if ends(JOURNAL, slot):
+            break
+        slots.append(f"{JOURNAL}/slot-{slot:04d}.json")
+    return slots
+
+
+checkpoint begin:
+    """Decide all that is decided before the first slot.
+
+    Repeated where more trials are asked for, or the slices were cut anew.  Where it then decides the same, no slot is repeated: this is
+    why it is a checkpoint, and why nothing depends on its larger files, whose content Snakemake would not compare.
+    """
+    input:
+        pixels=f"{RESULTS}/slices/pixels.npy",
+        slices=f"{RESULTS}/slices/slices.npz",
+        volumes=f"{RESULTS}/slices/volumes.json",
+    output:
+        facts=f"{JOURNAL}/search.json",
+        arrays=f"{JOURNAL}/search.npz",
+        rows=f"{JOURNAL}/rows.npz",
+    params:
+        settings=settings_of("search", "training", "seed"),
+        file=SETTINGS_FILE,
+        trials=SETTINGS.search.trials,
+    log: f"{LOGS}/slots/begin.txt"
+    message: "Beginning a search of {params.trials} trials"
+    shell: "fovnet slot begin --config {params.file:q} 2> >(tee {log:q} >&2)"
+
+
+checkpoint propose:
+    """Decide what a slot trains, from the slots that it has to have seen."""
+    input:
+        facts=f"{JOURNAL}/search.json",
+        seen=what_it_waits_for,
+    output: f"{JOURNAL}/proposal-{{slot}}.json"
+    params:
+        file=SETTINGS_FILE,
+        stop=SETTINGS.search.stop_below_regret,
+    log: f"{LOGS}/slots/propose-{{slot}}.txt"
+    message: "Proposing slot {wildcards.slot}"
+    wildcard_constraints: slot=r"\d\d\d\d+"
+    shell: "fovnet slot propose --config {params.file:q} --slot {wildcards.slot} 2> >(tee {log:q} >&2)"
+
+
+rule train:
+    """Train what a slot proposes; a training that fails because of its configuration is a finished slot."""
+    input: f"{JOURNAL}/proposal-{{slot}}.json"
+    output: f"{JOURNAL}/slot-{{slot}}.json"
+    params:
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/slots/train-{{slot}}.txt"
+    threads: 1
+    retries: 2      # a job that dies, with its node perhaps, has no outcome; what has one is never repeated
+    resources: gpu=1
+    message: "Training slot {wildcards.slot}"
+    wildcard_constraints: slot=r"\d\d\d\d+"
+    shell: "fovnet slot train --config {params.file:q} --slot {wildcards.slot} 2> >(tee {log:q} >&2)"
+
+
+rule gather:
+    """Gather the trials, once no slot is left to be proposed or trained."""
+    input: slots_so_far
+    output: f"{RESULTS}/search/trials.tsv"
+    params:
+        settings=settings_of("search", "training", "seed"),
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/search.txt"
+    message: "Gathering the trials of the search"
+    shell: "fovnet slot gather --config {params.file:q} 2> >(tee {log:q} >&2)"
