@@ -43,12 +43,12 @@ class Peer:
     make: Callable[[Space, int, int], Searcher]
 
     @property
-    def shown(self) -> str:
-        """"optuna 5.0.0", or the bare name where it is not installed."""
+    def version(self) -> str:
+        """Of the library as installed, "5.0.0"; empty where it is not."""
         try:
-            return f"{self.library} {version(self.library)}"
+            return version(self.library)
         except PackageNotFoundError:
-            return self.library
+            return ""
 
 
 def refuse_absent(name: str) -> None:
