@@ -358,6 +358,72 @@ def bench_bound(
         out.print(f"{out_file}")
 
 
+@bench.command("propose")
+def bench_propose(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the numbers.")],
+    trials: Annotated[list[int] | None, typer.Option(min=1, max=30_000, help="Trials known before; several are measured in turn.")] = None,
+    method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
+    diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and memory."""
+    from fovnet.bench.pace import paces
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    refuse_unknown([method])
+    with _bar("timing") as tell:
+        measured = list(paces(method, trials or [300, 1000], seed, diverged, tell))
+    write_tsv(out_file, list(vars(measured[0])), [vars(pace) for pace in measured])
+    shown = _table(
+        f"{method}: seconds a proposal over {measured[0].rows:,} rows",
+        "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",
+    )  # fmt: skip
+    for pace in measured:
+        seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
+        shown.add_row(f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds, f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})")
+    _show(shown)
+    out.print(f"{out_file}")
+
+
+@bench.command("edge")
+def bench_edge(
+    out_folder: Annotated[Path, typer.Option("--out", help="Where edge.tsv and walks.tsv are written.")],
+    scenario: Annotated[list[str] | None, typer.Option(help="What may fail, one or several; else all.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained is drawn."""
+    from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walks
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    scenarios, methods = scenario or list(SCENARIOS), method or ["gp-ei", "random"]
+    refuse_unknown(methods)
+    for name in scenarios:
+        if name not in SCENARIOS:
+            raise ConfigError("bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}")
+    tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
+    with _bar("walking") as tell:
+        made = list(zip(tasks, walks(tasks, processes, tell), strict=True))
+    lines = [{"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed} for (name, how, seed), one in made]
+    write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
+    shown = _table(
+        f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method", *MEASURES, "missed"
+    )
+    rows = []
+    for name in scenarios:
+        for how in methods:
+            standing = edge_standings(name, how, [one for (a, b, _), one in made if (a, b) == (name, how)])
+            rows += standing
+            cells = [f"{row.mean:.1f} ({row.low:.1f}-{row.high:.1f}; {row.worst})" for row in standing]
+            shown.add_row(name, how, *cells, f"{standing[0].missed}/{standing[0].runs}")
+    write_tsv(out_folder / "edge.tsv", list(vars(rows[0])), [vars(row) for row in rows])
+    _show(shown)
+    out.print(f"{out_folder / 'edge.tsv'}")
+
+
 def main() -> None:
     """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
     try:

@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Peer:
-    """A contestant: the library it comes from, by the name pip knows, what else has to be there, and how it is made.
+    """A contestant: its library by the name pip knows, the modules that have to be there, its own first, and how it is made.
 
     make(space, seed, initial) gives the searcher; `initial` counts only where the library has no such number of its own
     """
@@ -54,7 +54,7 @@ class Peer:
 def refuse_absent(name: str) -> None:
     """Nothing, where the contestant's library is installed.  Raises SearchError "peer-missing"."""
     peer = PEERS[name]
-    absent = [module for module in peer.modules if find_spec(module) is None]
+    absent = [peer.library if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
     if absent:
         raise SearchError(
             "peer-missing",

@@ -7,10 +7,8 @@ A run that misses a goal within its draws is counted at the cap, and the misses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from fovnet.bench.peers import PEERS, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.tables import Table, load_table
+from fovnet.bench.together import Progress, each
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
@@ -130,6 +129,13 @@ def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:
     return Modelling(**cast(dict[str, Any], given))
 
 
+def refuse_unknown(methods: Sequence[str]) -> None:
+    """Nothing, where all are fovnet's own methods.  Raises ConfigError "bench-method"."""
+    for name in methods:
+        if name not in METHODS:
+            raise ConfigError("bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}")
+
+
 def refuse_methods(methods: Sequence[str], workers: int) -> None:
     """Nothing, where all methods can race.  Raises ConfigError "bench-method", "bench-workers", or SearchError "peer-missing"."""
     for name in methods:
@@ -153,41 +159,25 @@ def run(entry: Entry) -> Replay:
     )  # fmt: skip
 
 
-def race(
-    entries: Sequence[Entry], processes: int = 1, progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[Entry, Replay]]:
+def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:
     """Every run with what came of it, in the order of the entries whatever the number of processes."""
-    if processes <= 1:
-        replays: Iterator[Replay] = map(run, entries)
-        yield from _told(entries, replays, progress)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from _told(entries, pool.map(run, entries), progress)
-
-
-def _told(
-    entries: Sequence[Entry], replays: Iterator[Replay], progress: Callable[[int, int], None] | None
-) -> Iterator[tuple[Entry, Replay]]:
-    for done, (entry, result) in enumerate(zip(entries, replays, strict=True), start=1):
-        if progress:
-            progress(done, len(entries))
-        yield entry, result
+    yield from zip(entries, each(run, entries, processes, progress), strict=True)
 
 
 def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
     """What the runs of a method needed on a table, goal by goal; `entry` is any one of them."""
     rows = []
-    pace = float(np.median(np.concatenate([each.seconds for each in replays])))
+    pace = float(np.median(np.concatenate([one.seconds for one in replays])))
     for goal, loss in goal_losses(table).items():
-        found = [each.draws_until(loss) for each in replays]
-        needed = np.array([entry.draws if each is None else each for each in found])
-        times = [each.time_until(loss) for each in replays]
-        time = float(np.mean([float(each.ends[-1]) if at is None else at for each, at in zip(replays, times, strict=True)]))
+        found = [one.draws_until(loss) for one in replays]
+        needed = np.array([entry.draws if draw is None else draw for draw in found])
+        times = [one.time_until(loss) for one in replays]
+        time = float(np.mean([float(one.ends[-1]) if at is None else at for one, at in zip(replays, times, strict=True)]))
         low, high = mean_interval(needed)
         rows.append(Standing(
             table.name, entry.method, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
             expected_draws(len(table.space), good_rows(table, loss), entry.draws), _sd(needed), int(needed.max()),
-            sum(each is None for each in found), pace, time,
+            sum(draw is None for draw in found), pace, time,
         ))  # fmt: skip
     return rows
 
@@ -196,7 +186,7 @@ def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "be
     """How soon the runs of a method on a table, of which `entry` is one, have found a goal."""
     loss, runs = goal_losses(table)[goal], len(replays)
     found = np.zeros(entry.draws, dtype=np.int64)
-    for draw in (each.draws_until(loss) for each in replays):
+    for draw in (one.draws_until(loss) for one in replays):
         if draw is not None:
             found[draw - 1 :] += 1
     ends = np.array([wilson_interval(count, runs) for count in found.tolist()])

@@ -1,0 +1,39 @@
+"""The cost of a proposal: what is measured is a whole period, from a landscape that is smooth and seeded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fovnet.bench import pace
+from fovnet.bench.landscape import smooth_loss
+from fovnet.bench.pace import measure
+from fovnet.search.space import Space
+
+
+def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 60 trials on a refit comes at every third: 42 proposals, the first multiple of 3 above 40, hold about 14 of them."""
+    small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
+    monkeypatch.setattr(pace, "paper_space", lambda: small)
+    told = measure("gp-ei", 60, seed=0)
+    assert (told.rows, told.trials, told.proposals) == (288, 60, 42)
+    assert 10 <= told.refits <= 14                                            # above 80 trials they are four apart
+    assert 0 < told.median <= told.mean <= told.worst
+    assert told.peak_mb >= told.idle_mb > 10
+
+
+def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)}))
+    told = measure("random", 30, seed=0, diverged=0.5)
+    assert told.proposals == 40
+    assert told.mean < 0.05
+
+
+def test_a_made_up_loss_is_smooth_and_standardised() -> None:
+    """Neighbours along an axis differ far less than rows of chance do, which differ by √2 in root mean square."""
+    space = Space.of({"depth": range(20), "width": range(20)})
+    loss = smooth_loss(space, seed=0).reshape(20, 20)
+    assert (loss.mean(), loss.std()) == (pytest.approx(0.0, abs=1e-12), pytest.approx(1.0))
+    assert np.sqrt((np.diff(loss, axis=0) ** 2).mean()) < 0.3 * np.sqrt(2)
+    assert np.array_equal(loss, smooth_loss(space, seed=0).reshape(20, 20))
+    assert not np.array_equal(loss, smooth_loss(space, seed=1).reshape(20, 20))
