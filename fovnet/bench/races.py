@@ -141,10 +141,10 @@ def refuse_methods(methods: Sequence[str], workers: int) -> None:
     for name in methods:
         if name not in METHODS and name not in PEERS:
             raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
-        if name in PEERS:
-            refuse_absent(name)
-            if workers > 1:
-                raise ConfigError("bench-workers", f"--workers {workers}: {name} is asked for one row at a time; leave one of them out")
+    for name in PEERS.keys() & set(methods):
+        refuse_absent(name)
+        if workers > 1:
+            raise ConfigError("bench-workers", f"--workers {workers}: {name} is asked for one row at a time; leave one of them out")
 
 
 def run(entry: Entry) -> Replay:
