@@ -5,7 +5,7 @@
     estimate  (M,) what the search is told of memory: true but for a lognormal error of NOISE
 
 A larger network is better until it no longer fits, so that the best row that trains lies near the limit, where the search must learn
-to stop.  In two thirds of the trials of Bertrand's thesis (2019) memory was what failed.
+to stop.  About two thirds of the 300 trials of Bertrand et al. (ISBI 2017) could not be trained for lack of memory.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
     axis.set(xlim=(0, draws), ylim=(0, 1.02), xlabel="draws", ylabel="runs that found the best row")
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axis.set_title(f"{view.name}: {view.rows:,} rows; {_runs(view)}, bands are 95 % intervals", loc="left")
+    name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
+    axis.set_title(f"{name}: {view.rows:,} rows", loc="left")
 
 
 def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
@@ -96,7 +97,7 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     axis.set(ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most), xlabel="draws until the goal, mean and its 95 % interval")
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
-    axis.set_title(f"a run without it counts as {len(view.chance)} draws", loc="left")
+    axis.set_title(f"{_runs(view)}, 95 % intervals; one without it counts as {len(view.chance)} draws", loc="left")
 
 
 def _runs(view: RaceView) -> str:
