@@ -304,7 +304,7 @@ def bench_search(
     method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
-    initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else 5.")] = None,
+    initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
@@ -315,13 +315,13 @@ def bench_search(
     ] = False,
 ) -> None:
     """Replay search methods on recorded trainings: draws until the best row, and until the good ones."""
-    from fovnet.bench.races import INITIAL, Entry, modelling_of, race, refuse_methods, spread_rows
+    from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
     from fovnet.bench.tables import load_table
 
     methods = method or ["gp-ei", "random"]
     refuse_methods(methods, workers)
     modelling = modelling_of(targets or ("raw" if thesis else "half-ranked"), kernel, hyperparameters)
-    before = initial or (1 if thesis else INITIAL)
+    before = initial or (1 if thesis else None)
     loaded = {path: load_table(path) for path in tables}
     firsts: dict[Path, list[int | None]] = {
         path: [*spread_rows(len(table.space), runs or len(table.space))] if thesis else [None] * (runs or 20)
@@ -534,14 +534,13 @@ def _vocabulary(settings: Settings) -> Vocabulary:
 
 
 def _space(settings: Settings) -> Space:
-    from fovnet.search.space import PAPER, Space
+    from fovnet.net.axes import in_order
+    from fovnet.search.space import Axis, Space, paper_space
 
-    unknown = () if settings.search.space == "paper" else sorted(set(settings.search.space) ^ set(PAPER))
-    if unknown:
-        axes, odd = ", ".join(PAPER), ", ".join(unknown)
-        raise ConfigError("config-space", f"search.space: the axes are {axes}, each once; missing or unknown: {odd}")
-    # in the paper's order of the axes, whatever the order of the keys in the file: the rows, and so the search, depend on it
-    return Space.of(PAPER if settings.search.space == "paper" else {axis: settings.search.space[axis] for axis in PAPER})
+    if settings.search.space == "paper":
+        return paper_space()
+    given = settings.search.model_dump()["space"]
+    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
 
 
 def _search_digest(settings: Settings, pack: Pack) -> str:

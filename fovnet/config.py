@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
@@ -69,6 +79,51 @@ class Speed(Section):
     microseconds_per_layer: PositiveFloat = 30.0
 
 
+Level = int | float | bool | str
+
+
+class Range(Section):
+    """From `low` to `high`, both included, in `levels` steps of equal ratio: an axis that is continuous on a logarithmic scale."""
+
+    low: PositiveFloat
+    high: PositiveFloat
+    levels: int = Field(ge=2, le=1000)
+
+
+Levels = Annotated[list[Level], Field(min_length=1)]
+AXIS_KINDS: Mapping[str, Any] = {"ordinal": TypeAdapter(Levels), "categorical": TypeAdapter(Levels), "log": TypeAdapter(Range)}
+
+
+def _axis(given: Any) -> Any:
+    """An axis as JSON knows it: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError with what is wrong."""
+    if isinstance(given, list):
+        return AXIS_KINDS["ordinal"].validate_python(given)
+    if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
+        raise ValueError(f"{given!r}; give a list of levels, or one of {', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}")
+    ((kind, what),) = given.items()
+    checked = AXIS_KINDS[kind].validate_python(what)
+    return {kind: checked.model_dump() if isinstance(checked, Range) else checked}
+
+
+def _space(given: Any) -> Any:
+    """ "paper", or {axis: levels} as JSON knows it, every fault named.  Raises ValueError."""
+    if given == "paper":
+        return given
+    if not isinstance(given, dict) or not given:
+        raise ValueError(f"{given!r}; give paper, or 'axis: levels' lines")
+    checked, faults = {}, []
+    for name, levels in given.items():
+        try:
+            checked[str(name)] = _axis(levels)
+        except ValidationError as error:
+            faults += [f"{name}.{_where(fault)}: {fault['input']!r}: {_wanted(fault)}" for fault in error.errors()]
+        except ValueError as error:
+            faults.append(f"{name}: {error}")
+    if faults:
+        raise ValueError("; ".join(faults))
+    return checked
+
+
 class Search(Section):
     """Where to look, and how much to spend."""
 
@@ -80,9 +135,9 @@ class Search(Section):
     stop_below_regret: PositiveFloat | None = None
     trials: PositiveInt = 300
     workers: PositiveInt = 1
-    initial: PositiveInt = 8
-    space: dict[str, list[int | float | bool]] | Literal["paper"] = "paper"
-    start: dict[str, int | float | bool] = Field(
+    initial: PositiveInt | None = None
+    space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
+    start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
             "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
             "log10_learning_rate": -3, "log2_batch": 3,
@@ -221,7 +276,7 @@ def _checked(source: str, regions: list[Region]) -> list[Region]:
 
 def _fault(fault: Any) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
-    where = ".".join(str(step) for step in fault["loc"])
+    where = _where(fault)
     if fault["type"] == "extra_forbidden":
         section: Any = Settings
         for step in fault["loc"][:-1]:
@@ -229,7 +284,15 @@ def _fault(fault: Any) -> str:
         return f"{where}: unknown key; {_nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
     if fault["type"] == "value_error":
         return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
-    return f"{where}: {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    return f"{where}: {fault['input']!r}: {_wanted(fault)}"
+
+
+def _where(fault: Any) -> str:
+    return ".".join(str(step) for step in fault["loc"])
+
+
+def _wanted(fault: Any) -> str:
+    return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 
 def _nearest(word: str, known: tuple[str, ...]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")       # before numpy is read: two threads that wait for each other lose more than they gain
+
 import pytest
 
 

@@ -87,3 +87,22 @@ def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> N
     path.write_text(f"regions:\n- {entry}\n")
     with pytest.raises(ConfigError, match="regions"):
         vocabulary(str(path))
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ("pepar", "give paper"),
+        ({}, "give paper"),
+        ({"blocks": 4}, "blocks: 4; give a list of levels, or one of {ordinal: ...}"),
+        ({"blocks": {"ordnal": [4]}}, "one of {ordinal: ...}"),
+        ({"blocks": []}, "at least 1 item"),
+        ({"rate": {"log": {"low": -1, "high": 1, "levels": 5}}}, "rate.low: -1: input should be greater than 0"),
+        ({"rate": {"log": {"low": 1, "high": 10}}}, "rate.levels"),
+        ({"a": [], "b": 7}, "b: 7; give"),
+    ],
+)
+def test_a_faulty_space_is_described_axis_by_axis(space, said):
+    with pytest.raises(ConfigError) as refused:
+        parse({"phantom": {"subjects": 8}, "search": {"space": space}}, "my.yaml")
+    assert said in str(refused.value)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.races import INITIAL, mean_interval
+from fovnet.bench.races import mean_interval
 from fovnet.bench.together import Progress, each
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.run import RETRIES
@@ -149,7 +149,7 @@ def walk(problem: Edge, method: str) -> Walk:
     ones, everywhere = np.ones(size), np.ones(size, dtype=bool)
     first, best = int(rng.integers(size)), problem.best_row
     told = problem.estimate if problem.scenario.told else None
-    search = Search(problem.space, method, problem.seed, 1, first, INITIAL, ones, everywhere, memory=told)
+    search = Search(problem.space, method, problem.seed, 1, first, None, ones, everywhere, memory=told)
     earlier: list[Proposal] = []
     record: dict[int, Trial] = {}
     kills = 0

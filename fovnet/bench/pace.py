@@ -88,7 +88,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
 
     for slot, row in enumerate(rows.tolist()):
         learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), tuple(range(slot)), (), 1.0))
-    idle, period = _peak_bytes(), max(1, milestone(trials) // 20)
+    idle, period = _peak_bytes(), period_at(trials)
     seconds, cpu, fitted_to = [], [], []
     for _ in range(1 + period * -(-PROPOSALS // period)):
         began, worked = time.perf_counter(), time.process_time()
@@ -102,6 +102,14 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         method, size, trials, diverged, len(timed), int((np.diff(fitted_to) > 0).sum()), float(np.median(timed)), float(np.mean(timed)),
         max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, _peak_bytes() / MEGABYTE,
     )  # fmt: skip
+
+
+def period_at(trials: int) -> int:
+    """How many trials after a refit the next one comes, where so many are known."""
+    refit = trials
+    while milestone(refit + 1) <= milestone(trials):
+        refit += 1
+    return refit + 1 - milestone(trials)
 
 
 def _peak_bytes() -> float:

@@ -23,15 +23,12 @@ from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.methods import METHODS
+from fovnet.search.uniform import few
 from fovnet.search.view import RECOMMENDED, Modelling
 
 Floats = NDArray[np.float64]
 
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
-
-
-INITIAL = 5
-"""Draws spread over the space before a model is asked, the first included, where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Entry:
     method: str
     seed: int
     draws: int
-    initial: int = INITIAL
+    initial: int | None = None
     workers: int = 1
     modelling: Modelling = RECOMMENDED
     first: int | None = None
@@ -57,7 +54,7 @@ class Entry:
             return PEERS[self.method].version
         if self.method == "random":
             return ""
-        usual, mine = asdict(RECOMMENDED) | {"initial": INITIAL}, asdict(self.modelling) | {"initial": self.initial}
+        usual, mine = asdict(RECOMMENDED) | {"initial": None}, asdict(self.modelling) | {"initial": self.initial}
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
 
@@ -152,7 +149,8 @@ def run(entry: Entry) -> Replay:
     table = load_table(entry.table)
     first = first_row(table, entry.seed) if entry.first is None else entry.first
     if entry.method in PEERS:
-        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial)
+        before = entry.initial or few(table.space)
+        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=before)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
         modelling=entry.modelling,

@@ -55,7 +55,7 @@ class Searcher(Protocol):
 
 
 def replay(
-    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int, workers: int = 1,
+    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
     modelling: Modelling = RECOMMENDED,
 ) -> Replay:  # fmt: skip
     """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""

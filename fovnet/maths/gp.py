@@ -59,26 +59,29 @@ def log_marginal_likelihood(theta: Floats, gaps: Floats, y: Floats, kernel: Kern
     return float(value), gradient
 
 
-def log_prior(theta: Floats) -> tuple[float, Floats]:
+def log_prior(theta: Floats, axis: Integers) -> tuple[float, Floats]:
     """The log density (up to a constant) of a weak prior on theta, and its gradient (d+2,).
 
     It decides what the data leave open, such as the lengthscale of an axis on which all points agree.
     """
-    centre, width = prior_of(len(theta) - 2)
+    centre, width = prior_of(axis)
     pull = (theta - centre) / width
     return float(-0.5 * pull @ pull), -pull / width
 
 
-def prior_of(d: int) -> tuple[Floats, Floats]:
+def prior_of(axis: Integers) -> tuple[Floats, Floats]:
     """Centre and width, (d+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    ell    √(d/8), times or over e^1.3: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every
-           point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is twelve
-           times longer; ours expects a loss to turn about once along the range of a hyper-parameter
+    ell    √(d/8): distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
+           other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is twelve times longer; ours expects
+           a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.8; e^1.3 for a category of several
+           columns, whose levels may all be alike
     s2     1, times or over e;      noise  0.01, times or over e^1.5: a tenth of the spread, as between trainings of two seeds
     """
+    columns = np.bincount(axis)
+    d = len(columns)
     centre = np.array([*np.full(d, 0.5 * np.log(d / 8.0)), 0.0, np.log(0.01)])
-    return centre, np.array([*np.full(d, 1.3), 1.0, 1.5])
+    return centre, np.array([*np.where(columns > 1, 1.3, 0.8), 1.0, 1.5])
 
 
 def fit(
@@ -89,14 +92,15 @@ def fit(
     L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no randomness, so that a
     proposal can be replayed.  y is expected centred and of about unit variance.
     """
+    axis = one_column_an_axis(X) if axis is None else axis
     gaps = squared_gaps(X, axis)
-    centre, _ = prior_of(len(gaps))
+    centre, _ = prior_of(axis)
     wiggly = np.array([*np.full(len(gaps), np.log(0.5)), 0.0, -2.5])
     box = [(np.log(0.02), np.log(50.0))] * len(gaps) + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
         value, gradient = log_marginal_likelihood(theta, gaps, y, kernel)
-        prior, pull = log_prior(theta)
+        prior, pull = log_prior(theta, axis)
         return -(value + prior), -(gradient + pull)
 
     starts = (centre if near is None else near, wiggly)

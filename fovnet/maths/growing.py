@@ -5,8 +5,8 @@
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-Rows come in blocks of BLOCK, counted from the first.  A full block is worked out once and kept; what lies behind the last full one
-is worked out at every call.  So the last bit of an answer depends on (cube, theta, rows, y) alone, and never on what was asked before.
+The first `settled` rows are taken in by blocks of BLOCK, at matrix speed; each row behind them by itself, once.  Where the blocks end
+follows from `settled` alone, so the last bit of an answer depends on (cube, theta, settled, rows, y), never on what was asked before.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs 2.25 and 2.26.
 """
@@ -26,20 +26,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BLOCK = 32
-"""Rows in a block: with n = 1,000 the unfinished one costs at most 2 GFlop a call, and a full one is taken in at matrix speed."""
-
+"""Rows in a block of the settled ones."""
 CHUNK = 2048
 """Rows of the space taken at once: what is passed from step to step is (k, CHUNK), half a megabyte, and no second (k, M)."""
 
 
 @dataclass
 class Growing:
-    """The process of one theta over one space, and the full blocks it has worked out so far."""
+    """The process of one theta over one space, and the blocks of rows it has worked out so far."""
 
     cube: Floats
     axis: Integers
     theta: Floats
     kernel: Kernel = matern52
+    settled: int = 0
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     L: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     V: list[Floats] = field(default_factory=list)
@@ -58,22 +58,20 @@ class Growing:
         Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
         """
         self._keep(rows)
-        full = len(self.rows)
-        every = np.concatenate([rows, pending])
-        L, tail = self._grown(every[full:])
-        z = solve_triangular(L[: len(rows), : len(rows)], y, lower=True, check_finite=False)
-        mean, squares = np.zeros(len(self.cube)), self.squares
-        for at, block in enumerate(self.V):
-            mean += z[at * BLOCK : (at + 1) * BLOCK] @ block
-        if len(tail):
-            mean += z[full:] @ tail[: len(rows) - full]
-            squares = squares + _squares(tail)
+        z = solve_triangular(self.L, y, lower=True, check_finite=False)
+        mean, at = np.zeros(len(self.cube)), 0
+        for block in self.V:
+            mean += z[at : at + len(block)] @ block
+            at += len(block)
+        squares = self.squares
+        if len(pending):
+            squares = squares + _squares(self._grown(pending)[1])
         return mean, np.maximum(self.s2 - squares, 0.0)
 
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
         self._keep(rows)
-        return self._grown(rows[len(self.rows) :])[0]
+        return self.L
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
@@ -86,26 +84,30 @@ class Growing:
         return np.asarray(np.sqrt(2.0 * self.s2 / features) * draw)
 
     def _keep(self, rows: Integers) -> None:
-        """Work out and keep the full blocks of `rows`; of those kept already, only the blocks that `rows` begins with are trusted."""
-        blocks = _shared_blocks(self.rows, rows)
+        """Work out `rows` and keep them; of what is kept already, the blocks that `rows` begins with are trusted."""
+        ends, known, blocks = self._ends(len(rows)), _shared(self.rows, rows), 0
+        while blocks < min(len(self.V), len(ends)) and ends[blocks] <= known and len(self.V[blocks]) == np.diff([0, *ends])[blocks]:
+            blocks += 1
         if blocks < len(self.V):
-            known = blocks * BLOCK
-            self.rows, self.L, self.V = self.rows[:known], self.L[:known, :known], self.V[:blocks]
+            at = ends[blocks - 1] if blocks else 0
+            self.rows, self.L, self.V = self.rows[:at], self.L[:at, :at], self.V[:blocks]
             self.squares = sum((_squares(block) for block in self.V), start=np.zeros(len(self.cube)))
-        while len(rows) - len(self.rows) >= BLOCK:
-            at = len(self.rows)
-            self.L, block = self._grown(rows[at : at + BLOCK])
-            self.rows = rows[: at + BLOCK]
+        for end in ends[blocks:]:
+            self.L, block = self._grown(rows[len(self.rows) : end])
+            self.rows = rows[:end]
             self.V.append(block)
             self.squares = self.squares + _squares(block)
+
+    def _ends(self, n: int) -> list[int]:
+        """Where the blocks of n rows end."""
+        settled = min(self.settled, n)
+        return [*range(BLOCK, settled, BLOCK), *([settled] if settled else []), *range(settled + 1, n + 1)]
 
     def _grown(self, new: Integers) -> tuple[Floats, Floats]:
         """L with k more rows, (n + k, n + k), and their part of V, (k, M)."""
         n, k = len(self.rows), len(new)
         L = np.zeros((n + k, n + k))
         L[:n, :n] = self.L
-        if not k:
-            return L, np.zeros((0, len(self.cube)))
         border = self._kernel(new, self.rows)                                            # (k, n)
         if n:
             L[n:, :n] = solve_triangular(self.L, border.T, lower=True, check_finite=False).T
@@ -115,8 +117,10 @@ class Growing:
         for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
             part = slice(first, first + CHUNK)
             beside = self._kernel(new, part)
-            for at, block in enumerate(self.V):
-                beside -= L[n:, at * BLOCK : (at + 1) * BLOCK] @ block[:, part]
+            at = 0
+            for block in self.V:
+                beside -= L[n:, at : at + len(block)] @ block[:, part]
+                at += len(block)
             seen[:, part] = solve_triangular(L[n:, n:], beside, lower=True, overwrite_b=True, check_finite=False)
         return L, seen
 
@@ -129,8 +133,8 @@ def _squares(block: Floats) -> Floats:
     return np.asarray(np.einsum("km,km->m", block, block))
 
 
-def _shared_blocks(kept: Integers, rows: Integers) -> int:
-    """How many full blocks both begin with."""
+def _shared(kept: Integers, rows: Integers) -> int:
+    """How many rows both begin with."""
     n = min(len(kept), len(rows))
     differ = np.flatnonzero(kept[:n] != rows[:n])
-    return int(differ[0] if len(differ) else n) // BLOCK
+    return int(differ[0]) if len(differ) else n

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.net import axes
 from fovnet.net.architecture import FC, Architecture, from_configuration
 
 FLOAT = 4        # bytes of a float32
@@ -99,9 +100,9 @@ def price_rows(
     known: dict[Architecture, Cost] = {}
     memory, seconds = np.empty(len(configurations)), np.empty(len(configurations))
     for row, configuration in enumerate(configurations):
-        net = from_configuration(configuration, classes=classes, head=head)
+        net = from_configuration(configuration, classes=classes, head=axes.head(configuration, head))
         cost = known.setdefault(net, known.get(net) or cost_of(net))     # 49 rows share an architecture
-        batch = int(2 ** int(configuration["log2_batch"]))
+        batch = axes.batch(configuration)
         memory[row] = training_bytes(cost, batch)
         seconds[row] = training_seconds(
             cost, batch, slices=slices, validation_slices=validation_slices, epochs=epochs, device=device

@@ -53,7 +53,7 @@ def search_networks(
     workers: int,
     seed: int,
     start: Mapping[str, Any],
-    initial: int,
+    initial: int | None,
     modelling: Modelling = RECOMMENDED,
     stop_below_regret: float | None = None,
     validation_slices: int | None = None,

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from fovnet.maths.allocation import keep_freed_memory
+from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
 from fovnet.search.trial import Outcome, Proposal
 
@@ -96,13 +97,13 @@ def train(job: Job, proposal: Proposal, report: Callable[[int, int], None] | Non
         targets, training, validation = rows["targets"], rows["train"], rows["validation"]
     pixels = np.load(job.pixels, mmap_mode="c")                # copy-on-write: torch wants writable memory, nobody writes
     device = choose_device(job.device)
-    net = from_configuration(proposal.configuration, classes=targets.shape[1], head=job.head)
+    net = from_configuration(proposal.configuration, classes=targets.shape[1], head=axes.head(proposal.configuration, job.head))
     ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise)
     started = time.monotonic()
     ending = train_network(
         net,
-        learning_rate=10.0 ** float(proposal.configuration["log10_learning_rate"]),
-        batch=int(2 ** int(proposal.configuration["log2_batch"])),
+        learning_rate=axes.learning_rate(proposal.configuration),
+        batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=place(pixels, targets, training, validation, device),
         recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging),

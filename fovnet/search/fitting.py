@@ -28,13 +28,13 @@ SAMPLES = 8
 
 
 def milestone(n: int) -> int:
-    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 52, 54, ..., a 20th apart.
+    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 54, 58, ..., a 12th apart.
 
     A refit changes the process everywhere, so that its factor starts anew: seldom enough, it costs less than the growing.
     """
     m = n if n <= 50 else 50
-    while m + max(1, m // 20) <= n:
-        m += max(1, m // 20)
+    while m + m // 12 <= n and m >= 50:
+        m += m // 12
     return m
 
 
@@ -76,7 +76,7 @@ def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kerne
 def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int) -> bytes:
     X, y = _observed(space, rows, values, targets)
     gaps = gp.squared_gaps(X, space.axis_of_column)
-    mean, width = gp.prior_of(len(gaps))
+    mean, width = gp.prior_of(space.axis_of_column)
 
     def log_likelihood(theta: Floats) -> float:
         try:

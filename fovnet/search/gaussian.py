@@ -67,16 +67,16 @@ def believe(view: View) -> Belief:
         thetas = fitting.sampled(view.space, known, scores, how.targets, how.kernel, view.seed)
     else:
         thetas = fitting.fitted(view.space, known, scores, how.targets, how.kernel)[None]
-    processes = _processes(view.space, thetas.tobytes(), len(thetas), how.kernel)
+    processes = _processes(view.space, thetas.tobytes(), len(thetas), how.kernel, fitting.milestone(len(known)))
     pairs = [process.posterior(known, target.values, pending) for process in processes]
     return Belief(known, target, processes, np.stack([mean for mean, _ in pairs]), np.stack([variance for _, variance in pairs]))
 
 
 @lru_cache(maxsize=1)
-def _processes(space: Space, thetas: bytes, count: int, kernel: str) -> tuple[Growing, ...]:
+def _processes(space: Space, thetas: bytes, count: int, kernel: str, settled: int) -> tuple[Growing, ...]:
     """One set alone is kept: with 1,000 trials of 34,300 rows it holds 274 MB a process, and it is dropped before the next one grows."""
-    rows = np.frombuffer(thetas).reshape(count, -1)
-    return tuple(Growing(space.unit_cube, space.axis_of_column, theta, KERNELS[kernel]) for theta in rows)
+    each = np.frombuffer(thetas).reshape(count, -1)
+    return tuple(Growing(space.unit_cube, space.axis_of_column, theta, KERNELS[kernel], settled) for theta in each)
 
 
 def expected_improvement(view: View) -> Choice:
@@ -138,8 +138,8 @@ def thompson(view: View) -> Choice:
 
 def _by_log_promise(view: View, promise: Callable[[Belief, Integers], Floats]) -> Choice:
     """The free row of greatest promise + log chance to train, equally good ones by lot; without any score, the likeliest to train."""
-    if view.slot < view.initial:
-        return spread(view)
+    if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
+        return spread(view)                  # also where nothing has come back yet: many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))

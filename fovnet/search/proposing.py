@@ -17,6 +17,7 @@ from fovnet.search import clock
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
+from fovnet.search.uniform import few
 from fovnet.search.view import RECOMMENDED, Choice, Modelling, View
 
 
@@ -25,7 +26,7 @@ class Search:
     """Everything that decides the path of a search, but the results.
 
     start              the row tried first, or the feasible row nearest to it
-    initial            how many slots are spread over the space before the model is asked, the first included
+    initial            how many slots are spread over the space before the model is asked, the first included; None: a few, see `few`
     predicted_seconds  (M,) float64, what the virtual clock counts for each row
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
@@ -38,7 +39,7 @@ class Search:
     seed: int
     workers: int
     start: int
-    initial: int
+    initial: int | None
     predicted_seconds: NDArray[np.float64]
     feasible: NDArray[np.bool_]
     modelling: Modelling = RECOMMENDED
@@ -98,8 +99,9 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
         raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(
-        search.space, known, running, free, slot, search.seed, search.initial, search.predicted_seconds, search.memory, search.modelling
-    )
+        search.space, known, running, free, slot, search.seed, search.initial or few(search.space), search.predicted_seconds,
+        search.memory, search.modelling,
+    )  # fmt: skip
     with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way
         row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])

@@ -38,7 +38,7 @@ def run_search(
     seed: int,
     workers: int,
     start: Mapping[str, Any],
-    initial: int,
+    initial: int | None,
     predicted_seconds: NDArray[np.float64],
     feasible: NDArray[np.bool_],
     journal: Path,

@@ -38,8 +38,29 @@ class Axis:
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) < len(self.levels):
             raise SearchError("space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once.")
+        for level in self.levels:
+            if isinstance(level, float) and not np.isfinite(level):
+                raise SearchError("space-levels", f"axis {self.name}: level {level}; a level is a finite number, a word, or yes/no.")
         if self.places is not None and (len(self.places) != len(self.levels) or not all(0.0 <= place <= 1.0 for place in self.places)):
             raise SearchError("space-places", f"axis {self.name}: places {list(self.places)}; give each level its place on [0, 1].")
+
+    @classmethod
+    def of(cls, name: str, levels: Sequence[Level] | Mapping[str, Any]) -> Axis:
+        """The axis that a configuration file describes: a list of levels, {ordinal: levels}, {categorical: levels}, or {log: ...}.
+
+        In a plain list numbers are ordinal in the order given; where a word or a yes/no is among them, all are categories.
+        {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to four digits.
+        Raises SearchError where there is no level, or a level comes twice.
+        """
+        if not isinstance(levels, Mapping):
+            return cls(name, tuple(levels), _kind(levels))
+        ((kind, given),) = levels.items()
+        if kind == "log":
+            if not 0.0 < given["low"] < given["high"]:
+                raise SearchError("space-levels", f"axis {name}: from {given['low']} to {given['high']}; give 0 < low < high.")
+            ratio = np.geomspace(given["low"], given["high"], given["levels"])
+            return cls(name, tuple(float(f"{value:.4g}") for value in ratio))
+        return cls(name, tuple(given), "categorical" if kind == "categorical" else "ordinal")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -74,7 +95,7 @@ class Space:
     @classmethod
     def of(cls, levels: Mapping[str, Sequence[Level]]) -> Space:
         """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and yes/no are categories."""
-        return cls(tuple(Axis(name, tuple(choices), _kind(choices)) for name, choices in levels.items()))
+        return cls(tuple(Axis.of(name, choices) for name, choices in levels.items()))
 
     def __len__(self) -> int:
         return len(self.rows)

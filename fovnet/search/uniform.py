@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import qmc
 
+from fovnet.search.space import Space
 from fovnet.search.view import Choice, View
 
 
@@ -13,12 +13,22 @@ def uniform(view: View) -> Choice:
     return Choice(int(view.rng.choice(np.flatnonzero(view.free))))
 
 
+def few(space: Space) -> int:
+    """How many spread rows a model needs to begin with: three, or one for each level of the largest category.
+
+    A category that was never seen is as far from all others as any; the model can say nothing of it.
+    """
+    return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
+
+
 def spread(view: View) -> Choice:
     """The free row nearest to the slot's point of a scrambled Sobol sequence, which the search's seed fixes.
 
     Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
     where the largest networks with the largest steps live.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
     """
+    from scipy.stats import qmc  # 30 MB and half a second, for the first few slots alone
+
     axes = view.space.axes
     sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))
     sequence.fast_forward(view.slot)

@@ -7,17 +7,22 @@ import pytest
 
 from fovnet.bench import pace
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.pace import measure
+from fovnet.bench.pace import measure, period_at
+from fovnet.search.fitting import milestone
 from fovnet.search.space import Space
 
 
 def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 60 trials on a refit comes at every third: 42 proposals, the first multiple of 3 above 40, hold about 14 of them."""
+    """As many as the first multiple of a period above 40; what lies between two refits grows with the trials."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
     monkeypatch.setattr(pace, "paper_space", lambda: small)
     told = measure("gp-ei", 60, seed=0)
-    assert (told.rows, told.trials, told.proposals) == (288, 60, 42)
-    assert 10 <= told.refits <= 14                                            # above 80 trials they are four apart
+    refits = [n for n in range(61, 62 + told.proposals) if milestone(n) == n]
+    period = period_at(60)
+    assert milestone(60) + period in refits
+    assert (told.rows, told.trials) == (288, 60)
+    assert told.proposals % period == 0 and 40 <= told.proposals < 40 + period
+    assert told.refits in (len(refits), len(refits) - 1)                      # one may fall on the first, which is not under the clock
     assert 0 < told.median <= told.mean <= told.worst
     assert told.peak_mb >= told.idle_mb > 10
 

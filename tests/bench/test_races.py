@@ -125,7 +125,7 @@ def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_secon
     assert mine.rows[0] == plain.rows[0] == 7
     assert mine.rows[1] != plain.rows[1]                                     # asked at once, and spread by a sequence
     assert thesis.setting == "initial=1 targets=raw"
-    assert replace(thesis, method="random").setting == replace(thesis, initial=5, modelling=Modelling()).setting == ""
+    assert replace(thesis, method="random").setting == replace(thesis, initial=None, modelling=Modelling()).setting == ""
 
 
 @pytest.mark.parametrize(("words", "code"), [(("half", "matern52", "map"), "--targets half"), (("raw", "rbf", "map"), "--kernel rbf")])

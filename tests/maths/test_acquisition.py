@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats
 from mpmath import mp, mpf
 from scipy.integrate import quad
 
-from fovnet.maths.acquisition import log_expected_improvement, log_h
+from fovnet.maths.acquisition import (
+    expected_regret,
+    log_expected_improvement,
+    log_h,
+    log_probability_of_improvement,
+    lower_confidence_bound,
+)
 
 
 def exact_log_h(z):
@@ -54,3 +62,43 @@ def test_it_is_the_logarithm_of_the_expected_improvement(mean):
 def test_a_known_point_offers_its_own_improvement_or_next_to_none():
     better, worse = log_expected_improvement(np.array([0.0, 1.0]), np.zeros(2), 0.5)
     assert better == pytest.approx(np.log(0.5)) and worse < -1e6
+
+
+@pytest.mark.parametrize("mean", [-1.0, 0.0, 30.0])
+def test_the_probability_of_improvement_is_the_area_below_the_best(mean):
+    value = log_probability_of_improvement(np.array([mean]), np.array([0.49]), 0.3)[0]
+    with mp.workdps(50):
+        assert value == pytest.approx(float(mp.log(mp.ncdf((mpf("0.3") - mean) / mpf("0.7")))), rel=1e-10)
+
+
+def test_the_confidence_bound_is_two_deviations_below_the_mean_and_turned():
+    np.testing.assert_allclose(lower_confidence_bound(np.array([1.0, 0.0]), np.array([4.0, 0.0])), [3.0, 0.0], atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_the_expected_regret_of_independent_points_is_what_dice_say(count):
+    rng = np.random.default_rng(count)
+    mean, deviation = rng.normal(0.0, 1.0, count), rng.uniform(0.1, 1.0, count)
+    throws = mean + deviation * rng.standard_normal((200_000, count))
+    gained = np.maximum(0.2 - throws.min(axis=1), 0.0)
+    value = expected_regret(mean, deviation**2, 0.2)
+    assert value == pytest.approx(gained.mean(), abs=5 * gained.std() / np.sqrt(200_000))
+
+
+def test_one_point_has_its_expected_improvement_as_regret():
+    mean, variance = np.array([0.4]), np.array([0.25])
+    assert expected_regret(mean, variance, 0.1) == pytest.approx(np.exp(log_expected_improvement(mean, variance, 0.1))[0], rel=1e-6)
+
+
+@given(rho=floats(0.0, 0.99), best=floats(-2.0, 1.0))
+@settings(deadline=None, max_examples=20)
+def test_where_points_agree_the_true_regret_is_no_higher(rho, best):
+    """Slepian's inequality, by dice: ten points of equal correlation."""
+    rng = np.random.default_rng(0)
+    throws = np.sqrt(rho) * rng.standard_normal((20_000, 1)) + np.sqrt(1 - rho) * rng.standard_normal((20_000, 10))
+    gained = np.maximum(best - throws.min(axis=1), 0.0)
+    assert expected_regret(np.zeros(10), np.ones(10), best) >= gained.mean() - 5 * gained.std() / np.sqrt(20_000) - 1e-9
+
+
+def test_known_points_that_are_no_better_leave_no_regret():
+    assert expected_regret(np.array([1.0, 2.0]), np.zeros(2), 0.5) == pytest.approx(0.0, abs=1e-9)

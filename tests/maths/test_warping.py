@@ -1,11 +1,14 @@
 """The warp of the scores: order kept, giants tamed."""
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
-from fovnet.maths.warping import half_ranked
+from fovnet.maths.warping import TARGETS, half_ranked, ranked, raw
 
 SCORES = arrays(np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3)))
 
@@ -29,3 +32,39 @@ def test_a_giant_among_the_bad_changes_nothing():
 def test_the_better_half_keeps_its_distances():
     warped = half_ranked(np.array([0.0, 1.0, 3.0, 50.0, 70.0])).values
     assert np.isclose((warped[2] - warped[1]) / (warped[1] - warped[0]), 2.0)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@given(SCORES)
+@settings(deadline=None)
+def test_every_target_keeps_the_order_and_leads_back_to_the_scores(name, y):
+    target = TARGETS[name](y)
+    order = np.argsort(y, kind="stable")
+    assert np.isfinite(target.values).all() and (np.diff(target.values[order]) >= -1e-9).all()
+    np.testing.assert_allclose(target.score_of(target.values), y, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(y).max()))
+
+
+def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
+    y = np.array([1.0, 2.0, 3.0, 80.0, 90.0])
+    for warp in (half_ranked, raw):
+        target = warp(y)
+        assert target.score_of(target.values.min() - 0.5) == pytest.approx(1.0 - 0.5 * target.unit)
+    values = half_ranked(y).values
+    assert half_ranked(y).unit == pytest.approx(1.0 / (values[1] - values[0]))
+
+
+@given(SCORES)
+@settings(deadline=None)
+def test_ranks_are_those_of_scipy(y):
+    expected = ndtri((rankdata(y) - 0.5) / len(y))
+    np.testing.assert_allclose(ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9)
+
+
+def test_ranks_know_no_units_and_never_leave_what_was_seen():
+    target = ranked(np.array([3.0, 1.0, 2.0]))
+    assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]
+
+
+def test_raw_scores_survive_giants():
+    target = raw(np.array([1e300, 0.0, -1e300]))
+    np.testing.assert_allclose(target.values, np.sqrt(1.5) * np.array([1.0, 0.0, -1.0]))

@@ -237,3 +237,31 @@ def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(tmp
     search(journal)
     assert lasting(journal) == lasting(tmp_path / "undisturbed")
     assert not list(journal.glob("*.damaged"))
+
+
+def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
+    """The first forecast below the bound is where it ends; without the bound the same journal goes on."""
+    whole = search(tmp_path / "whole", workers=1, trials=40)
+    regrets = [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
+    bound = sorted(regrets)[len(regrets) // 3]
+    first = next(trial.proposal.slot for trial in whole if trial.proposal.forecast and trial.proposal.forecast.expected_regret < bound)
+    stopped = search(tmp_path / "stopped", workers=1, trials=40, stop_below_regret=bound)
+    assert len(stopped) == first
+    header = json.loads((tmp_path / "stopped" / "search.json").read_text())
+    assert any(f"ends after {first} trials" in note for note in header["notes"])
+    assert len(search(tmp_path / "stopped", workers=1, trials=40)) == 40
+    assert lasting(tmp_path / "stopped") == lasting(tmp_path / "whole")
+    assert len(search(tmp_path / "whole", workers=1, trials=40, stop_below_regret=bound)) == first      # what is recorded is kept
+
+
+def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
+    """In how many of the slots of eight searches the later gain exceeded the expected regret: it is an upper bound on average."""
+    gaps = []
+    for seed in range(8):
+        trials = search(tmp_path / str(seed), workers=1, trials=30, seed=seed)
+        scores = [np.inf if trial.score is None else trial.score for trial in trials]
+        for trial in trials:
+            if trial.proposal.forecast:
+                slot = trial.proposal.slot
+                gaps.append(trial.proposal.forecast.expected_regret - max(0.0, min(scores[:slot]) - min(scores[slot:])))
+    assert np.mean(gaps) > 0.0

@@ -86,3 +86,20 @@ def test_levels_with_places_stand_where_they_were_put_and_find_their_way_through
     assert Axis.from_facts(json.loads(json.dumps(Axis("a", (1, 2)).facts))) == Axis("a", (1, 2))
     with pytest.raises(SearchError, match="space-places"):
         Axis("rate", (1, 2), places=(0.0, 1.5))
+
+
+def test_a_logarithmic_axis_has_equal_ratios_and_both_ends():
+    axis = Axis.of("learning_rate", {"log": {"low": 1e-4, "high": 0.1, "levels": 7}})
+    assert axis.levels[0] == 1e-4 and axis.levels[-1] == 0.1 and axis.kind == "ordinal"
+    np.testing.assert_allclose(np.diff(np.log(axis.levels)), np.log(1000) / 6, rtol=1e-3)
+
+
+def test_an_axis_says_of_what_kind_it_is():
+    assert Axis.of("a", [1, 2]).kind == Axis.of("a", {"ordinal": ["small", "large"]}).kind == "ordinal"
+    assert Axis.of("a", ["x", "y"]).kind == Axis.of("a", {"categorical": [1, 2]}).kind == "categorical"
+
+
+@pytest.mark.parametrize("levels", [[], [1, 1], [1.0, float("inf")], {"log": {"low": 2.0, "high": 1.0, "levels": 3}}])
+def test_levels_that_cannot_be_meant_are_refused(levels):
+    with pytest.raises(SearchError, match="space-levels"):
+        Axis.of("a", levels)

@@ -1,0 +1,92 @@
+"""What the axes of a search space mean to a network and its training.
+
+    always      blocks, convolutions, log2_filters, kernel, separable
+    the step    log10_learning_rate, or learning_rate
+    the batch   log2_batch, or batch
+    if wished   head: "fc" or "gap"; else the one head that the training section names
+
+A space may give any of them a single level; one that it leaves out, or an axis that nobody here knows, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fovnet.errors import SearchError
+from fovnet.search.space import Axis
+
+ALTERNATIVES: Sequence[tuple[str, ...]] = (
+    ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
+    ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), ("head",),
+)  # fmt: skip
+OPTIONAL = "head"
+
+
+def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes in the order of this file, whatever theirs: the rows of a space, and so its search, depend on it.
+
+    Raises SearchError ("space-axes") where one is missing, unknown, or given twice under two names, and ("space-level") where a level
+    cannot be meant.
+    """
+    named = {axis.name: axis for axis in axes}
+    found = []
+    for names in ALTERNATIVES:
+        given = [name for name in names if name in named]
+        if len(given) > 1 or (not given and names != (OPTIONAL,)):
+            fault = "both are given" if given else "neither is given" if len(names) > 1 else "missing"
+            raise SearchError("space-axes", f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one.")
+        found += [named.pop(name) for name in given]
+    if named:
+        known = ", ".join(name for names in ALTERNATIVES for name in names)
+        raise SearchError("space-axes", f"search.space: unknown axis {', '.join(sorted(named))}; a network has {known}.")
+    for axis in found:
+        for level in axis.levels:
+            _refuse_impossible(axis.name, level)
+    return tuple(found)
+
+
+def learning_rate(configuration: Mapping[str, Any]) -> float:
+    """The step at the start of the training."""
+    if "learning_rate" in configuration:
+        return float(configuration["learning_rate"])
+    return float(10.0 ** float(configuration["log10_learning_rate"]))
+
+
+def batch(configuration: Mapping[str, Any]) -> int:
+    """How many slices a step takes."""
+    return int(configuration["batch"]) if "batch" in configuration else int(2 ** int(configuration["log2_batch"]))
+
+
+def head(configuration: Mapping[str, Any], default: str) -> str:
+    """What turns features into classes."""
+    return str(configuration.get("head", default))
+
+
+def _refuse_impossible(name: str, level: Any) -> None:
+    is_possible, wanted = LEVELS[name]
+    if not is_possible(level):
+        raise SearchError("space-level", f"search.space: {name} = {level!r}; {wanted} is wanted.")
+
+
+def _number(level: Any) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda level: _number(level) and level == int(level) and least <= level <= most
+
+
+LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "blocks":              (_whole(1, 7), "a whole number from 1 to 7"),         # 2^7 = 128: the eighth would pool a single pixel
+    "convolutions":        (_whole(1, 100), "a whole number from 1"),
+    "log2_filters":        (_whole(0, 12), "a whole number from 0 to 12"),
+    "kernel":              (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
+    "separable":           (lambda level: isinstance(level, bool), "yes or no"),
+    "log10_learning_rate": (_number, "a number"),
+    "learning_rate":       (lambda level: _number(level) and level > 0, "a number above 0"),
+    "log2_batch":          (_whole(0, 16), "a whole number from 0 to 16"),
+    "batch":               (_whole(1, 65536), "a whole number from 1"),
+    "head":                (("fc", "gap").__contains__, "fc or gap"),
+}
+"""What a level of each axis may be, and how that is said."""

@@ -1,0 +1,179 @@
+"""What the Gaussian-process methods promise: the best of all rows, honest forecasts, and the laws of their options."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+from scipy.linalg import cho_factor, cho_solve
+
+from fovnet.maths import gp
+from fovnet.maths.acquisition import log_expected_improvement
+from fovnet.maths.kernels import KERNELS
+from fovnet.search.failing import Chances
+from fovnet.search.gaussian import believe, expected_improvement, thompson
+from fovnet.search.methods import METHODS
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.search.view import Modelling, View
+
+GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts"]
+SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
+MODELLING = [
+    Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"), Modelling(kernel="squared-exponential"),
+    Modelling(hyperparameters="sampled"), Modelling(per_second=True),
+]  # fmt: skip
+
+
+def bowl(space):
+    cube = space.unit_cube
+    return 1.0 + (cube[:, 0] - 0.6) ** 2 + (cube[:, 1] - 0.3) ** 2 + 0.2 * cube[:, 2]
+
+
+def trials_at(space, rows, outcome_of):
+    return tuple(
+        Trial(Proposal(slot, row, space.configuration(row), 0, tuple(range(slot)), (), 1.0), outcome_of(row))
+        for slot, row in enumerate(map(int, rows))
+    )
+
+
+def view_of(trials, *, space=SPACE, modelling=MODELLING[0], seconds=None, memory=None, seed=0):
+    free = np.ones(len(space), dtype=bool)
+    free[[trial.proposal.row for trial in trials]] = False
+    seconds = np.ones(len(space)) if seconds is None else seconds
+    return View(space, trials, (), free, len(trials), seed, 1, seconds, memory, modelling)
+
+
+def seen(count, seed=0, fails=lambda row: False):
+    rows = np.random.default_rng(seed).permutation(len(SPACE))[:count]
+    loss = bowl(SPACE)
+    return trials_at(SPACE, rows, lambda row: Outcome("diverged") if fails(row) else Outcome("completed", score=float(loss[row])))
+
+
+@given(seed=integers(0, 50))
+@settings(deadline=None, max_examples=10)
+def test_gp_ei_takes_the_best_of_all_free_rows(seed):
+    """Against the textbook's posterior, one row after another, failures and all."""
+    view = view_of(seen(30, seed, fails=lambda row: row % 5 == 0))
+    belief, chances = believe(view), Chances(view)
+    free = np.flatnonzero(view.free)
+    theta = belief.processes[0].theta
+    mean, variance = gp.posterior(
+        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.axis_of_column, KERNELS["matern52"]
+    )
+    total = log_expected_improvement(mean, variance, belief.best) + chances.log_chance(free)
+    assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
+
+
+def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed():
+    space = Space.of({"a": range(60), "b": range(60)})                       # 3,600 rows: more than are asked about at once
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(space))[:40]
+    view = view_of(trials_at(space, rows, lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0)), space=space)
+    for spread in (0.0, 0.1, 3.0):
+        promise = spread * rng.standard_normal(len(space))
+        total = promise + Chances(view).log_chance(np.arange(len(space)))
+        assert total[Chances(view).best(np.arange(len(space)), promise)] == pytest.approx(total.max(), abs=1e-9)
+
+
+@pytest.mark.parametrize("modelling", MODELLING, ids=str)
+@pytest.mark.parametrize("method", GAUSSIAN)
+def test_every_option_gives_a_free_row_and_the_same_one_again(method, modelling):
+    view = view_of(seen(20, fails=lambda row: row % 7 == 0), modelling=modelling)
+    choice = METHODS[method](view)
+    assert view.free[choice.row] and METHODS[method](view) == choice
+    forecast = choice.forecast
+    assert forecast.low <= forecast.score <= forecast.high and 0.0 < forecast.chance_to_train <= 1.0
+    assert (forecast.expected_regret is None) == (modelling.targets == "ranked")
+
+
+@pytest.mark.parametrize(("method", "modelling"), [(name, MODELLING[0]) for name in GAUSSIAN] + [("gp-ei", how) for how in MODELLING[1:5]])
+def test_every_sibling_finds_the_bottom_of_a_bowl(method, modelling):
+    """Chance would need 74 draws on average for one of the best three of 288; 30 are given."""
+    loss, rows = bowl(SPACE), [0]
+    for _ in range(29):
+        trials = trials_at(SPACE, rows, lambda row: Outcome("completed", score=float(loss[row])))
+        rows.append(METHODS[method](view_of(trials, modelling=modelling)).row)
+    assert loss[rows].min() <= np.sort(loss)[2]
+
+
+def test_scores_fall_into_their_bands_as_often_as_is_said():
+    """A function drawn from the prior itself, 40 rows known, 40 asked about: 95 % of 800 bands, give or take three deviations."""
+    inside = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        theta = np.log([0.7, 0.7, 0.7, 1.0, 0.01])
+        K = KERNELS["matern52"](gp.squared_gaps(SPACE.unit_cube, SPACE.axis_of_column).sum(axis=0) / 0.49)[0]
+        values = np.linalg.cholesky(K + 1e-9 * np.eye(len(SPACE))) @ rng.standard_normal(len(SPACE)) + 0.1 * rng.standard_normal(len(SPACE))
+        rows = rng.permutation(len(SPACE))
+        mean, variance = gp.posterior(
+            SPACE.unit_cube[rows[40:80]], SPACE.unit_cube[rows[:40]], values[rows[:40]], theta, SPACE.axis_of_column
+        )
+        inside.append(np.abs(values[rows[40:80]] - mean) <= 1.96 * np.sqrt(variance + 0.01))
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.04)
+
+
+def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
+    """Against 20,000 joint draws from the exact posterior over all 24 rows."""
+    space = Space.of({"a": range(6), "b": range(4)})
+    loss = np.sin(3 * space.unit_cube[:, 0]) + space.unit_cube[:, 1]
+    known = [1, 7, 13, 18, 22]
+    trials = trials_at(space, known, lambda row: Outcome("completed", score=float(loss[row])))
+    belief = believe(view_of(trials, space=space))
+    process, free = belief.processes[0], np.setdiff1d(np.arange(24), known)
+    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
+    solved = cho_solve(cho_factor(K[np.ix_(known, known)] + process.noise * np.eye(5)), K[known])
+    mean, covariance = solved.T @ belief.target.values, K - K[:, known] @ solved
+    joint = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000, method="eigh")[:, free]
+    expected = np.bincount(joint.argmin(axis=1), minlength=len(free)) / 20_000
+    rows = [thompson(view_of(trials, space=space, seed=seed)).row for seed in range(800)]
+    found = np.array([rows.count(row) for row in free]) / 800
+    assert np.abs(found - expected).max() < 0.08                              # four deviations of a share of one half
+
+
+def test_a_second_is_worth_what_it_costs():
+    """The bottom of the bowl costs a thousand times what its neighbours do: gp-ei goes there, gp-ei per second beside it."""
+    seconds = np.where(SPACE.rows[:, 1] % 2 == 0, 1000.0, 1.0)
+
+    def dear(how):
+        return sum(seconds[expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row] > 1 for seed in range(8))
+
+    assert dear(Modelling()) >= 3 and dear(Modelling(per_second=True)) == 0
+
+
+def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_place():
+    """Trials above the limit failed, wherever they stand: rows above it are unlikely to train, rows below it as likely as ever."""
+    memory = np.exp(np.random.default_rng(0).normal(20.0, 1.0, len(SPACE)))
+    limit = float(np.quantile(memory, 0.7))
+    rows = np.random.default_rng(1).permutation(len(SPACE))[:40]
+    loss = bowl(SPACE)
+
+    def outcome(row):
+        return Outcome("out_of_memory") if memory[row] > limit else Outcome("completed", score=float(loss[row]))
+
+    chance = np.exp(Chances(view_of(trials_at(SPACE, rows, outcome), memory=memory)).log_chance(np.arange(len(SPACE))))
+    assert chance[memory < 0.8 * limit].min() > 0.9 and chance[memory > 1.25 * limit].max() < 0.1
+    order = np.argsort(memory)
+    assert (np.diff(chance[order]) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("method", GAUSSIAN)
+def test_a_single_score_is_enough_to_go_on_from(method):
+    choice = METHODS[method](view_of(seen(1)))
+    assert choice.row != seen(1)[0].proposal.row and np.isfinite(choice.forecast.score)
+
+
+@given(order=integers(0, 10_000))
+@settings(deadline=None, max_examples=10)
+def test_the_order_in_which_results_arrive_changes_nothing(order):
+    """What a slot is shown is ordered by slot; asked again with the results in any order of arrival, the same row."""
+    from fovnet.search.proposing import Search, propose_slot
+
+    loss = bowl(SPACE)
+    seconds = np.random.default_rng(2).uniform(1.0, 9.0, len(SPACE))
+    search = Search(SPACE, "gp-ei", 5, 4, 0, 3, seconds, np.ones(len(SPACE), dtype=bool))
+    trials, proposals = {}, []
+    for slot in range(12):
+        proposals.append(propose_slot(search, proposals, trials))
+        trials[slot] = Trial(proposals[-1], Outcome("completed", score=float(loss[proposals[-1].row])))
+    arrived = np.random.default_rng(order).permutation(12).tolist()
+    assert propose_slot(search, proposals, {slot: trials[slot] for slot in arrived}) == propose_slot(search, proposals, trials)
