@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -380,28 +381,127 @@ def predict(
 @bench.command("search")
 def bench_search(
     tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where standings.tsv and runs.tsv are written.")],
-    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="First rows, seeds 0, 1, ...; the same for every method.")] = 20,
+    out_folder: Annotated[Path, typer.Option("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
+    method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
     initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
+    kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
+    hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
+    thesis: Annotated[
+        bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
+    ] = False,
 ) -> None:
     """Replay search methods on recorded trainings: draws until the best row, and until the good ones."""
-    from fovnet.bench.races import Entry, race
+    from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
     from fovnet.bench.tables import load_table
-    from fovnet.search.methods import METHODS
 
     methods = method or ["gp-ei", "random"]
-    for name in methods:
-        if name not in METHODS:
-            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}")
+    refuse_methods(methods, workers)
+    modelling = modelling_of(targets or ("raw" if thesis else "half-ranked"), kernel, hyperparameters)
+    before = initial or (1 if thesis else None)
     loaded = {path: load_table(path) for path in tables}
-    entries = [Entry(path, name, seed, draws, initial, workers) for path in tables for name in methods for seed in range(runs)]
+    firsts: dict[Path, list[int | None]] = {
+        path: [*spread_rows(len(table.space), runs or len(table.space))] if thesis else [None] * (runs or 20)
+        for path, table in loaded.items()
+    }
+    entries = [
+        Entry(path, name, seed, draws, before, workers, modelling, first)
+        for path in tables for name in methods for seed, first in enumerate(firsts[path])
+    ]  # fmt: skip
     with _bar("racing") as tell:
         results = list(race(entries, processes, tell))
-    _write_standings(out_folder, loaded, results, workers, draws)
+    _write_standings(out_folder, loaded, results)
+
+
+@bench.command("bound")
+def bench_bound(
+    rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A TSV file for the same numbers.")] = None,
+) -> None:
+    """Say how many draws random search needs until it has probably drawn one of the best rows."""
+    from fovnet.bench.bounds import CERTAINTIES, SHARES, bounds
+    from fovnet.records import write_tsv
+
+    found = bounds(rows)
+    title = f"draws of {rows:,} rows, no row twice (any row again)"
+    shown = _table(title, "one of the best", "rows", *(f"with > {p:g}" for p in CERTAINTIES))
+    for share in SHARES:
+        same = [bound for bound in found if bound.share == share]
+        cells = [f"{bound.without_replacement} ({bound.with_replacement})" for bound in same]
+        shown.add_row(f"{100 * share:g} %", f"{same[0].good:,}", *cells)
+    _show(shown)
+    if out_file is not None:
+        write_tsv(out_file, list(vars(found[0])), [vars(bound) for bound in found])
+        out.print(f"{out_file}")
+
+
+@bench.command("propose")
+def bench_propose(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the numbers.")],
+    trials: Annotated[list[int] | None, typer.Option(min=1, max=30_000, help="Trials known before; several are measured in turn.")] = None,
+    method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
+    diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and memory."""
+    from fovnet.bench.pace import paces
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    refuse_unknown([method])
+    with _bar("timing") as tell:
+        measured = list(paces(method, trials or [300, 1000], seed, diverged, tell))
+    write_tsv(out_file, list(vars(measured[0])), [vars(pace) for pace in measured])
+    shown = _table(
+        f"{method}: seconds a proposal over {measured[0].rows:,} rows",
+        "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",
+    )  # fmt: skip
+    for pace in measured:
+        seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
+        shown.add_row(f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds, f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})")
+    _show(shown)
+    out.print(f"{out_file}")
+
+
+@bench.command("edge")
+def bench_edge(
+    out_folder: Annotated[Path, typer.Option("--out", help="Where edge.tsv and walks.tsv are written.")],
+    scenario: Annotated[list[str] | None, typer.Option(help="What may fail, one or several; else all.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained is drawn."""
+    from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walks
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    scenarios, methods = scenario or list(SCENARIOS), method or ["gp-ei", "random"]
+    refuse_unknown(methods)
+    for name in scenarios:
+        if name not in SCENARIOS:
+            raise ConfigError("bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}")
+    tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
+    with _bar("walking") as tell:
+        made = list(zip(tasks, walks(tasks, processes, tell), strict=True))
+    lines = [{"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed} for (name, how, seed), one in made]
+    write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
+    shown = _table(f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method", *MEASURES)
+    rows = []
+    for name in scenarios:
+        for how in methods:
+            standing = edge_standings(name, how, [one for (a, b, _), one in made if (a, b) == (name, how)])
+            rows += standing
+            shown.add_row(name, how, *(f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})" for row in standing))
+    write_tsv(out_folder / "edge.tsv", list(vars(rows[0])), [vars(row) for row in rows])
+    _show(shown)
+    if lost := sum(not one.found for _, one in made):
+        out.print(f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; they count with all rows")
+    out.print(f"{out_folder / 'edge.tsv'}")
 
 
 def main() -> None:
@@ -429,18 +529,27 @@ def main() -> None:
         sys.exit(1)
 
 
-def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any], workers: int, draws: int) -> None:
-    """standings.tsv and runs.tsv, and on the terminal how many draws each method needed."""
+def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
+    """standings.tsv, runs.tsv and standings.png, and on the terminal how many draws each method needed."""
     from dataclasses import asdict, fields
 
-    from fovnet.bench.races import GOALS, Standing, standings
+    from fovnet.bench.races import GOALS, Standing, chance_curve, curve, standings
     from fovnet.records import write_tsv
+    from fovnet.report.canvas import save_png
+    from fovnet.report.racing import RaceView, label, race_figure
 
     rows: list[Standing] = []
+    views = []
     for path, table in tables.items():
-        for name in dict.fromkeys(entry.method for entry, _ in results):
-            mine = [replay for entry, replay in results if (entry.table, entry.method) == (path, name)]
-            rows += standings(table, name, mine, draws, workers)
+        runs: dict[str, list[Any]] = {}
+        for entry, replay in results:
+            if entry.table == path:
+                runs.setdefault(entry.method, []).append((entry, replay))
+        mine = [(same[0][0], [replay for _, replay in same]) for same in runs.values()]
+        stood = [row for entry, replays in mine for row in standings(table, entry, replays)]
+        curves = [curve(table, entry, replays) for entry, replays in mine]
+        views.append(RaceView(table.name, len(table.space), chance_curve(table, mine[0][0].draws), curves, stood))
+        rows += stood
     write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
     lines = [
         {"table": entry.table.stem, "method": entry.method, "seed": entry.seed, "draw": draw, "row": int(row), "loss": repr(float(loss))}
@@ -448,12 +557,30 @@ def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any
         for draw, (row, loss) in enumerate(zip(replay.rows, replay.loss, strict=True), start=1)
     ]
     write_tsv(folder / "runs.tsv", ["table", "method", "seed", "draw", "row", "loss"], lines)
-    shown = Table("table", "method", "ms a draw", *GOALS, title="draws: mean ± sd (worst)")
-    for first in range(0, len(rows), len(GOALS)):
-        same = rows[first : first + len(GOALS)]
-        shown.add_row(same[0].table, same[0].method, f"{1000 * same[0].seconds_per_draw:.0f}", *(row.shown for row in same))
-    out.print(shown)
+    save_png(race_figure(views), folder / "standings.png")
+    for view in views:
+        title = f"{view.name}: draws until the best row, and mean draws until the good ones"
+        shown = _table(title)
+        shown.add_column("method", overflow="fold")
+        for heading in ("best", "worst", "missed", *GOALS[1:]):
+            shown.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
+        for first in range(0, len(view.standings), len(GOALS)):
+            best, *others = view.standings[first : first + len(GOALS)]
+            spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
+            shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
+        exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
+        shown.add_row("random, exact", exact[0], "", "", *exact[1:])
+        _show(shown)
     out.print(f"{folder / 'standings.tsv'}")
+
+
+def _table(title: str, *headings: str) -> Table:
+    return Table(*headings, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def _show(table: Table) -> None:
+    """Where nobody's window is too small, as wide as it is."""
+    (out if out.is_terminal else Console(width=120, markup=False)).print(table)
 
 
 def _settings(config: Path) -> Settings:

@@ -1,59 +1,98 @@
 """Search methods raced over recorded tables: draws until the best row, and until the good ones.
 
     goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of all rows by rank
-A run that misses a goal within its draws is counted at the cap, and the misses are told.
+    R  runs of a method on a table        n  draws of a run, at most
+A run that misses a goal within its draws is counted at the cap, and the misses are told.  Every method starts from the same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.peers import PEERS, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.tables import Table, load_table
+from fovnet.bench.together import Progress, each
+from fovnet.errors import ConfigError
+from fovnet.maths.draws import chance_found, expected_draws
+from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
+from fovnet.search.methods import METHODS
+from fovnet.search.uniform import few
+from fovnet.search.view import RECOMMENDED, Modelling
+
+Floats = NDArray[np.float64]
 
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run to be made: a method on the table in a file, from the first row that the seed draws."""
+    """One run to be made: a method on the table in a file, from the first row that is given, or else that the seed draws.
+
+    A method of PEERS is another library's, which models in its own way and trains one row at a time.
+    """
 
     table: Path
     method: str
     seed: int
     draws: int
-    initial: int | None
+    initial: int | None = None
     workers: int = 1
+    modelling: Modelling = RECOMMENDED
+    first: int | None = None
+
+    @property
+    def setting(self) -> str:
+        """What was not as fovnet recommends, "initial=1 targets=raw"; for another library its version, for chance nothing."""
+        if self.method in PEERS:
+            return PEERS[self.method].version
+        if self.method == "random":
+            return ""
+        usual, mine = asdict(RECOMMENDED) | {"initial": None}, asdict(self.modelling) | {"initial": self.initial}
+        return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a method needed for one goal on one table, over its runs: draws, counted at the cap where missed."""
+    """What a method needed for one goal on one table, over its runs: draws, counted at the cap where missed.
+
+    low, high  the 95 % interval of the mean, from resampling the runs; nan for a single run
+    chance     the mean of random search, exactly, counted at the same cap
+    """
 
     table: str
     method: str
+    setting: str
     workers: int
     goal: str
     runs: int
     mean: float
+    low: float
+    high: float
+    chance: float
     sd: float
     worst: int
     misses: int
     seconds_per_draw: float
     time: float
 
-    @property
-    def shown(self) -> str:
-        """"20±9 (37)", the worst run in brackets, with the misses where there are any."""
-        missed = f", miss {self.misses}" if self.misses else ""
-        return f"{self.mean:.1f}±{self.sd:.1f} ({self.worst}{missed})"
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The share of a method's runs that have found a goal by draw 1 .. n, (n,) each, with its 95 % interval (Wilson)."""
+
+    method: str
+    setting: str
+    runs: int
+    share: Floats
+    low: Floats
+    high: Floats
 
 
 def goal_losses(table: Table) -> dict[str, float]:
@@ -73,50 +112,100 @@ def first_row(table: Table, seed: int) -> int:
     return int(np.random.default_rng([seed, len(table.space)]).integers(len(table.space)))
 
 
+def spread_rows(size: int, count: int) -> list[int]:
+    """`count` rows of a table of `size`, spread evenly over it: all of them, each once, where count is size."""
+    return [number * size // count for number in range(min(count, size))]
+
+
+def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:
+    """How the scores are modelled, by the words of the command line.  Raises ConfigError "bench-modelling" for another word."""
+    kinds, given = get_type_hints(Modelling), {"targets": targets, "kernel": kernel, "hyperparameters": hyperparameters}
+    for key, value in given.items():
+        if value not in get_args(kinds[key]):
+            raise ConfigError("bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}")
+    return Modelling(**cast(dict[str, Any], given))
+
+
+def refuse_unknown(methods: Sequence[str]) -> None:
+    """Nothing, where all are fovnet's own methods.  Raises ConfigError "bench-method"."""
+    for name in methods:
+        if name not in METHODS:
+            raise ConfigError("bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}")
+
+
+def refuse_methods(methods: Sequence[str], workers: int) -> None:
+    """Nothing, where all methods can race.  Raises ConfigError "bench-method", "bench-workers", or SearchError "peer-missing"."""
+    for name in methods:
+        if name not in METHODS and name not in PEERS:
+            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
+    for name in PEERS.keys() & set(methods):
+        refuse_absent(name)
+        if workers > 1:
+            raise ConfigError("bench-workers", f"--workers {workers}: {name} is asked for one row at a time; leave one of them out")
+
+
 def run(entry: Entry) -> Replay:
     """One run, in this process."""
     table = load_table(entry.table)
+    first = first_row(table, entry.seed) if entry.first is None else entry.first
+    if entry.method in PEERS:
+        before = entry.initial or few(table.space)
+        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=before)
     return replay(
-        table, entry.method, first_row=first_row(table, entry.seed), seed=entry.seed, draws=entry.draws, initial=entry.initial,
-        workers=entry.workers,
+        table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
+        modelling=entry.modelling,
     )  # fmt: skip
 
 
-def race(
-    entries: Sequence[Entry], processes: int = 1, progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[Entry, Replay]]:
+def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:
     """Every run with what came of it, in the order of the entries whatever the number of processes."""
-    if processes <= 1:
-        replays: Iterator[Replay] = map(run, entries)
-        yield from _told(entries, replays, progress)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from _told(entries, pool.map(run, entries), progress)
+    yield from zip(entries, each(run, entries, processes, progress), strict=True)
 
 
-def _told(
-    entries: Sequence[Entry], replays: Iterator[Replay], progress: Callable[[int, int], None] | None
-) -> Iterator[tuple[Entry, Replay]]:
-    for done, (entry, result) in enumerate(zip(entries, replays, strict=True), start=1):
-        if progress:
-            progress(done, len(entries))
-        yield entry, result
-
-
-def standings(table: Table, method: str, replays: Sequence[Replay], draws: int, workers: int = 1) -> list[Standing]:
-    """What the runs of a method needed on a table, goal by goal."""
+def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
+    """What the runs of a method needed on a table, goal by goal; `entry` is any one of them."""
     rows = []
-    pace = float(np.median(np.concatenate([each.seconds for each in replays])))
+    pace = float(np.median(np.concatenate([one.seconds for one in replays])))
     for goal, loss in goal_losses(table).items():
-        found = [each.draws_until(loss) for each in replays]
-        needed = np.array([draws if each is None else each for each in found])
-        times = [each.time_until(loss) for each in replays]
-        time = float(np.mean([float(each.ends[-1]) if at is None else at for each, at in zip(replays, times, strict=True)]))
+        found = [one.draws_until(loss) for one in replays]
+        needed = np.array([entry.draws if draw is None else draw for draw in found])
+        times = [one.time_until(loss) for one in replays]
+        time = float(np.mean([float(one.ends[-1]) if at is None else at for one, at in zip(replays, times, strict=True)]))
+        low, high = mean_interval(needed)
         rows.append(Standing(
-            table.name, method, workers, goal, len(replays), float(needed.mean()), _sd(needed), int(needed.max()),
-            sum(each is None for each in found), pace, time,
+            table.name, entry.method, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
+            expected_draws(len(table.space), good_rows(table, loss), entry.draws), _sd(needed), int(needed.max()),
+            sum(draw is None for draw in found), pace, time,
         ))  # fmt: skip
     return rows
+
+
+def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "best") -> Curve:
+    """How soon the runs of a method on a table, of which `entry` is one, have found a goal."""
+    loss, runs = goal_losses(table)[goal], len(replays)
+    found = np.zeros(entry.draws, dtype=np.int64)
+    for draw in (one.draws_until(loss) for one in replays):
+        if draw is not None:
+            found[draw - 1 :] += 1
+    ends = np.array([wilson_interval(count, runs) for count in found.tolist()])
+    return Curve(entry.method, entry.setting, runs, found / runs, ends[:, 0], ends[:, 1])
+
+
+def chance_curve(table: Table, draws: int, goal: str = "best") -> Floats:
+    """(draws,) the same share for endlessly many runs of random search, exactly."""
+    return chance_found(len(table.space), good_rows(table, goal_losses(table)[goal]), draws)
+
+
+def good_rows(table: Table, loss: float) -> int:
+    """How many rows of the table have a loss as low as this."""
+    return int((table.loss <= loss).sum())
+
+
+def mean_interval(values: NDArray[np.int64] | Floats) -> tuple[float, float]:
+    """The 95 % interval of the mean of independent values (R,), from 2,000 resamples of them; nan for a single one."""
+    totals = np.column_stack([values, np.ones(len(values))])
+    low, high = cluster_bootstrap(totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000)
+    return float(low.item()), float(high.item())
 
 
 def _sd(needed: NDArray[np.int64]) -> float:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.tables import Table
 from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
 
@@ -40,6 +42,18 @@ class Replay:
         return float(found.min()) if len(found) else None
 
 
+class Searcher(Protocol):
+    """A searcher that keeps its own record: asked where to look next, told what was found.
+
+    ask   a point (d,) as in `places_of`, given which rows are free (M,) for those who choose among them
+    tell  the row that was really trained, and its loss, which need not be finite
+    """
+
+    def ask(self, free: NDArray[np.bool_]) -> Floats: ...
+
+    def tell(self, row: int, loss: float) -> None: ...
+
+
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
     modelling: Modelling = RECOMMENDED,
@@ -60,6 +74,48 @@ def replay(
             break
     rows = np.array([proposal.row for proposal in proposals])
     return Replay(rows, table.loss[rows], _ends(table.cost[rows], workers), np.array(seconds))
+
+
+def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, draws: int) -> Replay:
+    """The run of somebody else's searcher, ended as above; its seconds are those of asking and telling.
+
+    What it asks for and is not free becomes the nearest free row, and it is told the row that was really trained.
+    """
+    rng = np.random.default_rng([seed, len(table.space)])
+    places, free = places_of(table.space), np.ones(len(table.space), dtype=bool)
+    rows, seconds = [], []
+    for draw in range(min(draws, len(free))):
+        began = time.perf_counter()
+        row = nearest_free(table.space, places, searcher.ask(free), free, rng) if draw else first_row
+        searcher.tell(row, float(table.loss[row]))
+        seconds.append(time.perf_counter() - began)
+        free[row] = False
+        rows.append(row)
+        if table.loss[row] == table.best:
+            break
+    drawn = np.array(rows)
+    return Replay(drawn, table.loss[drawn], _ends(table.cost[drawn], 1), np.array(seconds))
+
+
+def places_of(space: Space) -> Floats:
+    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis is categorical."""
+    columns = [
+        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(space.axes, space.rows.T, strict=True)
+    ]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
+    """The free row nearest to a point (d,): distances along ordinals, and 1 for every category that differs; one of equals by lot.
+
+    In a space of categories there are many equals, and the first of them would always be of the same corner of the table.
+    """
+    candidates = np.flatnonzero(free)
+    ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
+    gaps = np.abs(places[candidates] - point)
+    gap = np.where(ordinal, gaps, gaps > 0.5).sum(axis=1)
+    rounded = np.round(gap, 12)
+    return int(rng.choice(candidates[rounded == rounded.min()]))
 
 
 def _recorded(table: Table, row: int) -> Outcome:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fovnet.bench.races import GOALS, Entry, goal_losses, race, standings
+from fovnet.bench.bounds import bounds
+from fovnet.bench.races import (
+    GOALS,
+    Entry,
+    chance_curve,
+    curve,
+    goal_losses,
+    modelling_of,
+    race,
+    refuse_methods,
+    spread_rows,
+    standings,
+)
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.tables import Table, load_table
-from fovnet.errors import SearchError
+from fovnet.errors import ConfigError, SearchError
+from fovnet.report.canvas import png
+from fovnet.report.racing import RaceView, race_figure
+from fovnet.search.view import Modelling
 
 
 def arrays(rows: int = 30, seed: int = 0) -> dict[str, Any]:
@@ -76,8 +92,75 @@ def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: Table) -> None:
     best = int(table.loss.argmin())
     found = Replay(np.array([0, best]), table.loss[[0, best]], np.array([1.0, 2.0]), np.array([0.1, 0.1]))
     missed = Replay(np.array([0]), table.loss[[0]], np.array([1.0]), np.array([0.1]))
-    first = standings(table, "random", [found, missed], draws=50)[0]
+    first = standings(table, Entry(Path(), "random", 0, draws=50), [found, missed])[0]
     assert (first.goal, first.mean, first.worst, first.misses) == ("best", 26.0, 50, 1)
+    assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))         # two runs, resampled: both, either, both
+
+
+def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> None:
+    """1 of 2 by draw 2, and never more; Wilson's interval for 1 of 2 is 9-91 %."""
+    best = int(table.loss.argmin())
+    found = Replay(np.array([0, best]), table.loss[[0, best]], np.array([1.0, 2.0]), np.array([0.1, 0.1]))
+    missed = Replay(np.array([0]), table.loss[[0]], np.array([1.0]), np.array([0.1]))
+    drawn = curve(table, Entry(Path(), "random", 0, draws=4), [found, missed])
+    assert drawn.share.tolist() == [0.0, 0.5, 0.5, 0.5]
+    assert (drawn.low[2], drawn.high[2]) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
+
+
+def test_chance_follows_its_exact_curve(table: Table) -> None:
+    """By draw n, n/30 of all runs have the best row: after 15 draws a half, within four standard deviations of 300 runs."""
+    entry = Entry(Path(), "random", 0, draws=30)
+    runs = [replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)]
+    exact = chance_curve(table, 30)
+    assert exact == pytest.approx(np.arange(1, 31) / 30)
+    assert np.abs(curve(table, entry, runs).share - exact).max() < 4 * 0.5 / np.sqrt(300)
+
+
+def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_second_draw(tmp_path: Path) -> None:
+    assert spread_rows(30, 30) == list(range(30))
+    assert spread_rows(30, 3) == [0, 10, 20]
+    path = saved(tmp_path)
+    thesis = Entry(path, "gp-ei", 0, 4, 1, modelling=Modelling(targets="raw"), first=7)
+    (_, mine), (_, plain) = race([thesis, replace(thesis, initial=4)])
+    assert mine.rows[0] == plain.rows[0] == 7
+    assert mine.rows[1] != plain.rows[1]                                     # asked at once, and spread by a sequence
+    assert thesis.setting == "initial=1 targets=raw"
+    assert replace(thesis, method="random").setting == replace(thesis, initial=None, modelling=Modelling()).setting == ""
+
+
+@pytest.mark.parametrize(("words", "code"), [(("half", "matern52", "map"), "--targets half"), (("raw", "rbf", "map"), "--kernel rbf")])
+def test_another_word_for_a_model_is_refused_with_those_that_are_known(words: tuple[str, str, str], code: str) -> None:
+    with pytest.raises(ConfigError, match=code):
+        modelling_of(*words)
+    assert modelling_of("raw", "squared-exponential", "sampled") == Modelling("raw", "squared-exponential", "sampled")
+
+
+def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> None:
+    with pytest.raises(ConfigError, match=r"gp-ei, .*optuna-tpe"):
+        refuse_methods(["gp-ie"], 1)
+    with pytest.raises(ConfigError, match="bench-workers"):
+        refuse_methods(["scikit-learn-gp"], 2)
+
+
+def test_bounds_hold_for_the_papers_space() -> None:
+    """The top 1 % are 343 of 34,300: 69 draws for better than even, with or without replacement."""
+    found = {(bound.share, bound.certainty): bound for bound in bounds(34_300)}
+    assert found[0.01, 0.5].good == 343
+    assert (found[0.01, 0.5].with_replacement, found[0.01, 0.5].without_replacement) == (69, 69)
+    assert (found[0.05, 0.95].with_replacement, found[0.05, 0.95].without_replacement) == (59, 59)
+
+
+def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) -> None:
+    entries = [Entry(Path(), method, 0, draws=30, initial=3) for method in ("gp-ei", "random")]
+    runs = [[replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3) for seed in range(3)] for one in entries]
+    view = RaceView(
+        table.name, 30, chance_curve(table, 30), [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
+        [row for pair in zip(entries, runs, strict=True) for row in standings(table, *pair)],
+    )  # fmt: skip
+    figure = race_figure([view, view])
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sorted(names) == ["gp-ei (initial=3)", "random", "random, exact"]
+    assert png(figure)[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:

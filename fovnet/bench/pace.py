@@ -1,0 +1,125 @@
+"""What a proposal costs: seconds and memory over a large space, with many trials known.
+
+    M  rows of the space        n  trials known when the clock starts
+
+The hyper-parameters are fitted anew now and then (search/fitting.py), and the proposals between are cheap: so the clock runs over whole
+periods from refit to refit, and the mean counts what a search really waits.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from fovnet.bench.landscape import smooth_loss
+from fovnet.search.fitting import milestone
+from fovnet.search.proposing import Search, propose_slot, training_seed
+from fovnet.search.space import paper_space
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+PROPOSALS = 40
+"""Proposals under the clock, at least; then up to the end of a period."""
+
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds a proposal of `method` takes, over `proposals` in a row of which the first follows n + 1 trials.
+
+    refits   how many of them fitted the hyper-parameters anew            resumed  seconds of the one before, with nothing remembered
+    cpu      mean seconds of processor time, which other work on the machine changes less than it does the others
+    peak_mb  the process's peak memory, of which idle_mb were there before the search began
+    diverged  how large a share of the trials had diverged
+    """
+
+    method: str
+    rows: int
+    trials: int
+    diverged: float
+    proposals: int
+    refits: int
+    median: float
+    mean: float
+    worst: float
+    cpu: float
+    resumed: float
+    idle_mb: float
+    peak_mb: float
+
+
+def paces(
+    method: str, counts: Sequence[int], seed: int, diverged: float = 0.0, progress: Callable[[int, int], None] | None = None
+) -> Iterator[Pace]:
+    """The pace over the paper's space for each number of known trials, each in a fresh process of its own, one after the other."""
+    for done, trials in enumerate(counts, start=1):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            pace = pool.submit(measure, method, trials, seed, diverged).result()
+        if progress:
+            progress(done, len(counts))
+        yield pace
+
+
+def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
+    """The pace in this process: trials of random rows first, then a period of proposals, each learning of the one before."""
+    space = paper_space()
+    size = len(space)
+    loss, rng = smooth_loss(space, seed), np.random.default_rng([seed, trials])
+    fails = rng.random(size) < diverged
+    space.unit_cube, space.axis_of_column                # noqa: B018  (worked out once in a search's life, so before the clock starts)
+    rows = rng.choice(size, trials, replace=False)
+    search = Search(space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool))
+    record: dict[int, Trial] = {}
+    earlier: list[Proposal] = []
+
+    def learn(proposal: Proposal) -> None:
+        row = proposal.row
+        outcome = Outcome("diverged") if fails[row] else Outcome("completed", score=float(loss[row]))
+        record[proposal.slot] = Trial(proposal, outcome)
+        earlier.append(proposal)
+
+    for slot, row in enumerate(rows.tolist()):
+        learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), tuple(range(slot)), (), 1.0))
+    idle, period = _peak_bytes(), period_at(trials)
+    seconds, cpu, fitted_to = [], [], []
+    for _ in range(1 + period * -(-PROPOSALS // period)):
+        began, worked = time.perf_counter(), time.process_time()
+        proposal = propose_slot(search, earlier, record)
+        seconds.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - worked)
+        fitted_to.append(milestone(sum(trial.score is not None for trial in record.values())))
+        learn(proposal)
+    resumed, *timed = seconds
+    return Pace(
+        method, size, trials, diverged, len(timed), int((np.diff(fitted_to) > 0).sum()), float(np.median(timed)), float(np.mean(timed)),
+        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, _peak_bytes() / MEGABYTE,
+    )  # fmt: skip
+
+
+def period_at(trials: int) -> int:
+    """How many trials after a refit the next one comes, where so many are known."""
+    refit = trials
+    while milestone(refit + 1) <= milestone(trials):
+        refit += 1
+    return refit + 1 - milestone(trials)
+
+
+def _peak_bytes() -> float:
+    """This process's peak memory so far.
+
+    Linux's getrusage also remembers the parent that a process was begun from; /proc does not.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+        if peaks:
+            return 1024.0 * int(peaks[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)

@@ -1,0 +1,82 @@
+"""Other libraries as contestants: the rules of the race hold for each of them, those to come included."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from fovnet.bench import peers
+from fovnet.bench.peers import PEERS, Peer, replay_peer
+from fovnet.bench.replay import nearest_free, places_of, replay_asking
+from fovnet.bench.tables import Table
+from fovnet.errors import SearchError
+from fovnet.search.space import Axis, Space
+
+SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"), "categorical")))
+
+
+@pytest.fixture
+def table() -> Table:
+    """A bowl over 18 rows, one of which diverged."""
+    places = places_of(SPACE)
+    loss = (places[:, 0] - 0.6) ** 2 + 0.1 * (places[:, 1] != 1)
+    loss[4] = np.nan
+    return Table("bowl", SPACE, loss, np.ones(len(loss)))
+
+
+@pytest.fixture(params=PEERS)
+def name(request: pytest.FixtureRequest) -> str:
+    absent = [module for module in PEERS[request.param].modules if find_spec(module) is None]
+    if absent:
+        pytest.skip(f"{request.param}: {', '.join(absent)} is not installed")
+    return str(request.param)
+
+
+def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(table: Table, name: str) -> None:
+    """Eighteen draws are all rows, the diverged one among them, unless the best comes before; the same seed draws the same."""
+    run = replay_peer(table, name, first_row=4, seed=1, draws=18, initial=3)
+    assert run.rows[0] == 4
+    assert len(set(run.rows.tolist())) == len(run.rows)
+    assert run.loss[-1] == table.best
+    assert run.rows.tolist() == replay_peer(table, name, first_row=4, seed=1, draws=18, initial=3).rows.tolist()
+
+
+def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one() -> None:
+    places, free = places_of(SPACE), np.ones(len(SPACE), dtype=bool)
+    rng = np.random.default_rng(0)
+    wanted = SPACE.row_of({"rate": 4, "kind": "b"})
+    assert nearest_free(SPACE, places, places[wanted], free, rng) == wanted
+    free[wanted] = False
+    beside = {nearest_free(SPACE, places, places[wanted], free, rng) for _ in range(20)}
+    assert beside == {SPACE.row_of({"rate": rate, "kind": "b"}) for rate in (2, 8)}          # 0.2 away, equals by lot
+    free[:] = False
+    free[[SPACE.row_of({"rate": 32, "kind": "b"}), SPACE.row_of({"rate": 4, "kind": "c"})]] = True
+    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of({"rate": 32, "kind": "b"})         # 0.6 against 1
+
+
+def test_a_searcher_is_told_the_row_that_was_really_trained(table: Table) -> None:
+    class Stubborn:
+        """Asks for the same corner for ever."""
+
+        def __init__(self) -> None:
+            self.told: list[int] = []
+
+        def ask(self, free: np.ndarray) -> np.ndarray:
+            return np.array([0.0, 0.0])
+
+        def tell(self, row: int, loss: float) -> None:
+            assert np.array_equal(loss, table.loss[row], equal_nan=True)
+            self.told.append(row)
+
+    stubborn = Stubborn()
+    run = replay_asking(table, stubborn, first_row=0, seed=0, draws=5)
+    assert stubborn.told == run.rows.tolist()
+    assert table.space.rows[run.rows].tolist() == [[level, 0] for level in range(5)]         # 0.8 along the axis is less than a category
+
+
+def test_a_library_that_is_absent_is_told_with_what_to_type(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+    monkeypatch.setattr(peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)})
+    with pytest.raises(SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"):
+        replay_peer(table, "nobody", first_row=0, seed=0, draws=2, initial=1)
