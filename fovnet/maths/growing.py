@@ -42,7 +42,7 @@ class Growing:
     settled: int = 0
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     L: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    V: list[Floats] = field(default_factory=list)
+    V: Floats = field(init=False)
     squares: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -50,6 +50,7 @@ class Growing:
         self.s2, self.noise = float(np.exp(self.theta[d])), float(np.exp(self.theta[d + 1]))
         self.scaled = self.cube / np.exp(self.theta[:d])[self.axis]
         self.squares = np.zeros(len(self.cube))
+        self.V = np.empty((self.settled + self.settled // 8 + BLOCK, len(self.cube)))    # what is not yet written takes no memory
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
@@ -59,10 +60,7 @@ class Growing:
         """
         self._keep(rows)
         z = solve_triangular(self.L, y, lower=True, check_finite=False)
-        mean, at = np.zeros(len(self.cube)), 0
-        for block in self.V:
-            mean += z[at : at + len(block)] @ block
-            at += len(block)
+        mean = z @ self.V[: len(rows)]
         squares = self.squares
         if len(pending):
             squares = squares + _squares(self._grown(pending)[1])
@@ -85,17 +83,20 @@ class Growing:
 
     def _keep(self, rows: Integers) -> None:
         """Work out `rows` and keep them; of what is kept already, the blocks that `rows` begins with are trusted."""
-        ends, known, blocks = self._ends(len(rows)), _shared(self.rows, rows), 0
-        while blocks < min(len(self.V), len(ends)) and ends[blocks] <= known and len(self.V[blocks]) == np.diff([0, *ends])[blocks]:
-            blocks += 1
-        if blocks < len(self.V):
-            at = ends[blocks - 1] if blocks else 0
-            self.rows, self.L, self.V = self.rows[:at], self.L[:at, :at], self.V[:blocks]
-            self.squares = sum((_squares(block) for block in self.V), start=np.zeros(len(self.cube)))
-        for end in ends[blocks:]:
-            self.L, block = self._grown(rows[len(self.rows) : end])
-            self.rows = rows[:end]
-            self.V.append(block)
+        ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
+        trusted = [end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared]
+        if len(trusted) < len(self._ends(len(self.rows))):
+            at = trusted[-1] if trusted else 0
+            self.rows, self.L = self.rows[:at], self.L[:at, :at]
+            self.squares = np.zeros(len(self.cube))
+            for first, end in zip([0, *trusted], trusted, strict=False):
+                self.squares = self.squares + _squares(self.V[first:end])
+        for end in ends[len(trusted) :]:
+            at = len(self.rows)
+            self.L, block = self._grown(rows[at:end])
+            if end > len(self.V):
+                self.V = np.concatenate([self.V[:at], np.empty((2 * end - at, len(self.cube)))])
+            self.rows, self.V[at:end] = rows[:end], block
             self.squares = self.squares + _squares(block)
 
     def _ends(self, n: int) -> list[int]:
@@ -117,10 +118,7 @@ class Growing:
         for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
             part = slice(first, first + CHUNK)
             beside = self._kernel(new, part)
-            at = 0
-            for block in self.V:
-                beside -= L[n:, at : at + len(block)] @ block[:, part]
-                at += len(block)
+            beside -= L[n:, :n] @ self.V[:n, part]
             seen[:, part] = solve_triangular(L[n:, n:], beside, lower=True, overwrite_b=True, check_finite=False)
         return L, seen
 
