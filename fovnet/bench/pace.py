@@ -86,8 +86,9 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         record[proposal.slot] = Trial(proposal, outcome)
         earlier.append(proposal)
 
-    for slot, row in enumerate(rows.tolist()):
-        learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), tuple(range(slot)), (), 1.0))
+    slots = tuple(range(trials))
+    for slot, row in zip(slots, rows.tolist(), strict=True):
+        learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), slots[:slot], (), 1.0))
     idle, period = _peak_bytes(), period_at(trials)
     seconds, cpu, fitted_to = [], [], []
     for _ in range(1 + period * -(-PROPOSALS // period)):

@@ -41,7 +41,7 @@ class Growing:
     kernel: Kernel = matern52
     settled: int = 0
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    L: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    L: Floats = field(init=False)
     V: Floats = field(init=False)
     squares: Floats = field(init=False)
 
@@ -50,7 +50,7 @@ class Growing:
         self.s2, self.noise = float(np.exp(self.theta[d])), float(np.exp(self.theta[d + 1]))
         self.scaled = self.cube / np.exp(self.theta[:d])[self.axis]
         self.squares = np.zeros(len(self.cube))
-        self.V = np.empty((self.settled + self.settled // 8 + BLOCK, len(self.cube)))    # what is not yet written takes no memory
+        self._make_room(self.settled + self.settled // 8 + BLOCK)
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
@@ -59,17 +59,18 @@ class Growing:
         Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
         """
         self._keep(rows)
-        z = solve_triangular(self.L, y, lower=True, check_finite=False)
-        mean = z @ self.V[: len(rows)]
-        squares = self.squares
-        if len(pending):
-            squares = squares + _squares(self._grown(pending)[1])
+        n, k = len(rows), len(pending)
+        z = solve_triangular(self.L[:n, :n], y, lower=True, check_finite=False)
+        mean, squares = z @ self.V[:n], self.squares
+        if k:
+            self._grow(pending)
+            squares = squares + _squares(self.V[n : n + k])
         return mean, np.maximum(self.s2 - squares, 0.0)
 
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
         self._keep(rows)
-        return self.L
+        return self.L[: len(rows), : len(rows)]
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
@@ -86,41 +87,41 @@ class Growing:
         ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
         trusted = [end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared]
         if len(trusted) < len(self._ends(len(self.rows))):
-            at = trusted[-1] if trusted else 0
-            self.rows, self.L = self.rows[:at], self.L[:at, :at]
-            self.squares = np.zeros(len(self.cube))
+            self.rows, self.squares = self.rows[: trusted[-1] if trusted else 0], np.zeros(len(self.cube))
             for first, end in zip([0, *trusted], trusted, strict=False):
                 self.squares = self.squares + _squares(self.V[first:end])
         for end in ends[len(trusted) :]:
             at = len(self.rows)
-            self.L, block = self._grown(rows[at:end])
-            if end > len(self.V):
-                self.V = np.concatenate([self.V[:at], np.empty((2 * end - at, len(self.cube)))])
-            self.rows, self.V[at:end] = rows[:end], block
-            self.squares = self.squares + _squares(block)
+            self._grow(rows[at:end])
+            self.rows = rows[:end]
+            self.squares = self.squares + _squares(self.V[at:end])
 
     def _ends(self, n: int) -> list[int]:
         """Where the blocks of n rows end."""
         settled = min(self.settled, n)
         return [*range(BLOCK, settled, BLOCK), *([settled] if settled else []), *range(settled + 1, n + 1)]
 
-    def _grown(self, new: Integers) -> tuple[Floats, Floats]:
-        """L with k more rows, (n + k, n + k), and their part of V, (k, M)."""
+    def _grow(self, new: Integers) -> None:
+        """Work out k rows more, in L and V behind those that are kept; whoever wants to keep them says so."""
         n, k = len(self.rows), len(new)
-        L = np.zeros((n + k, n + k))
-        L[:n, :n] = self.L
-        border = self._kernel(new, self.rows)                                            # (k, n)
+        if n + k > len(self.V):
+            self._make_room(2 * (n + k))
+        border = np.zeros((k, n))
         if n:
-            L[n:, :n] = solve_triangular(self.L, border.T, lower=True, check_finite=False).T
-        corner = self._kernel(new, new) + self.noise * np.eye(k) - L[n:, :n] @ L[n:, :n].T
-        L[n:, n:] = cholesky(corner, lower=True, check_finite=False)
-        seen = np.empty((k, len(self.cube)))
+            border = solve_triangular(self.L[:n, :n], self._kernel(new, self.rows).T, lower=True, check_finite=False).T
+        corner = cholesky(self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T, lower=True, check_finite=False)
+        self.L[n : n + k, :n], self.L[n : n + k, n : n + k] = border, corner
         for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
             part = slice(first, first + CHUNK)
-            beside = self._kernel(new, part)
-            beside -= L[n:, :n] @ self.V[:n, part]
-            seen[:, part] = solve_triangular(L[n:, n:], beside, lower=True, overwrite_b=True, check_finite=False)
-        return L, seen
+            beside = self._kernel(new, part) - border @ self.V[:n, part]
+            self.V[n : n + k, part] = solve_triangular(corner, beside, lower=True, overwrite_b=True, check_finite=False)
+
+    def _make_room(self, capacity: int) -> None:
+        """L and V with room for so many rows; what is not yet written takes no memory."""
+        n, kept = len(self.rows), (self.L, self.V) if len(self.rows) else None
+        self.L, self.V = np.zeros((capacity, capacity)), np.empty((capacity, len(self.cube)))
+        if kept:
+            self.L[:n, :n], self.V[:n] = kept[0][:n, :n], kept[1][:n]
 
     def _kernel(self, rows: Integers, others: Integers | slice) -> Floats:
         return np.asarray(self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0])
