@@ -31,6 +31,10 @@ class Target:
         seen = np.interp(value, self.values[order], self.scores[order])
         return np.asarray(seen - (self.unit or 0.0) * np.maximum(lowest - np.asarray(value), 0.0))
 
+    def is_within_reach(self, value: float) -> bool:
+        """Whether a value has a score: above the worst one seen none is known, nor below the best without a unit."""
+        return value <= float(self.values.max()) and (self.unit is not None or value >= float(self.values.min()))
+
 
 def half_ranked(scores: Floats) -> Target:
     """The better half keeps its distances; the worse half keeps only its ranks, laid out as the upper half of a normal.

@@ -122,7 +122,7 @@ def honesty(explanation: Explanation) -> str:
             f"training{_verdict(told.inside)}."
         )
     if told.below or told.above:
-        words.append(f"{told.below} lay below their band, {told.above} above; no band reaches above the worst score seen before.")
+        words.append(f"{told.below} lay below their band, {told.above} above.")
     if told.trained.total:
         trials = several(told.trained.total, "trial")
         words.append(f"Of {trials} with a forecast {told.expected:.1f} were expected to train, {told.trained.count} did.")

@@ -96,9 +96,12 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
 
 
 def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(n, 4): the score that came, that was forecast, and the ends of its band."""
+    """(n, 4): the score that came, that was forecast, and the ends of its band; an open end reaches to all that came or was forecast."""
     told = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
-    return np.array(told, dtype=np.float64)
+    points = np.array(told, dtype=np.float64)
+    for column, farthest in ((2, np.nanmin), (3, np.nanmax)):
+        points[np.isnan(points[:, column]), column] = farthest(points[:, :2])
+    return points
 
 
 def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:

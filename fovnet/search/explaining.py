@@ -181,15 +181,15 @@ def _forecasts(trials: Sequence[Trial]) -> Forecasts:
     predictions = []
     for trial in trials:
         if (forecast := trial.proposal.forecast) is not None:
-            inside = None if trial.score is None else bool(forecast.low <= trial.score <= forecast.high)
+            inside = None if trial.score is None else forecast.holds(trial.score)
             predictions.append(Prediction(trial.proposal.slot, forecast, trial.score, inside))
     told = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
     chances = [trial.proposal.forecast.chance_to_train for trial in told if trial.proposal.forecast is not None]
     came = [(one.score, one.forecast) for one in predictions if one.score is not None]
     return Forecasts(
         Share.of([one.inside for one in predictions if one.inside is not None]),
-        sum(score < forecast.low for score, forecast in came),
-        sum(score > forecast.high for score, forecast in came),
+        sum(forecast.low is not None and score < forecast.low for score, forecast in came),
+        sum(forecast.high is not None and score > forecast.high for score, forecast in came),
         Share.of([trial.score is not None for trial in told]),
         float(sum(chances)),
         tuple(predictions),

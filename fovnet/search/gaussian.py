@@ -170,14 +170,20 @@ def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
     mean, variance = _mixed(belief)
     noise = float(np.mean([process.noise for process in belief.processes]))
     half = 1.96 * float(np.sqrt(variance[row] + noise))
-    score, low, high = belief.target.score_of(np.array([mean[row], mean[row] - half, mean[row] + half])).tolist()
+    low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half, half))
     regret = None
     if belief.target.unit is not None:
         free = view.free
         each = [expected_regret(m[free], v[free], belief.best) for m, v in zip(belief.mean, belief.variance, strict=True)]
         regret = _six_digits(float(np.mean(each)) * belief.target.unit)
     chance = float(np.exp(chances.log_chance(np.array([row]))[0]))
-    return Forecast(_six_digits(score), _six_digits(low), _six_digits(high), _six_digits(chance), regret)
+    median = _six_digits(float(belief.target.score_of(mean[row])))
+    return Forecast(median, low, high, _six_digits(chance), regret)
+
+
+def _end(target: Target, value: float) -> float | None:
+    """The score at an end of a band, None where the band is open there."""
+    return _six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
 
 
 def _mixed(belief: Belief) -> tuple[Floats, Floats]:

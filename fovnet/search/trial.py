@@ -17,17 +17,22 @@ Number = float | int | str | None
 class Forecast:
     """What a method's model expected of a proposal before it was trained, in units of the score.
 
-    score, low, high   the median, and the band in which the score will lie with 95 %
+    score, low, high   the median, and the band in which the score will lie with 95 %; an end is None, and the band open there, where it
+                       lies beyond all scores seen and the model knows only ranks
     chance_to_train    probability that there will be a score at all
     expected_regret    how much lower the lowest of all free rows may be expected to be than the best score so far, at most; None
                        where the model knows only ranks
     """
 
     score: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     chance_to_train: float
     expected_regret: float | None
+
+    def holds(self, score: float) -> bool:
+        """Whether a score lies in the band."""
+        return (self.low is None or self.low <= score) and (self.high is None or score <= self.high)
 
 
 @dataclass(frozen=True)
