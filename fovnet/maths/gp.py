@@ -74,14 +74,14 @@ def prior_of(axis: Integers) -> tuple[Floats, Floats]:
 
     ell    √(d/8): distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
            other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is twelve times longer; ours expects
-           a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.8; e^1.3 for a category of several
+           a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^1.3 for a category of several
            columns, whose levels may all be alike
-    s2     1, times or over e;      noise  0.01, times or over e^1.5: a tenth of the spread, as between trainings of two seeds
+    s2     1, times or over e^0.4;      noise  0.01, times or over e^1.5: a tenth of the spread, as between trainings of two seeds
     """
     columns = np.bincount(axis)
     d = len(columns)
     centre = np.array([*np.full(d, 0.5 * np.log(d / 8.0)), 0.0, np.log(0.01)])
-    return centre, np.array([*np.where(columns > 1, 1.3, 0.8), 1.0, 1.5])
+    return centre, np.array([*np.where(columns > 1, 1.3, 0.6), 0.4, 1.5])
 
 
 def fit(
