@@ -23,6 +23,8 @@ from fovnet.search.space import Space
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+NUMBER = 8
+"""Bytes of an int64 and of a float64: arrays are remembered by their bytes."""
 SAMPLES = 8
 """Hyper-parameters that are averaged over when they are sampled."""
 
@@ -67,8 +69,10 @@ def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, k
 def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
     """From the optimum for the first half of the observations, which is mostly at hand and always can be worked out again."""
     X, y = _observed(space, rows, values, targets)
-    half = len(rows) // 16 * 8
-    near = np.frombuffer(_fitted(space, rows[:half], values[:half], targets, kernel)) if half >= 8 * 8 else None
+    half = len(rows) // NUMBER // 2
+    near = None
+    if half >= 8:
+        near = np.frombuffer(_fitted(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel))
     return gp.fit(X, y, space.axis_of_column, KERNELS[kernel], near).tobytes()
 
 

@@ -38,7 +38,9 @@ def train(proposal: Proposal) -> Future[Outcome]:
     return future
 
 
-def run_as_jobs(folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices") -> list[Trial]:
+def run_as_jobs(
+    folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices", stop: float | None = None
+) -> list[Trial]:
     """The trials, each act called as soon as its inputs exist, one of all that could be called drawn by `order`."""
     begin(search, folder, source)
     proposed, finished, ended = 0, set[int](), False
@@ -51,7 +53,7 @@ def run_as_jobs(folder: Path, search: Search, trials: int, order: np.random.Gene
             finish(folder, slot, train)
             finished.add(slot)
         else:
-            propose(folder, slot)
+            propose(folder, slot, stop)
             ended = ends(folder, slot) or slot + 1 == trials
             proposed += not ends(folder, slot)
     return gather(folder, trials)
@@ -76,6 +78,16 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
         with pytest.raises(SearchError) as refused:
             act()
         assert refused.value.code == "search-ended"
+
+
+def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gain(tmp_path: Path) -> None:
+    search = searched("gp-ei", workers=2)
+    whole = go_on(search, trials=30, journal=tmp_path / "whole", submit=train)
+    bound = float(np.median([trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]))
+    stopped = go_on(search, trials=30, journal=tmp_path / "stopped", submit=train, stop_below_regret=bound)
+    jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
+    assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
+    assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:
