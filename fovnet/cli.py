@@ -399,7 +399,7 @@ def bench_search(
     from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
     from fovnet.bench.tables import load_table
 
-    methods = method or ["gp-ei", "random"]
+    methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables))
     refuse_methods(methods, workers)
     modelling = modelling_of(targets or ("raw" if thesis else "half-ranked"), kernel, hyperparameters)
     before = initial or (1 if thesis else None)
@@ -571,7 +571,7 @@ def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any
         exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
         shown.add_row("random, exact", exact[0], "", "", *exact[1:])
         _show(shown)
-    out.print(f"{folder / 'standings.tsv'}")
+    out.print(f"{folder}: standings.tsv, runs.tsv, standings.png")
 
 
 def _table(title: str, *headings: str) -> Table:
@@ -611,10 +611,12 @@ def _journal(results: Results) -> Path:
 def _explained(journal: Path) -> tuple[Search, Explanation]:
     """The search in a journal, and what can be said of it afterwards."""
     from fovnet.search.explaining import explain
-    from fovnet.search.journal import read_header, read_search, read_trials
+    from fovnet.search.journal import read_search, read_trials
+    from fovnet.search.proposals import asked_and_told
 
-    owner, header = read_search(journal), read_header(journal)
-    return owner, explain(owner, read_trials(journal), asked=header["trials"], notes=header["notes"])
+    owner, trials = read_search(journal), read_trials(journal)
+    asked, notes = asked_and_told(journal, len(trials))
+    return owner, explain(owner, trials, asked=asked, notes=notes)
 
 
 def _vocabulary(settings: Settings) -> Vocabulary:

@@ -6,6 +6,7 @@ Nothing deeper than cli.py sees a YAML mapping.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -79,7 +80,13 @@ class Speed(Section):
     microseconds_per_layer: PositiveFloat = 30.0
 
 
-Level = int | float | bool | str
+def _number_in_words(level: Any) -> Any:
+    """1e-4 as a number: YAML 1.1 takes it for a word, as it has no point."""
+    return float(level) if isinstance(level, str) and NUMBER.fullmatch(level) else level
+
+
+NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+Level = Annotated[int | float | bool | str, BeforeValidator(_number_in_words)]
 
 
 class Range(Section):

@@ -80,9 +80,13 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 
 
 def read_npz(path: Path) -> dict[str, Array]:
-    """The arrays of an npz file, read without pickle."""
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:      # numpy leaves a damaged file open itself
-        return {name: archive[name] for name in archive.files}
+    """The arrays of an npz file, read without pickle.  Raises ValueError for another kind of file, or an empty one."""
+    with open(path, "rb") as file:                                                     # numpy leaves a damaged file open itself
+        if file.read(2) != b"PK":
+            raise ValueError("no npz file: it does not begin as a zip archive does")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
 
 
 def digest(facts: Any) -> str:

@@ -89,6 +89,13 @@ def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> N
         vocabulary(str(path))
 
 
+def test_a_number_without_a_point_is_a_number():
+    """YAML 1.1 reads 1e-4 as a word."""
+    raw = {"space": {"learning_rate": ["1e-4", "1e-3"]}, "start": {"learning_rate": "1e-3"}}
+    search = parse({"phantom": {"subjects": 8}, "search": raw}, "my.yaml").search
+    assert search.space == {"learning_rate": [1e-4, 1e-3]} and search.start == {"learning_rate": 1e-3}
+
+
 @pytest.mark.parametrize(
     ("space", "said"),
     [

@@ -56,6 +56,8 @@ def load_table(path: Path) -> Table:
     cost = _numbers(path, "cost", cost)
     if not (np.isfinite(cost) & (cost > 0)).all():
         raise SearchError("table-value", f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.")
+    if np.isneginf(loss).any():
+        raise SearchError("table-value", f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.")
     if not np.isfinite(loss).any():
         raise SearchError("table-value", f"{path}: no loss in y is a finite number; there is nothing to search for.")
     return Table(path.stem, _space(path, X, kinds, names), loss, cost)

@@ -102,7 +102,7 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     yield (
         f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as good as the best, up to what "
         f"two trainings of one configuration differ by: if it is right, trials drawn by lot would come to the first of them after "
-        f"{matter.random_draws:,.0f} on average."
+        f"{matter.random_draws:,.1f} on average."
     )
 
 

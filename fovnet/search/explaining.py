@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fovnet.maths.intervals import wilson_interval
 from fovnet.maths.threads import one_thread
 from fovnet.search import clock
@@ -200,7 +202,7 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
     ratios = sorted(trial.outcome.seconds / trial.proposal.predicted_seconds for trial in scored if trial.outcome.seconds > 0.0)
     if not ratios:
         return None
-    lower, middle, upper = (float(f"{ratios[round(share * (len(ratios) - 1))]:.4g}") for share in (0.25, 0.5, 0.75))
+    lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
     return lower, middle, upper
 
 

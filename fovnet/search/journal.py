@@ -92,8 +92,11 @@ def read_header(folder: Path) -> dict[str, Any]:
     """The facts of search.json.  Raises SearchError where there is none that can be read."""
     try:
         return read_json(folder / "search.json")
+    except FileNotFoundError:
+        wanted = "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet slot begin`"
+        raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
     except (OSError, ValueError) as fault:
-        raise SearchError("journal-header", f"{folder}: no readable search.json ({fault}); is it a search's folder?") from fault
+        raise SearchError("journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search anew.") from fault
 
 
 def slot_path(folder: Path, slot: int) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
 from fovnet.search import clock
+from fovnet.search.journal import read_header
 from fovnet.search.trial import Proposal, proposal_of
 
 
@@ -35,6 +36,8 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     try:
         facts = read_json(path)
         decided: Proposal | str = str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
+    except FileNotFoundError:
+        raise SearchError("proposal-missing", f"{path}: not there; `fovnet slot propose --slot {slot}` makes it.") from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "proposal-missing", f"{path}: no readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it"
@@ -65,6 +68,19 @@ def slots_awaited(folder: Path, slot: int, workers: int) -> tuple[int, ...]:
     seen, _ = clock.sees(seconds, workers)
     before = set(clock.sees(seconds[:-1], workers)[0])
     return tuple(earlier for earlier in seen if earlier not in before)
+
+
+def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:
+    """How many trials were asked for, and the sentences that a reader of the journal should know.
+
+    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for, and the last proposal may say
+    why it ends.  Raises SearchError for an unreadable journal.
+    """
+    header = read_header(folder)
+    proposed = len(list(folder.glob("proposal-*.json")))
+    last = read_proposal(folder, proposed - 1) if proposed else ""
+    ending = [last] if isinstance(last, str) and last else []
+    return int(header.get("trials", max(proposed - len(ending), finished))), [*header["notes"], *ending]
 
 
 def ends(folder: Path, slot: int) -> bool:

@@ -126,7 +126,9 @@ class Space:
         """The row of a configuration.  Raises SearchError where an axis is missing or unknown, or a level is not in the space."""
         names = [axis.name for axis in self.axes]
         if set(configuration) != set(names):
-            raise SearchError("space-axes", f"configuration has {sorted(configuration)}; the space has {sorted(names)}.")
+            missing, unknown = sorted(set(names) - set(configuration)), sorted(set(configuration) - set(names))
+            faults = [f"{what} {', '.join(axes)}" for what, axes in (("lacks", missing), ("has, unknown to the space,", unknown)) if axes]
+            raise SearchError("space-axes", f"the configuration (search.start) {' and '.join(faults)}; give each axis of the space once.")
         wanted = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
         found = np.flatnonzero((self.rows == wanted).all(axis=1))
         if not len(found):
@@ -168,5 +170,6 @@ def _kind(levels: Sequence[Level]) -> Kind:
 
 def _level(axis: Axis, value: Any) -> int:
     if value not in axis.levels:
-        raise SearchError("space-level", f"{axis.name} = {value!r} is not in the space; its levels are {list(axis.levels)}.")
+        levels = list(axis.levels)
+        raise SearchError("space-level", f"{axis.name} = {value!r} (search.start) is not in the space; its levels are {levels}.")
     return axis.levels.index(value)

@@ -173,6 +173,7 @@ def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> 
     ("changes", "code"),
     [
         ({"y": np.array(["a"] * 30)}, "table-value"), ({"y": np.full(30, np.nan)}, "table-value"), ({"y": np.ones(29)}, "table-shape"),
+        ({"y": np.array([-np.inf, *np.ones(29)])}, "table-value"),
         ({"cost": np.zeros(30)}, "table-value"), ({"kinds": np.array(["ord", "any"])}, "table-value"),
         ({"X": np.zeros((30, 2))}, "table-repeats"), ({"X": np.full((30, 2), np.nan)}, "table-value"),
         ({"names": np.array(["rate"])}, "table-shape"), ({"y": np.array([{}] * 30)}, "table-damaged"),
@@ -183,6 +184,15 @@ def test_a_faulty_table_is_refused_by_name(tmp_path: Path, changes: dict[str, An
         load_table(saved(tmp_path, **changes))
     assert fault.value.code == code
     assert "line.npz" in fault.value.sentence
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not an archive"])
+def test_a_file_that_is_no_table_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "cut.npz").write_bytes(content)
+    np.save(tmp_path / "curves.npy", np.ones((3, 2)))
+    for path in (tmp_path / "cut.npz", tmp_path / "curves.npy"):
+        with pytest.raises(SearchError, match="table-damaged"):
+            load_table(path)
 
 
 def test_a_missing_file_and_one_without_losses_are_refused(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
+from fovnet.search.explaining import explain
 from fovnet.search.jobs import begin, finish, gather, propose
-from fovnet.search.journal import replay
-from fovnet.search.proposals import ends, slots_awaited
+from fovnet.search.journal import read_search, replay
+from fovnet.search.proposals import asked_and_told, ends, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -88,6 +89,9 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
     assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
+    asked, notes = asked_and_told(tmp_path / "jobs", len(jobs))
+    assert asked == len(stopped) and f"ends after {len(stopped)} trials" in notes[-1]
+    assert explain(read_search(tmp_path / "jobs"), jobs, asked=asked, notes=notes).finished == len(stopped)
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:

@@ -84,3 +84,10 @@ def test_more_trials_train_those_that_are_missing(smoke: Path, jobs: tuple[Path,
     assert slots(results) == slots(smoke)
     again = shell(*command, "--cores", "1")
     assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
+    results, _ = jobs
+    shell("fovnet", "search", "explain", results)
+    told = read_json(journal(results) / "explain.json")
+    assert told["finished"] == len(slots(results)) and told["failures"] == []
