@@ -50,6 +50,7 @@ app.add_typer(slot, name="slot")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
+SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 
@@ -470,7 +471,7 @@ def bench_propose(
 @bench.command("edge")
 def bench_edge(
     out_folder: Annotated[Path, typer.Option("--out", help="Where edge.tsv and walks.tsv are written.")],
-    scenario: Annotated[list[str] | None, typer.Option(help="What may fail, one or several; else all.")] = None,
+    scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
     method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,

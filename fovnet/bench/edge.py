@@ -58,7 +58,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "diverging-rows":  Scenario(diverging="rows"),
     "diverging-rates": Scenario(diverging="rates"),
     "killed":          Scenario(killed=0.05),
-    "everything":      Scenario(diverging="rates", killed=0.05),
+    "rates-and-kills": Scenario(diverging="rates", killed=0.05),
 }
 
 
@@ -195,6 +195,7 @@ MEASURES: Mapping[str, Callable[[Walk], int]] = {
     "out of memory": lambda one: one.out_of_memory,
     "diverged": lambda one: one.diverged,
     "failed in all": lambda one: one.failed,
+    "killed, tried again": lambda one: one.kills,
 }
 
 
