@@ -27,7 +27,7 @@ def spread(view: View) -> Choice:
     Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
     where the largest networks with the largest steps live.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
     """
-    from scipy.stats import qmc  # 30 MB and half a second, for the first few slots alone
+    from scipy.stats import qmc  # 30 MB, for the first few slots alone
 
     axes = view.space.axes
     sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))
