@@ -388,6 +388,7 @@ def bench_search(
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
     initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
+    lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.2,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
@@ -410,7 +411,7 @@ def bench_search(
         for path, table in loaded.items()
     }
     entries = [
-        Entry(path, name, seed, draws, before, workers, modelling, first)
+        Entry(path, name, seed, draws, before, workers, modelling, first, lead)
         for path in tables for name in methods for seed, first in enumerate(firsts[path])
     ]  # fmt: skip
     with _bar("racing") as tell:
@@ -658,7 +659,7 @@ def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
         head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
         speed=Device(**options.speed.model_dump()),
-        method=options.method, workers=options.workers, seed=settings.seed, start=options.start, initial=options.initial,
+        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start, initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
         validation_slices=training.validation_slices,
     )  # fmt: skip

@@ -22,6 +22,7 @@ from fovnet.bench.together import Progress, each
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
+from fovnet.search.clock import LEAD
 from fovnet.search.methods import METHODS
 from fovnet.search.uniform import few
 from fovnet.search.view import RECOMMENDED, Modelling
@@ -46,6 +47,7 @@ class Entry:
     workers: int = 1
     modelling: Modelling = RECOMMENDED
     first: int | None = None
+    lead: float = LEAD
 
     @property
     def setting(self) -> str:
@@ -54,7 +56,8 @@ class Entry:
             return PEERS[self.method].version
         if self.method == "random":
             return ""
-        usual, mine = asdict(RECOMMENDED) | {"initial": None}, asdict(self.modelling) | {"initial": self.initial}
+        usual = asdict(RECOMMENDED) | {"initial": None, "lead": LEAD}
+        mine = asdict(self.modelling) | {"initial": self.initial, "lead": self.lead}
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
 
@@ -153,7 +156,7 @@ def run(entry: Entry) -> Replay:
         return replay_peer(table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=before)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling,
+        modelling=entry.modelling, lead=entry.lead,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.tables import Table
+from fovnet.search.clock import LEAD
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -56,11 +57,11 @@ class Searcher(Protocol):
 
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
-    modelling: Modelling = RECOMMENDED,
+    modelling: Modelling = RECOMMENDED, lead: float = LEAD,
 ) -> Replay:  # fmt: skip
     """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""
     size = len(table.space)
-    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool), modelling)
+    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool), modelling, lead=lead)
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
     seconds = []
@@ -73,7 +74,8 @@ def replay(
         if table.loss[proposal.row] == table.best:
             break
     rows = np.array([proposal.row for proposal in proposals])
-    return Replay(rows, table.loss[rows], _ends(table.cost[rows], workers), np.array(seconds))
+    ends = search.clock.ends(table.cost[rows].tolist())
+    return Replay(rows, table.loss[rows], np.array(ends), np.array(seconds))
 
 
 def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, draws: int) -> Replay:
@@ -94,7 +96,7 @@ def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int
         if table.loss[row] == table.best:
             break
     drawn = np.array(rows)
-    return Replay(drawn, table.loss[drawn], _ends(table.cost[drawn], 1), np.array(seconds))
+    return Replay(drawn, table.loss[drawn], np.cumsum(table.cost[drawn]), np.array(seconds))
 
 
 def places_of(space: Space) -> Floats:
@@ -123,13 +125,3 @@ def _recorded(table: Table, row: int) -> Outcome:
     if np.isfinite(loss):
         return Outcome("completed", score=loss, seconds=float(table.cost[row]))
     return Outcome("diverged", seconds=float(table.cost[row]), message="recorded without a finite loss")
-
-
-def _ends(cost: Floats, workers: int) -> Floats:
-    """(n,) when each draw ends, if `workers` take them in order."""
-    free, ends = [0.0] * workers, []
-    for seconds in cost.tolist():
-        at = free.index(min(free))
-        free[at] += seconds
-        ends.append(free[at])
-    return np.array(ends)

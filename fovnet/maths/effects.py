@@ -82,7 +82,7 @@ def deviations_of_level_means(process: Growing, known: Integers, rows: Integers,
             belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
         crossed += beside @ belongs
     learned = (solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2).sum(axis=0)
-    gaps = [_gaps(process.scaled[:, process.axis == j], rows[:, j], count) for j, count in enumerate(counts)]
+    gaps = [_gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count) for j, count in enumerate(counts)]
     prior = [_mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j]) for j in range(len(counts))]
     return tuple(
         np.sqrt(np.maximum(prior[j] - learned[start : start + count], 0.0))

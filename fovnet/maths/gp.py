@@ -1,14 +1,14 @@
-"""Gaussian-process regression, one lengthscale for each axis of the search space.
+"""Gaussian-process regression, one lengthscale for each column of the search space's unit cube.
 
-    X     (n, D)  evaluated points            x      (m, D)  query points
-    y     (n,)    observed values             axis   (D,)    the axis, 0..d-1, that each column belongs to
-    gaps  (d, n, n)  squared distances of the rows of X along each axis
-    ell   (d,)    lengthscales                s2     signal variance       noise  noise variance
-    theta (d+2,)  log of (ell, s2, noise)
+    X     (n, D)  evaluated points          x      (m, D)  query points
+    y     (n,)    observed values
+    gaps  (D, n, n)  squared distances of the rows of X along each column
+    ell   (D,)    lengthscales, made of p scales as in maths/scales.py; usually p = D and they are the lengthscales
+    s2    signal variance                   noise  noise variance
+    theta (p+2,)  log of (scales, s2, noise)
     r2    squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
     L     (n, n)  lower Cholesky factor of K = s2·k(r2) + noise·I;       alpha (n,) = K⁻¹ y
 
-Usually every axis has one column and `axis` is 0..d-1.  A category of several levels has one column a level, all on one axis.
 The mean of the process is zero: hand over centred values.
 
 Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning* (2006), chapters 2, 4 and 5.
@@ -23,84 +23,77 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from fovnet.maths.kernels import Kernel, matern52
+from fovnet.maths.scales import Scales
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 QUERY_BLOCK = 4096
 """Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, near the processor."""
 
 
-def squared_gaps(X: Floats, axis: Integers | None = None) -> Floats:
-    """`gaps` (d, n, n): how far apart each two points are along each axis, squared; columns of one axis add up."""
-    axis = one_column_an_axis(X) if axis is None else axis
-    gaps = np.zeros((int(axis.max()) + 1, len(X), len(X)))
-    for column, j in zip(X.T, axis, strict=True):
-        gaps[j] += np.subtract.outer(column, column) ** 2
-    return gaps
+def squared_gaps(X: Floats) -> Floats:
+    """`gaps` (D, n, n): how far apart each two points are along each column, squared."""
+    return np.stack([np.subtract.outer(column, column) ** 2 for column in X.T])
 
 
-def log_marginal_likelihood(theta: Floats, gaps: Floats, y: Floats, kernel: Kernel = matern52) -> tuple[float, Floats]:
-    """log p(y | X, theta) and its gradient (d+2,) in theta.  R&W eqs 5.8 and 5.9.
+def log_marginal_likelihood(
+    theta: Floats, gaps: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52
+) -> tuple[float, Floats]:
+    """log p(y | X, theta) and its gradient (p+2,) in theta.  R&W eqs 5.8 and 5.9.
 
     Raises LinAlgError where K is not positive definite.
     """
-    d, n = len(gaps), len(y)
-    precision, s2, noise = np.exp(-2.0 * theta[:d]), np.exp(theta[d]), np.exp(theta[d + 1])
-    flat = gaps.reshape(d, n * n)
+    D, n = len(gaps), len(y)
+    scales = scales or Scales.plain(D)
+    ell, s2, noise = scales.lengthscales(theta), np.exp(theta[-2]), np.exp(theta[-1])
+    precision = ell**-2.0
+    flat = gaps.reshape(D, n * n)
     k, slope = kernel((precision @ flat).reshape(n, n))
     L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
     value = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
 
     W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(n), check_finite=False)       # ∂value/∂K = W / 2
-    along_axes = precision * (flat @ (W * slope).ravel()) * s2
-    gradient = 0.5 * np.array([*along_axes, np.vdot(W, k) * s2, noise * np.trace(W)])
+    along_columns = precision * (flat @ (W * slope).ravel()) * s2
+    gradient = 0.5 * np.array([*(along_columns @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)])
     return float(value), gradient
 
 
-def log_prior(theta: Floats, axis: Integers) -> tuple[float, Floats]:
-    """The log density (up to a constant) of a weak prior on theta, and its gradient (d+2,).
+def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
+    """The log density (up to a constant) of a weak prior on theta, and its gradient (p+2,).
 
     It decides what the data leave open, such as the lengthscale of an axis on which all points agree.
     """
-    centre, width = prior_of(axis)
+    centre, width = prior_of(scales)
     pull = (theta - centre) / width
     return float(-0.5 * pull @ pull), -pull / width
 
 
-def prior_of(axis: Integers) -> tuple[Floats, Floats]:
-    """Centre and width, (d+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
+def prior_of(scales: Scales) -> tuple[Floats, Floats]:
+    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    ell    √(d/8): distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
-           other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is twelve times longer; ours expects
-           a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^1.3 for a category of several
-           columns, whose levels may all be alike
-    s2     1, times or over e^0.4;      noise  0.01, times or over e^1.5: a tenth of the spread, as between trainings of two seeds
+    s2     1, times or over e^0.4;      noise  0.05, times or over e: a quarter of the spread, as between trainings of two seeds
     """
-    columns = np.bincount(axis)
-    d = len(columns)
-    centre = np.array([*np.full(d, 0.5 * np.log(d / 8.0)), 0.0, np.log(0.01)])
-    return centre, np.array([*np.where(columns > 1, 1.3, 0.6), 0.4, 1.5])
+    return np.array([*scales.centre, 0.0, np.log(0.05)]), np.array([*scales.width, 0.4, 1.0])
 
 
 def fit(
-    X: Floats, y: Floats, axis: Integers | None = None, kernel: Kernel = matern52, near: Floats | None = None
+    X: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52, near: Floats | None = None
 ) -> Floats:
-    """The theta (d+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
+    """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
     L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no randomness, so that a
     proposal can be replayed.  y is expected centred and of about unit variance.
     """
-    axis = one_column_an_axis(X) if axis is None else axis
-    gaps = squared_gaps(X, axis)
-    centre, _ = prior_of(axis)
-    wiggly = np.array([*np.full(len(gaps), np.log(0.5)), 0.0, -2.5])
-    box = [(np.log(0.02), np.log(50.0))] * len(gaps) + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
+    scales = scales or Scales.plain(X.shape[1])
+    gaps, p = squared_gaps(X), scales.share.shape[1]
+    centre, _ = prior_of(scales)
+    wiggly = np.array([*np.full(scales.axes, np.log(0.5)), *np.zeros(p - scales.axes), 0.0, -2.5])
+    box = [(np.log(0.02), np.log(50.0))] * p + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = log_marginal_likelihood(theta, gaps, y, kernel)
-        prior, pull = log_prior(theta, axis)
+        value, gradient = log_marginal_likelihood(theta, gaps, y, scales, kernel)
+        prior, pull = log_prior(theta, scales)
         return -(value + prior), -(gradient + pull)
 
     starts = (centre if near is None else near, wiggly)
@@ -109,12 +102,11 @@ def fit(
 
 
 def posterior(
-    x: Floats, X: Floats, y: Floats, theta: Floats, axis: Integers | None = None, kernel: Kernel = matern52
+    x: Floats, X: Floats, y: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and 2.26."""
-    axis = one_column_an_axis(X) if axis is None else axis
-    d = len(theta) - 2
-    ell, s2, noise = np.exp(theta[:d])[axis], np.exp(theta[d]), np.exp(theta[d + 1])
+    ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
+    s2, noise = np.exp(theta[-2]), np.exp(theta[-1])
     X, x = X / ell, x / ell
     K, _ = kernel(cdist(X, X, "sqeuclidean"))
     L = cholesky(s2 * K + noise * np.eye(len(X)), lower=True, check_finite=False)
@@ -127,8 +119,3 @@ def posterior(
         v = solve_triangular(L, Ks, lower=True, check_finite=False)
         variance[block] = s2 - np.einsum("nm,nm->m", v, v)
     return mean, np.maximum(variance, 0.0)                                      # at a training point rounding gives -1e-16
-
-
-def one_column_an_axis(X: Floats) -> Integers:
-    """The usual `axis`: column j is axis j."""
-    return np.arange(X.shape[1], dtype=np.int64)

@@ -53,6 +53,7 @@ def plan_search(
     speed: Device,
     method: str,
     workers: int,
+    lead: float,
     seed: int,
     start: Mapping[str, Any],
     initial: int | None,
@@ -78,7 +79,7 @@ def plan_search(
         device=speed,
     )
     feasible = (memory <= limits.bytes) & (seconds <= (limits.seconds or np.inf))
-    search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory)
+    search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
     write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)
     return search
 

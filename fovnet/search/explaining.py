@@ -15,12 +15,10 @@ import numpy as np
 
 from fovnet.maths.intervals import wilson_interval
 from fovnet.maths.threads import one_thread
-from fovnet.search import clock
 from fovnet.search.mattering import Matter, what_matters
 from fovnet.search.proposing import Search
 from fovnet.search.space import Level
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame
-from fovnet.search.uniform import few
 
 FEWEST_SCORES = 2
 """Of one score a model knows nothing but its height."""
@@ -154,7 +152,7 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
         matter = what_matters(search, trials) if len(scored) >= FEWEST_SCORES else None
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
-        search.method, search.seed, search.workers, search.initial or few(search.space), len(search.space), int(search.feasible.sum()),
+        search.method, search.seed, search.workers, search.first_slots, len(search.space), int(search.feasible.sum()),
         asked, len(trials), len(scored), tuple(notes), _pace(scored),
         None if best is None else best.proposal.slot,
         None if best is None else dict(best.proposal.configuration),
@@ -165,7 +163,7 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     """One a trial; the virtual clock runs as long as no slot is missing."""
     unbroken = [trial for slot, trial in enumerate(trials) if trial.proposal.slot == slot]
-    ends = dict(enumerate(clock.ends([trial.proposal.predicted_seconds for trial in unbroken], search.workers)))
+    ends = dict(enumerate(search.clock.ends([trial.proposal.predicted_seconds for trial in unbroken])))
     steps: list[Step] = []
     best: float | None = None
     spent = predicted = 0.0

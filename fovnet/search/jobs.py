@@ -17,7 +17,6 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.records import write_json
-from fovnet.search import clock
 from fovnet.search.journal import Journal, owned, read_header, read_search, read_slot, slot_path
 from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
 from fovnet.search.proposing import Search, propose_slot, too_little_gain
@@ -48,7 +47,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     earlier = read_proposals(folder, slot, source)
     if len(earlier) < slot:
         raise SearchError("search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.")
-    seen, _ = clock.sees([proposal.predicted_seconds for proposal in earlier], search.workers)
+    seen, _ = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     decided = _decide(search, earlier, {before: _finished(folder, earlier[before]) for before in seen})
     if isinstance(decided, Proposal):
         decided = too_little_gain(decided, stop_below_regret) or decided

@@ -126,7 +126,7 @@ def read_search(folder: Path) -> Search:
     try:
         arrays = read_npz(folder / "search.npz")
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
-        settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial")}
+        settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial", "lead")}
         space = Space(axes, arrays["rows"])
         search = Search(
             space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"],

@@ -49,8 +49,8 @@ class LevelEffect:
 class AxisEffect:
     """One axis.
 
-    lengthscale   in units of the axis' whole range; the shorter, the more the axis matters.  The geometric mean where several were
-                  sampled; None where the scores stand on one level, and say nothing
+    lengthscale   in units of the axis' whole range; the shorter, the more the axis matters.  The geometric mean over the
+                  levels of a category, and where several were sampled; None where the scores stand on one level, and say nothing
     relevance     1/lengthscale as a share of the sum over all axes
     share         of the variance of the model over the space, by this axis alone; None where the model is flat
     """
@@ -163,8 +163,9 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
 
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
-    """The geometric mean over the processes for each axis, None where all scores stand on one level of it."""
-    logs = np.mean([process.theta[: len(space.axes)] for process in belief.processes], axis=0)
+    """The geometric mean over the processes, and the columns of an axis, None where all scores stand on one level of it."""
+    columns = np.mean([np.log(process.scales.lengthscales(process.theta)) for process in belief.processes], axis=0)
+    logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
     several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
     return [float(np.exp(log)) if known else None for log, known in zip(logs, several, strict=True)]
 

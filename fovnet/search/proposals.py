@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
-from fovnet.search import clock
+from fovnet.search.clock import Clock
 from fovnet.search.journal import read_header
 from fovnet.search.trial import Proposal, proposal_of
 
@@ -58,16 +58,26 @@ def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[
     return proposals
 
 
-def slots_awaited(folder: Path, slot: int, workers: int) -> tuple[int, ...]:
+def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
     """The slots that must be finished before `slot` can be proposed, but for those that the slot before it has waited for already.
 
     What a slot has seen, every later one has seen too: the proposal before it and these are all that a slot depends on, and a workflow
     of 300 slots keeps a list of 600 files instead of 90,000.
     """
     seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
-    seen, _ = clock.sees(seconds, workers)
-    before = set(clock.sees(seconds[:-1], workers)[0])
+    clock = _clock(folder)
+    seen, _ = clock.sees(seconds)
+    before = set(clock.sees(seconds[:-1])[0])
     return tuple(earlier for earlier in seen if earlier not in before)
+
+
+def _clock(folder: Path) -> Clock:
+    """The clock of the journal's search, from its header alone.  Raises SearchError for an unreadable one."""
+    header = read_header(folder)
+    try:
+        return Clock(header["workers"], header["first_slots"], header["lead"])
+    except KeyError as fault:
+        raise SearchError("journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search anew.") from None
 
 
 def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:

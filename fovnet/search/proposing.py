@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
 from fovnet.records import digest
-from fovnet.search import clock
+from fovnet.search.clock import LEAD, Clock
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
@@ -30,6 +30,7 @@ class Search:
     predicted_seconds  (M,) float64, what the virtual clock counts for each row
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
+    lead               how far the workers may run ahead of what they learn, as in clock.py
     memory             (M,) an estimate of the bytes that each row's training needs, from which a real limit is learned; None: unknown
     Raises SearchError for an unknown method, predictions that are not positive numbers, or a space without a feasible row.
     """
@@ -44,6 +45,7 @@ class Search:
     feasible: NDArray[np.bool_]
     modelling: Modelling = RECOMMENDED
     memory: NDArray[np.float64] | None = None
+    lead: float = LEAD
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -51,6 +53,8 @@ class Search:
             raise SearchError("search-method", f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.")
         if self.workers < 1 or self.seed < 0:
             raise SearchError("search-workers", f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.")
+        if not 0.0 <= self.lead <= 1.0:
+            raise SearchError("search-lead", f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).")
         if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
             shapes = f"{self.predicted_seconds.shape} and {self.feasible.shape}"
             raise SearchError("search-shape", f"predicted seconds and feasible mask are {shapes}; the space has {size} rows.")
@@ -63,6 +67,16 @@ class Search:
             raise SearchError("search-seconds", "a feasible configuration is predicted to take no, or not a number of, seconds.")
 
     @property
+    def clock(self) -> Clock:
+        """What decides when a slot starts, and what it has seen by then."""
+        return Clock(self.workers, self.first_slots, self.lead)
+
+    @property
+    def first_slots(self) -> int:
+        """How many slots are spread over the space before the model is asked."""
+        return self.initial or few(self.space)
+
+    @property
     def first_row(self) -> int:
         """The row of slot 0: `start` where it is feasible, else the feasible row nearest to it in the unit cube."""
         return self.space.nearest(self.space.rows[self.start], self.feasible)
@@ -72,6 +86,7 @@ class Search:
         """What two runs must share to be the same search, as JSON facts; the large arrays by their SHA-256."""
         return {
             "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
+            "lead": self.lead, "first_slots": self.first_slots,
             "modelling": asdict(self.modelling),
             "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
@@ -92,7 +107,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     Later trials may be among them: they are not looked at.  Raises SearchError ("space-exhausted") where no row is free.
     """
     slot = len(earlier)
-    seen, pending = clock.sees([proposal.predicted_seconds for proposal in earlier], search.workers)
+    seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     seen = tuple(earlier[i].slot for i in seen)          # the same objects in every tuple: 1,000 slots have seen half a million
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
@@ -100,7 +115,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
         raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(
-        search.space, known, running, free, slot, search.seed, search.initial or few(search.space), search.predicted_seconds,
+        search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling,
     )  # fmt: skip
     with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.search import clock
+from fovnet.search.clock import LEAD
 from fovnet.search.journal import Journal, owned, read_header, slot_path
 from fovnet.search.proposing import Search, propose_slot, too_little_gain, training_seed
 from fovnet.search.space import Space
@@ -45,6 +45,7 @@ def run_search(
     submit: Submit,
     modelling: Modelling = RECOMMENDED,
     memory: NDArray[np.float64] | None = None,
+    lead: float = LEAD,
     stop_below_regret: float | None = None,
     progress: Progress | None = None,
 ) -> list[Trial]:
@@ -55,10 +56,10 @@ def run_search(
 
     `submit` begins a training and returns its future; it is called for at most `workers` slots at a time.  An exception in the
     future, or an outcome "error", is the machine's failure and tried again twice.  The path depends on the space, method, seed,
-    workers, start, initial, predictions, mask, and results alone: not on timing.  A journal with fewer trials is gone on with, one
+    workers, lead, start, initial, predictions, mask, and results alone: not on timing.  A journal with fewer trials is gone on with, one
     with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
     """
-    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory)
+    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory, lead)
     return go_on(search, trials=trials, journal=journal, submit=submit, stop_below_regret=stop_below_regret, progress=progress)
 
 
@@ -115,7 +116,7 @@ class Run:
                 self.proposals.append(recorded.proposal)
                 self._finish(recorded)
             return ending
-        seen, _ = clock.sees([proposal.predicted_seconds for proposal in self.proposals], self.book.search.workers)
+        seen, _ = self.book.search.clock.sees([proposal.predicted_seconds for proposal in self.proposals])
         self._wait_for(seen)
         proposal = propose_slot(self.book.search, self.proposals, self.finished)
         if (ending := too_little_gain(proposal, self.stop_below_regret)) is None:
@@ -149,7 +150,7 @@ class Run:
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """A recorded slot is trusted only where it stands where this search would have put it.  Raises SearchError."""
         search, slot = self.book.search, len(self.proposals)
-        seen, pending = clock.sees([earlier.predicted_seconds for earlier in self.proposals], search.workers)
+        seen, pending = search.clock.sees([earlier.predicted_seconds for earlier in self.proposals])
         row = proposal.row
         right = (
             (proposal.slot, proposal.seen, proposal.pending) == (slot, seen, pending)

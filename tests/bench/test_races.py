@@ -66,7 +66,7 @@ def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: Table
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_no_row_is_drawn_twice_and_time_is_that_of_workers_taking_turns(table: Table, workers: int) -> None:
-    run = replay(table, "random", first_row=4, seed=1, draws=12, initial=1, workers=workers)
+    run = replay(table, "random", first_row=4, seed=1, draws=12, initial=1, workers=workers, lead=1.0)
     assert len(set(run.rows.tolist())) == len(run.rows)
     free = [0.0] * workers
     for row, end in zip(run.rows, run.ends, strict=True):

@@ -58,7 +58,7 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     free = np.flatnonzero(view.free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
-        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.axis_of_column, KERNELS["matern52"]
+        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales, KERNELS["matern52"]
     )
     total = log_expected_improvement(mean, variance, belief.best) + chances.log_chance(free)
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
@@ -102,12 +102,12 @@ def test_scores_fall_into_their_bands_as_often_as_is_said():
     inside = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        theta = np.log([0.7, 0.7, 0.7, 1.0, 0.01])
-        K = KERNELS["matern52"](gp.squared_gaps(SPACE.unit_cube, SPACE.axis_of_column).sum(axis=0) / 0.49)[0]
+        theta = np.log([*np.full(SPACE.unit_cube.shape[1], 0.7), 1.0, 0.01])
+        K = KERNELS["matern52"](gp.squared_gaps(SPACE.unit_cube).sum(axis=0) / 0.49)[0]
         values = np.linalg.cholesky(K + 1e-9 * np.eye(len(SPACE))) @ rng.standard_normal(len(SPACE)) + 0.1 * rng.standard_normal(len(SPACE))
         rows = rng.permutation(len(SPACE))
         mean, variance = gp.posterior(
-            SPACE.unit_cube[rows[40:80]], SPACE.unit_cube[rows[:40]], values[rows[:40]], theta, SPACE.axis_of_column
+            SPACE.unit_cube[rows[40:80]], SPACE.unit_cube[rows[:40]], values[rows[:40]], theta
         )
         inside.append(np.abs(values[rows[40:80]] - mean) <= 1.96 * np.sqrt(variance + 0.01))
     assert np.mean(inside) == pytest.approx(0.95, abs=0.04)

@@ -47,7 +47,7 @@ def run_as_jobs(
     proposed, finished, ended = 0, set[int](), False
     while not ended or len(finished) < proposed:
         ready = [("train", slot) for slot in range(proposed) if slot not in finished]
-        if not ended and set(slots_awaited(folder, proposed, search.workers)) <= finished:
+        if not ended and set(slots_awaited(folder, proposed)) <= finished:
             ready.append(("propose", proposed))
         act, slot = ready[order.integers(len(ready))]
         if act == "train":

@@ -23,7 +23,7 @@ def what_it_waits_for(wildcards):
     if slot == 0:
         return []
     before = checkpoints.propose.get(slot=f"{slot - 1:04d}").output[0]
-    return [before, *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_awaited(JOURNAL, slot, SETTINGS.search.workers))]
+    return [before, *(f"{JOURNAL}/slot-{seen:04d}.json" for seen in slots_awaited(JOURNAL, slot))]
 
 
 def slots_so_far(_):
