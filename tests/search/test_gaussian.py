@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from fovnet.maths import gp
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.kernels import KERNELS
-from fovnet.search.failing import Chances
+from fovnet.search.failing import WARINESS, Chances
 from fovnet.search.gaussian import believe, expected_improvement, thompson
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
@@ -58,9 +58,9 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     free = np.flatnonzero(view.free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
-        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales, KERNELS["matern52"]
+        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, KERNELS["matern52"]
     )
-    total = log_expected_improvement(mean, variance, belief.best) + chances.log_chance(free)
+    total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(free)
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed(
     view = view_of(trials_at(space, rows, lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0)), space=space)
     for spread in (0.0, 0.1, 3.0):
         promise = spread * rng.standard_normal(len(space))
-        total = promise + Chances(view).log_chance(np.arange(len(space)))
+        total = promise + WARINESS * Chances(view).log_chance(np.arange(len(space)))
         assert total[Chances(view).best(np.arange(len(space)), promise)] == pytest.approx(total.max(), abs=1e-9)
 
 
