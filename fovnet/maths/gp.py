@@ -70,15 +70,15 @@ def log_prior(theta: Floats, axis: Integers) -> tuple[float, Floats]:
 def prior_of(axis: Integers) -> tuple[Floats, Floats]:
     """Centre and width, (D+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    ell    0.39·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
-           other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is ten times longer; ours expects a
+    ell    0.43·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
+           other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is nine times longer; ours expects a
            loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^2.5 for a level of a category, which may
            be like all others or unlike any
-    s2     1, times or over e^0.4;      noise  0.1, times or over e: a third of the spread, as between trainings of two seeds
+    s2     1, times or over e^0.4;      noise  0.05, times or over e: a quarter of the spread, as between trainings of two seeds
     """
     columns = np.bincount(axis)
-    centre = np.full(len(axis), np.log(0.39 * np.sqrt(len(columns))))
-    return np.array([*centre, 0.0, np.log(0.1)]), np.array([*np.where(columns[axis] > 1, 2.5, 0.6), 0.4, 1.0])
+    centre = np.full(len(axis), np.log(0.43 * np.sqrt(len(columns))))
+    return np.array([*centre, 0.0, np.log(0.05)]), np.array([*np.where(columns[axis] > 1, 2.5, 0.6), 0.4, 1.0])
 
 
 def fit(
