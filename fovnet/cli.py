@@ -647,8 +647,8 @@ def _search_digest(settings: Settings, pack: Pack) -> str:
 
 def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
     """The search over the pack's slices, every configuration priced."""
-    from fovnet.net.cost import Device
-    from fovnet.net.trials import Labelled, Limits, plan_search
+    from fovnet.net.cost import Device, Limits
+    from fovnet.net.trials import Labelled, plan_search
     from fovnet.search.view import Modelling
 
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
