@@ -40,10 +40,19 @@ class Columns:
     def __len__(self) -> int:
         return len(self.blocks)
 
+    @property
+    def numbers(self) -> dict[str, Column]:
+        """The columns by their names."""
+        return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
+
     def taken(self, rows: Any) -> Columns:
         """These rows alone: a mask (M,), or row numbers."""
-        each = {name: column[rows] for name, column in vars(self).items() if isinstance(column, np.ndarray)}
-        return replace(self, **each)
+        return replace(self, **{name: column[rows] for name, column in self.numbers.items()})
+
+    def distinct(self) -> Columns:
+        """Every network with each of its batches once, in the order of the columns: the learning rate costs nothing."""
+        _, first = np.unique(np.stack(list(self.numbers.values()), axis=1), axis=0, return_index=True)
+        return self.taken(first)
 
     def architecture(self, row: int) -> Architecture:
         """The architecture of one row, ready to be built."""
@@ -51,6 +60,15 @@ class Columns:
             int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1, int(self.kernel[row]),
             bool(self.separable[row]), self.classes, "gap" if self.pooled[row] else "fc", self.side,
         )  # fmt: skip
+
+    @classmethod
+    def of_architectures(cls, nets: Sequence[Architecture], batches: Sequence[int]) -> Columns:
+        """Networks of the same classes and side, one or more, each with its batch."""
+        numbers = [(net.blocks, net.convolutions, net.filters, net.kernel) for net in nets]
+        blocks, convolutions, filters, kernel = np.array(numbers, dtype=np.int64).T
+        separable, pooled = np.array([(net.separable, net.head == "gap") for net in nets], dtype=bool).T
+        batch = np.array(batches, dtype=np.int64)
+        return cls(blocks, convolutions, filters, kernel, separable, pooled, batch, nets[0].classes, nets[0].side)
 
 
 def columns_of_space(space: Space, *, classes: int, head: str) -> Columns:
@@ -69,15 +87,10 @@ def columns_of(configurations: Sequence[Mapping[str, Any]], *, classes: int, hea
     return _columns(named, len(configurations), classes, head)
 
 
-def columns_of_architecture(net: Architecture, batch: int = 1) -> Columns:
-    """One network as one row."""
-    def one(number: int) -> Integers:
-        return np.array([number])
-
-    return Columns(
-        one(net.blocks), one(net.convolutions), one(net.filters), one(net.kernel), np.array([net.separable]),
-        np.array([net.head == "gap"]), one(batch), net.classes, net.side,
-    )  # fmt: skip
+def joined(first: Columns, second: Columns) -> Columns:
+    """The rows of one and of the other, of the same classes and side."""
+    both: dict[str, Any] = {name: np.concatenate([column, getattr(second, name)]) for name, column in first.numbers.items()}
+    return replace(first, **both)
 
 
 def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str) -> Columns:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
 from fovnet.net.architecture import FC, INPUT_NUMBERS, Architecture
-from fovnet.net.columns import Columns, columns_of, columns_of_architecture
+from fovnet.net.columns import Columns, columns_of
 
 FLOAT = 4        # bytes of a float32
 INDEX = 8        # torch's max-pooling keeps where each maximum stood as int64
@@ -104,7 +104,7 @@ class Device:
 
 def cost_of(net: Architecture) -> Cost:
     """The cost of one architecture, every number of it ()."""
-    return Cost(**{name: column.reshape(()) for name, column in vars(costs(columns_of_architecture(net))).items()})
+    return Cost(**{name: column.reshape(()) for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()})
 
 
 def costs(nets: Columns) -> Cost:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares, nnls
 
-from fovnet.net.columns import Columns
+from fovnet.net.columns import Columns, joined
 from fovnet.net.cost import Device, Floats, Work, costs, terms
 
 AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
@@ -36,6 +36,11 @@ class Timings:
 
     def __len__(self) -> int:
         return len(self.seconds)
+
+    def and_also(self, others: Timings) -> Timings:
+        """These trainings and others."""
+        work = {name: np.concatenate([mine, getattr(others.work, name)]) for name, mine in vars(self.work).items()}
+        return Timings(joined(self.rows, others.rows), Work(**work), np.concatenate([self.seconds, others.seconds]))
 
 
 def fitted(trained: Timings, validated: Timings | None = None) -> Device:
