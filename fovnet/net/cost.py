@@ -171,7 +171,7 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
     )
 
 
-def training_seconds(cost: Cost, batch: Any, *, slices: int, validation_slices: int, epochs: int, device: Device) -> Floats:
+def training_seconds(cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device) -> Floats:
     """(M,) seconds of whole trials.  Added up one by one: a matrix product may differ in the last bit from one machine to another, and
     a search that is resumed elsewhere compares its predictions."""
     amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)

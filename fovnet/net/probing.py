@@ -5,6 +5,7 @@ Everything here trains by the code that trains the trials, on slices of noise: w
 
 from __future__ import annotations
 
+import platform
 import resource
 import time
 from collections.abc import Callable
@@ -50,6 +51,15 @@ class Bench:
         self._ranges = ranges
         self.now = _clock(device)
 
+    @property
+    def device(self) -> torch.device:
+        """Where it trains."""
+        return self._data.device
+
+    def peak_bytes(self, net: Architecture, batch: int) -> int:
+        """Bytes at the peak of a training: allocated on a GPU, by which a fresh process grows on a CPU."""
+        return grown_bytes(net, batch, self._ranges) if self.device.type == "cpu" else self.probe(net, batch).peak_bytes
+
     def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions of a fresh network: the seconds of so many steps, and those of one validation of 32 slices."""
         progress = training._begin(net, RATE, 0, self._data.device)
@@ -80,6 +90,11 @@ class Bench:
         started = self.now()
         act()
         return self.now() - started
+
+
+def device_name(device: torch.device) -> str:
+    """What the records of trials call the device."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread"
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
