@@ -73,12 +73,12 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         validate()
         seconds = train(steps) + validate() + validate()
         predicted = training_seconds(one, batch, slices=steps * batch, validation_slices=2 * VALIDATED, epochs=1, device=known.device)[0]
-        facts = {key: value for key, value in asdict(net).items() if key in ("blocks", "convolutions", "kernel", "separable", "head")}
-        peak = grown(net, batch)
+        told, peak = asdict(net), grown(net, batch)
         yield HeldOut(
-            **facts, filters=net.filters, batch=batch, predicted_seconds=float(predicted), seconds=seconds,
+            **{name: told[name] for name in _SHOWN}, filters=net.filters, batch=batch, predicted_seconds=float(predicted), seconds=seconds,
             predicted_mb=float(memory[row]) / 1e6, mb=peak / 1e6 if peak else None,
         )  # fmt: skip
 
 
+_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head")
 _NAMES = tuple(Architecture.__dataclass_fields__)
