@@ -32,6 +32,8 @@ def settings_of(*sections):
     return digest({section: WHOLE[section] for section in sections})
 
 
+CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers
+
 SETTINGS_FILE = fovnet.config.write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
 
 
@@ -44,6 +46,7 @@ rule all:
 
 
 include: "workflow/rules/prepare.smk"
+include: "workflow/rules/calibrate.smk"
 include: "workflow/rules/slots.smk" if SETTINGS.search.jobs else "workflow/rules/search.smk"
 include: "workflow/rules/ensemble.smk"
 include: "workflow/rules/decide.smk"

@@ -29,6 +29,11 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
+    from fovnet.net.calibration import Calibration
+    from fovnet.net.cost import Device
+    from fovnet.net.prices import Prices
+    from fovnet.net.probing import Bench
+    from fovnet.net.speed import Timings
     from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
     from fovnet.search.explaining import Explanation
@@ -70,8 +75,82 @@ def check(config: ConfigFile) -> None:
     settings = _settings(config)
     space = _space(settings)
     row = space.row_of(settings.search.start)
+    fit = _fitting(settings, space)
     classes = ", ".join(vocabulary(settings.regions).classes)
-    out.print(f"{config}: fine.  {len(space):,} configurations, starting at row {row:,}; classes {classes}; results in {settings.results}")
+    out.print(
+        f"{config}: fine.  {len(space):,} configurations, {fit:,} within the limits, starting at row {row:,}; classes {classes}; "
+        f"results in {settings.results}"
+    )
+
+
+@app.command()
+def cost(
+    config: ConfigFile,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A TSV file: weights, operations, memory, seconds of every row.")] = None,
+) -> None:
+    """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
+    from fovnet.net.prices import quantiles, search_seconds, table
+    from fovnet.records import write_tsv
+    from fovnet.report.wording import duration
+
+    settings = _settings(config)
+    priced = _priced(settings)
+    if out_file is not None:
+        write_tsv(out_file, *table(priced))
+    options, rows = settings.search, len(priced.space)
+    limits = [f"{priced.small.sum():,} need no more than {options.memory_limit_gb:g} GB"]
+    if options.seconds_limit is not None:
+        limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
+    out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.", highlight=False)
+    _refuse_where_nothing_fits(settings, priced)
+    shown = _table("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
+    for name, values in quantiles(priced).items():
+        shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
+    _show(shown)
+    start = priced.space.row_of(options.start)
+    figures = (
+        f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
+        f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
+    )
+    out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.", highlight=False)
+    whole = duration(search_seconds(priced, options.trials, options.workers))
+    told = f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit."
+    out.print(told, highlight=False)
+    if out_file is not None:
+        out.print(f"{out_file}")
+
+
+@app.command()
+def calibrate(
+    config: ConfigFile,
+    again: Annotated[bool, typer.Option("--again", help="Measure anew, though there is a calibration.")] = False,
+    trials_of: Annotated[
+        Path | None, typer.Option("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
+    ] = None,
+    check: Annotated[int, typer.Option(min=0, help="Train so many other networks for a moment, and compare with what is predicted.")] = 0,
+) -> None:
+    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one that is there is kept."""
+    from dataclasses import asdict
+
+    from fovnet.net.calibration import read_calibration, with_trials, write_calibration
+
+    settings = _settings(config)
+    path = Results(Path(settings.results)).calibration
+    told: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
+    if again or not path.exists():
+        write_calibration(path, _calibrated(settings), **told)
+    elif trials_of is None:
+        out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
+    known = read_calibration(path)
+    if trials_of is not None:
+        known = with_trials(known, _finished_trainings(settings, trials_of, known.name))
+        write_calibration(path, known, **told)
+    numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
+    near = (abs(known.misfits - 1) <= 0.25).sum()
+    fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
+    out.print(f"{known.name}: {numbers}; {fitted}: {path}", highlight=False)
+    if check:
+        _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
 
 
 @app.command()
@@ -646,10 +725,119 @@ def _search_digest(settings: Settings, pack: Pack) -> str:
     return digest([*deciding(settings), *slices])
 
 
+def _device(settings: Settings) -> Device:
+    """The device as the cost model sees it: as configured, or as calibrated."""
+    from fovnet.net.calibration import read_calibration
+    from fovnet.net.cost import Device
+
+    speed = settings.search.speed
+    return read_calibration(Results(Path(settings.results)).calibration).device if isinstance(speed, str) else Device(**speed.model_dump())
+
+
+def _priced(settings: Settings, device: Device | None = None) -> Prices:
+    """Every configuration priced; the validation slices are those of the settings, else of the pack, else none."""
+    from fovnet.net.cost import Limits, Work
+    from fovnet.net.prices import prices
+
+    training, options, validation = settings.training, settings.search, settings.training.validation_slices
+    if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
+        validation = len(_opened(settings)[1].rows("validation"))
+    return prices(
+        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, device=device or _device(settings),
+        work=Work(training.slices_per_epoch, validation or 0, training.epochs),
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+    )  # fmt: skip
+
+
+def _refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
+    from fovnet.net.cost import Limits, fits
+
+    fits(priced.memory, priced.seconds, Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit))
+
+
+def _fitting(settings: Settings, space: Space) -> int:
+    """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
+    from fovnet.net.cost import Device
+
+    unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
+    if unknown:
+        settings = settings.model_copy(update={"search": settings.search.model_copy(update={"seconds_limit": None})})
+    priced = _priced(settings, Device(1.0, 1.0, 1.0) if unknown else None)
+    _refuse_where_nothing_fits(settings, priced)
+    return int(priced.fits.sum())
+
+
+def _calibrated(settings: Settings) -> Calibration:
+    """The device as a short run finds it, with networks of the configured space."""
+    from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
+    from fovnet.net.columns import columns_of_space
+    from fovnet.net.probing import device_name
+
+    classes, training = len(_vocabulary(settings).classes), settings.training
+    rows = candidates(columns_of_space(_space(settings), classes=classes, head=training.head))
+    bench = _bench(settings)
+    with _bar("timing") as tell:
+        return calibrate(
+            rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
+            largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
+        )  # fmt: skip
+
+
+def _bench(settings: Settings) -> Bench:
+    """The configured device, set as a worker sets it."""
+    import torch
+
+    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.net.augment import Ranges
+    from fovnet.net.probing import Bench
+    from fovnet.net.training import choose_device
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    ranges = Ranges(**settings.training.augmentation.model_dump())
+    return Bench(choose_device(settings.training.device), ranges, len(_vocabulary(settings).classes))
+
+
+def _finished_trainings(settings: Settings, folder: Path, device: str) -> Timings:
+    """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
+    from fovnet.config import load
+    from fovnet.errors import SearchError
+    from fovnet.net.finished import finished_trainings
+
+    kept = folder / "config.yaml"
+    if kept.exists() and load(kept).training != settings.training:
+        raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
+    training = settings.training
+    return finished_trainings(_journal(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch)
+
+
+def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
+    """Held-out networks trained for a moment: how many predictions were near enough, and a TSV of all."""
+    from fovnet.maths.intervals import wilson_interval
+    from fovnet.net.calibration import candidates
+    from fovnet.net.columns import columns_of_space
+    from fovnet.net.heldout import WITHIN, HeldOut, held_out, measured
+    from fovnet.records import write_tsv
+
+    rows = columns_of_space(_space(settings), classes=len(_vocabulary(settings).classes), head=settings.training.head)
+    chosen = held_out(candidates(rows), known, count, settings.seed)
+    bench, found = _bench(settings), []
+    with _bar("checking") as tell:
+        for one in measured(chosen, known, bench, bench.peak_bytes):
+            found.append(one)
+            tell(len(found), len(chosen))
+    write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(one) for one in found])
+    for what, limit in WITHIN.items():
+        near = [told for one in found if (told := one.is_within(what)) is not None]
+        low, high = wilson_interval(sum(near), len(near)) if near else (0.0, 1.0)
+        out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})", highlight=False)
+    out.print(f"{path}")
+
+
 def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
     """The search over the pack's slices, every configuration priced."""
-    from fovnet.net.cost import Device
-    from fovnet.net.trials import Labelled, Limits, plan_search
+    from fovnet.net.cost import Limits
+    from fovnet.net.trials import Labelled, plan_search
     from fovnet.search.view import Modelling
 
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
@@ -658,8 +846,9 @@ def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
         _space(settings), Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation")), journal,
         head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
-        speed=Device(**options.speed.model_dump()),
-        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start, initial=options.initial,
+        speed=_device(settings),
+        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,
+        initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
         validation_slices=training.validation_slices,
     )  # fmt: skip

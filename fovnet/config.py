@@ -10,16 +10,18 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PositiveFloat,
     PositiveInt,
+    Tag,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -73,11 +75,26 @@ class Training(Section):
 
 
 class Speed(Section):
-    """The device as the cost model sees it; predictions order the virtual clock, so they belong to the configuration."""
+    """The device as the cost model sees it; predictions order the virtual clock, so they belong to the configuration.
+
+    The last four are what `fovnet calibrate` finds out beside the first three.
+    """
 
     gflop_per_second: PositiveFloat = 20_000.0
     gigabyte_per_second: PositiveFloat = 1_000.0
     microseconds_per_layer: PositiveFloat = 30.0
+    weights_gigabyte_per_second: PositiveFloat | None = None
+    microseconds_per_slice: float = Field(0.0, ge=0)
+    filters_at_once: PositiveInt = 1
+    validation_share: PositiveFloat = 1 / 3
+
+
+FORMS = ("numbers", "word")
+
+
+def _form(given: Any) -> str:
+    """Which of the two forms of a speed is meant."""
+    return "word" if isinstance(given, str) else "numbers"
 
 
 def _number_in_words(level: Any) -> Any:
@@ -153,7 +170,7 @@ class Search(Section):
     )  # fmt: skip
     memory_limit_gb: PositiveFloat = 16.0
     seconds_limit: PositiveFloat | None = None
-    speed: Speed = Speed()
+    speed: Annotated[Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)] = Speed()
     jobs: bool = False
 
 
@@ -290,15 +307,22 @@ def _checked(source: str, regions: list[Region]) -> list[Region]:
 
 def _fault(fault: Any) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
+    fault = {**fault, "loc": tuple(step for step in fault["loc"] if step not in FORMS)}
     where = _where(fault)
     if fault["type"] == "extra_forbidden":
         section: Any = Settings
         for step in fault["loc"][:-1]:
-            section = section.model_fields[step].annotation
+            section = _section(section.model_fields[step].annotation)
         return f"{where}: unknown key; {_nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
     if fault["type"] == "value_error":
         return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
     return f"{where}: {fault['input']!r}: {_wanted(fault)}"
+
+
+def _section(annotation: Any) -> Any:
+    """The section that an annotation means, where it allows a word beside it."""
+    said = (get_args(choice)[0] for choice in get_args(annotation))
+    return next((choice for choice in said if isinstance(choice, type)), annotation)
 
 
 def _where(fault: Any) -> str:

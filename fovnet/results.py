@@ -23,6 +23,11 @@ class Results:
         return self.folder / "slices"
 
     @property
+    def calibration(self) -> Path:
+        """The device as measured, for `search.speed: measure`."""
+        return self.folder / "calibration.json"
+
+    @property
     def search(self) -> Path:
         """`trials.tsv`, `current.json`, and a folder a journal."""
         return self.folder / "search"

@@ -113,3 +113,10 @@ def test_a_faulty_space_is_described_axis_by_axis(space, said):
     with pytest.raises(ConfigError) as refused:
         parse({"phantom": {"subjects": 8}, "search": {"space": space}}, "my.yaml")
     assert said in str(refused.value)
+
+
+def test_the_speed_of_the_device_is_numbers_or_to_be_measured() -> None:
+    assert parse({"phantom": {"subjects": 8}, "search": {"speed": "measure"}}, "my.yaml").search.speed == "measure"
+    assert "search.speed: 'mesure': input should be 'measure'" in faults(search={"speed": "mesure"})
+    assert "search.speed.gflop_per_secnd: unknown key; did you mean 'gflop_per_second'?" in faults(search={"speed": {"gflop_per_secnd": 3}})
+    assert "search.speed.gigabyte_per_second: -1: input should be greater than 0" in faults(search={"speed": {"gigabyte_per_second": -1}})

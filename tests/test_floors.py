@@ -74,7 +74,7 @@ def test_only_the_command_line_prints_and_exits(path: Path) -> None:
 
 
 @pytest.mark.parametrize("statement", ["import fovnet", "import fovnet.cli", "import fovnet.search.journal", "import fovnet.report.gather",
-                                       "import fovnet.net.cost", "import fovnet.decision.ensemble"])  # fmt: skip
+                                       "import fovnet.net.prices, fovnet.net.calibration", "import fovnet.decision.ensemble"])  # fmt: skip
 def test_what_needs_no_torch_costs_no_torch(statement: str) -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it."""
     code = f"{statement}; import sys; assert not {{'torch', 'monai'}} & sys.modules.keys()"

@@ -1,8 +1,7 @@
-"""What a training will take, before it is begun: operations, bytes, seconds.
+"""What a training will take, before it is begun: weights, operations, bytes, seconds; for all rows of a space at once.
 
-    forward_flop    (M,)  floating-point operations of one slice's forward pass, a multiply-add counted as two
-    training_bytes  (M,)  peak memory of a training step
-    seconds         (M,)  of a whole trial on a described device
+    M  rows          forward   one slice's pass through the network          a multiply-add counts as two operations
+    W  bytes of the weights    A  bytes of the activations that one slice's backward pass needs
 
 Counted from the layers alone, without building a network.  Backward costs twice the forward pass: one product for the gradient
 of the weights and one for the gradient of the input, each as large as the forward product.  (The first convolution's input needs
@@ -13,77 +12,202 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.net import axes
-from fovnet.net.architecture import FC, Architecture, from_configuration
+from fovnet.errors import SearchError
+from fovnet.net.architecture import FC, INPUT_NUMBERS, Architecture
+from fovnet.net.columns import Columns, columns_of
 
 FLOAT = 4        # bytes of a float32
 INDEX = 8        # torch's max-pooling keeps where each maximum stood as int64
 STATE = 3        # weights, gradients, momentum
 
-
-@dataclass(frozen=True)
-class Device:
-    """A device as the clock sees it: arithmetic rate, memory rate, and the fixed price of one layer's launch."""
-
-    gflop_per_second: float
-    gigabyte_per_second: float
-    microseconds_per_layer: float
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one architecture takes: weights, forward operations and activation bytes of one slice, layers of one pass."""
+    """What networks take, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers."""
 
-    weights: int
-    forward_flop: float
-    activation_bytes: float
-    layers: int
+    weights: Floats
+    convolution_flop: Floats
+    dense_flop: Floats
+    activation_bytes: Floats
+    layers: Floats
+    filters: Floats
+
+    @property
+    def forward_flop(self) -> Floats:
+        """Operations of one slice's forward pass."""
+        return self.convolution_flop + self.dense_flop
+
+    def busy_flop(self, at_once: int) -> Floats:
+        """The operations for which a device is busy that computes so many filters at once, and has no use for the rest where there are
+        fewer."""
+        return self.convolution_flop * np.maximum(1.0, at_once / self.filters) + self.dense_flop
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much of a network's training there is: epochs of so many slices each, validated on so many; numbers, or (M,) each."""
+
+    slices: Any
+    validation_slices: Any
+    epochs: Any
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trial may take: bytes at its peak, and seconds as predicted (None: as many as it needs)."""
+
+    bytes: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device as the clock sees it: arithmetic rate, memory rate, and the fixed price of one layer's launch.
+
+    The others are known where they were measured; their defaults mean nothing of the kind:
+    weights_gigabyte_per_second  memory rate of the weights, which are read and written with every step; None: that of the activations
+    microseconds_per_slice       price of a slice's way into the network, augmentation above all
+    filters_at_once              a convolution of fewer filters takes as long as one of so many
+    validation_share             what a validated slice costs, as a share of a trained one
+    """
+
+    gflop_per_second: float
+    gigabyte_per_second: float
+    microseconds_per_layer: float
+    weights_gigabyte_per_second: float | None = None
+    microseconds_per_slice: float = 0.0
+    filters_at_once: int = 1
+    validation_share: float = 1 / 3
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """Seconds of one unit of each of the `terms`."""
+        weights = self.weights_gigabyte_per_second or self.gigabyte_per_second
+        return (
+            1e-9 / self.gflop_per_second, 1e-9 / self.gigabyte_per_second, 1e-9 / weights,
+            1e-6 * self.microseconds_per_layer, 1e-6 * self.microseconds_per_slice,
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float) -> Device:
+        """The device with these prices, all above zero."""
+        flop, byte, weight, layer, one_slice = (float(each) for each in prices)
+        return cls(1e-9 / flop, 1e-9 / byte, 1e6 * layer, 1e-9 / weight, 1e6 * one_slice, filters_at_once, validation_share)
 
 
 def cost_of(net: Architecture) -> Cost:
-    """Weights, operations, activation bytes and layers of one architecture."""
-    flop, stored, layers = 0.0, net.side**2 * FLOAT * 3.0, 1             # the slice, and the two channels it is normalised to
-    channels, side, f = 2, net.side, net.filters
-    taps = ((1, net.kernel), (net.kernel, 1)) if net.separable else ((net.kernel, net.kernel),)
-    for _ in range(net.blocks):
-        for _ in range(net.convolutions):
-            for height, width in taps:
-                flop += 2.0 * side * side * channels * f * height * width
-                stored += side * side * f * FLOAT                        # ReLU works in place: one tensor a convolution
-                channels, layers = f, layers + 1
-            layers += 1
-        side //= 2
-        stored += side * side * f * (FLOAT + INDEX)
-        layers += 1
-    widths = (f, net.classes) if net.head == "gap" else (side * side * f, *FC, net.classes)
-    flop += sum(2.0 * a * b for a, b in pairwise(widths))
-    stored += sum(widths[1:]) * FLOAT
-    return Cost(net.weights, flop, stored, layers + 2 * (len(widths) - 1))
+    """The cost of one architecture, every number of it ()."""
+    return Cost(**{name: column.reshape(()) for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()})
 
 
-def training_bytes(cost: Cost, batch: int) -> float:
-    """Peak memory of a training step.
+def costs(nets: Columns) -> Cost:
+    """The cost of every row."""
+    f, c, s = nets.filters, nets.convolutions, nets.kernel
+    rows = len(nets)
+    flop, layers = np.zeros(rows), np.ones(rows)
+    stored = np.full(rows, nets.side**2 * FLOAT * 3.0)                   # the slice, and the two channels it is normalised to
+    taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
+    for block in range(int(nets.blocks.max(initial=0))):
+        here = block < nets.blocks
+        pixels, halved = (nets.side >> block) ** 2, (nets.side >> (block + 1)) ** 2
+        opening = 2 if block == 0 else f                                 # channels that enter the block's first convolution
+        flop += here * 2.0 * pixels * taps * (opening + (passes * c - 1) * f) * f
+        stored += here * FLOAT * (passes * c * pixels * f)               # ReLU works in place: one tensor a convolution
+        stored += here * (FLOAT + INDEX) * (halved * f)
+        layers += here * (passes * c + c + 1)
+    flat = (nets.side >> nets.blocks) ** 2 * f
+    wide, narrow = FC
+    dense = np.where(nets.pooled, f * nets.classes, flat * wide + wide * narrow + narrow * nets.classes)
+    biases = np.where(nets.pooled, nets.classes, wide + narrow + nets.classes)
+    filters = _filter_weights(nets)
+    return Cost(
+        weights=(INPUT_NUMBERS + filters + dense + biases).astype(np.float64),
+        convolution_flop=flop,
+        dense_flop=2.0 * dense,
+        activation_bytes=stored + FLOAT * biases,
+        layers=layers + np.where(nets.pooled, 2, 6),
+        filters=f.astype(np.float64),
+    )
+
+
+def _filter_weights(nets: Columns) -> NDArray[np.int64]:
+    """Numbers in the convolutions of every row, biases too."""
+    f, s = nets.filters, nets.kernel
+
+    def convolution(channels: Any) -> NDArray[np.int64]:
+        apart = (channels * f * s + f) + (f * f * s + f)
+        return np.asarray(np.where(nets.separable, apart, channels * f * s * s + f), dtype=np.int64)
+
+    return convolution(1) + (nets.blocks * nets.convolutions - 1) * convolution(f)
+
+
+def training_bytes(cost: Cost, batch: Any) -> Floats:
+    """(M,) peak memory of a training step.
 
     Weights, gradients and momentum; all activations of the batch; and, while the gradient walks back, half as much again: the
     largest activation's gradient and the convolution's workspace live beside the stored ones.
     """
-    return STATE * FLOAT * cost.weights + 1.5 * batch * cost.activation_bytes
+    return np.asarray(STATE * FLOAT * cost.weights + 1.5 * batch * cost.activation_bytes)
 
 
-def training_seconds(cost: Cost, batch: int, *, slices: int, validation_slices: int, epochs: int, device: Device) -> float:
-    """Seconds of a whole trial: arithmetic, memory traffic of activations and of the weight update, and launches."""
-    rate, bandwidth = device.gflop_per_second * 1e9, device.gigabyte_per_second * 1e9
-    steps = max(1, slices // batch)
-    forward = cost.forward_flop / rate + 2 * cost.activation_bytes / bandwidth         # written once, read once
-    update = 5 * FLOAT * cost.weights / bandwidth                                      # read w, g, v; write w, v
-    launches = 3 * cost.layers * device.microseconds_per_layer * 1e-6
-    return epochs * (3 * forward * slices + forward * validation_slices + steps * (update + launches))
+def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
+    """What a device's prices multiply, (M,) each, of whole trials and in the order of `Device.prices`: operations, bytes of activations
+    and of weights, launches, slices."""
+    slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
+    steps = work.epochs * np.maximum(1, work.slices // batch)
+    return (
+        3.0 * slices * cost.busy_flop(device.filters_at_once),
+        3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once
+        steps * 5.0 * FLOAT * cost.weights,                              # read weights, gradient, momentum; write weights, momentum
+        steps * 3.0 * cost.layers,
+        np.broadcast_to(slices, np.shape(steps)).astype(np.float64),
+    )
+
+
+def training_seconds(cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device) -> Floats:
+    """(M,) seconds of whole trials.  Added up one by one: a matrix product may differ in the last bit from one machine to another, and
+    a search that is resumed elsewhere compares its predictions."""
+    amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)
+    seconds = np.zeros(np.shape(amounts[0]))
+    for amount, each in zip(amounts, device.prices, strict=True):
+        seconds = seconds + amount * each
+    return seconds
+
+
+def price(rows: Columns, work: Work, device: Device) -> tuple[Floats, Floats]:
+    """Peak training bytes (M,) and seconds (M,) of every row: 0.03 s for 34,300."""
+    cost = costs(rows)
+    return training_bytes(cost, rows.batch), training_seconds(cost, rows.batch, **vars(work), device=device)
+
+
+def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """(M,) whether each row keeps to the limits.  Raises SearchError, with the limits and the smallest need, where none does."""
+    longest = np.inf if limits.seconds is None else limits.seconds
+    small, short = memory <= limits.bytes, seconds <= longest
+    if not (small & short).any():
+        raise SearchError("no-feasible-row", _nothing_fits(memory, seconds, small, short, limits))
+    return np.asarray(small & short)
+
+
+def _nothing_fits(memory: Floats, seconds: Floats, small: NDArray[np.bool_], short: NDArray[np.bool_], limits: Limits) -> str:
+    said = [f"none of the {len(memory):,} configurations can be trained within the limits"]
+    if not small.any():
+        said.append(f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}")
+    if not short.any():
+        said.append(f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take {seconds.min():.3g}")
+    if small.any() and short.any():
+        said.append(
+            f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and {short.sum():,} take no longer than "
+            f"search.seconds_limit {limits.seconds:g}, but none does both; within the memory the fastest takes {seconds[small].min():.3g} s"
+        )
+    return "; ".join(said) + ".  Raise a limit, or search smaller networks."
 
 
 def price_rows(
@@ -95,16 +219,6 @@ def price_rows(
     validation_slices: int,
     epochs: int,
     device: Device,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Peak training bytes (M,) and seconds (M,) of every row of a space, in about a second for 34,300 rows."""
-    known: dict[Architecture, Cost] = {}
-    memory, seconds = np.empty(len(configurations)), np.empty(len(configurations))
-    for row, configuration in enumerate(configurations):
-        net = from_configuration(configuration, classes=classes, head=axes.head(configuration, head))
-        cost = known.setdefault(net, known.get(net) or cost_of(net))     # 49 rows share an architecture
-        batch = axes.batch(configuration)
-        memory[row] = training_bytes(cost, batch)
-        seconds[row] = training_seconds(
-            cost, batch, slices=slices, validation_slices=validation_slices, epochs=epochs, device=device
-        )
-    return memory, seconds
+) -> tuple[Floats, Floats]:
+    """Peak training bytes (M,) and seconds (M,) of a list of configurations."""
+    return price(columns_of(configurations, classes=classes, head=head), Work(slices, validation_slices, epochs), device)

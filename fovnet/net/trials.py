@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.cost import Device, price_rows
+from fovnet.net.columns import columns_of_space
+from fovnet.net.cost import Device, Limits, Work, fits, price
 from fovnet.net.workers import Job, TrainingPool
 from fovnet.records import write_npz
 from fovnet.search.jobs import finish
@@ -22,14 +23,6 @@ from fovnet.search.trial import Trial
 from fovnet.search.view import RECOMMENDED, Modelling
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a trial may take: bytes at its peak, and seconds as predicted (None: as many as it needs)."""
-
-    bytes: float
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -69,16 +62,9 @@ def plan_search(
         if not len(rows):
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
     validation = np.sort(np.random.default_rng([seed, VALIDATION]).permutation(data.validation)[:validation_slices])
-    memory, seconds = price_rows(
-        [space.configuration(row) for row in range(len(space))],
-        classes=data.targets.shape[1],
-        head=head,
-        slices=slices_per_epoch,
-        validation_slices=len(validation),
-        epochs=epochs,
-        device=speed,
-    )
-    feasible = (memory <= limits.bytes) & (seconds <= (limits.seconds or np.inf))
+    priced = columns_of_space(space, classes=data.targets.shape[1], head=head)
+    memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed)
+    feasible = fits(memory, seconds, limits)
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
     write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)
     return search

@@ -79,6 +79,14 @@ def convergence(explanation: Explanation) -> str:
         lower, middle, upper = explanation.pace
         half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
         words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
+    if explanation.seconds is not None:
+        near, refined, left = explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left
+        words.append(
+            f"Of {several(near.total, 'training')} that went to the end {near.count} took within 25 % of the prediction; corrected by the "
+            f"trials before each, {refined.count}."
+        )
+        if left:
+            words.append(f"What is still to come takes about {duration(left)}, if it is like what is done.")
     return " ".join(words)
 
 

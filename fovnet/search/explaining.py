@@ -17,8 +17,12 @@ from fovnet.maths.intervals import wilson_interval
 from fovnet.maths.threads import one_thread
 from fovnet.search.mattering import Matter, what_matters
 from fovnet.search.proposing import Search
+from fovnet.search.refining import refined, seconds_of
 from fovnet.search.space import Level
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame
+
+NEAR = 0.25
+"""How far off predicted seconds may be, as a share of those measured."""
 
 FEWEST_SCORES = 2
 """Of one score a model knows nothing but its height."""
@@ -112,11 +116,27 @@ class FailureGroup:
 
 
 @dataclass(frozen=True)
+class Seconds:
+    """How well the predicted seconds held; the search's own clock goes by `predicted` alone.
+
+    predicted  trainings that took within 25 % of their prediction
+    refined    the same of predictions corrected by the trials of the slots before each
+    left       seconds until the trials that were asked for are done, by corrected predictions of trials like those finished; 0 when
+               they are done
+    """
+
+    predicted: Share
+    refined: Share
+    left: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A search, explained; `matter` is None where fewer than two trials have a score.
 
     asked   how many trials were asked for at most               notes     what the search itself noted, in sentences
     pace    median of measured over predicted seconds, of the trials with a score, with quarter and three-quarter points
+    seconds how well the predicted seconds held, None before a training went to its end
     """
 
     method: str
@@ -137,6 +157,7 @@ class Explanation:
     matter: Matter | None
     failure_groups: tuple[FailureGroup, ...]
     failures: tuple[Failure, ...]
+    seconds: Seconds | None = None
 
     @property
     def missing(self) -> int:
@@ -157,6 +178,7 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
         None if best is None else best.proposal.slot,
         None if best is None else dict(best.proposal.configuration),
         _steps(search, trials), _forecasts(trials), matter, _grouped(failures), failures,
+        _seconds(search, trials, 0 if _is_over(notes) else asked),
     )  # fmt: skip
 
 
@@ -202,6 +224,29 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
         return None
     lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
     return lower, middle, upper
+
+
+def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | None:
+    features, told = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
+    if not told:
+        return None
+    before = [refined(search.predicted_seconds, features, told[:count]) for count in range(len(told))]
+    now = refined(search.predicted_seconds, features, told)
+    mean = float(np.mean([now[trial.proposal.row] for trial in trials]))
+    return Seconds(
+        Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in told]),
+        Share.of([_near(trial, float(seconds[trial.proposal.row])) for trial, seconds in zip(told, before, strict=True)]),
+        float(f"{mean * max(0, asked - len(trials)) / search.workers:.4g}"),
+    )
+
+
+def _is_over(notes: Sequence[str]) -> bool:
+    """Whether the search has noted that it ends before all trials that were asked for."""
+    return any("ends after" in note for note in notes)
+
+
+def _near(trial: Trial, seconds: float) -> bool:
+    return abs(seconds / trial.outcome.seconds - 1) <= NEAR
 
 
 def _failure(trial: Trial) -> Failure:

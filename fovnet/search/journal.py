@@ -23,6 +23,11 @@ from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 from fovnet.search.view import Modelling
 
+OTHER_PREDICTIONS = (
+    "its search began with other predictions (predicted_seconds), and they order its clock: put the calibration.json back that it began "
+    "with, or the numbers of search.speed; or give another results folder to search anew."
+)
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -82,6 +87,8 @@ def refuse_another_search(folder: Path, search: Search) -> None:
     header = read_header(folder)
     for key, mine in search.identity.items():
         if header.get(key) != mine:
+            if key == "predicted_seconds_sha256":
+                raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
             raise SearchError(
                 "journal-of-another-search",
                 f"{folder}: its search has {key} = {header.get(key)}, this one {mine}; give another folder or the same settings.",

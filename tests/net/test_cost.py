@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from fovnet.errors import SearchError
 from fovnet.net.architecture import Architecture
-from fovnet.net.cost import Device, cost_of, price_rows, training_bytes, training_seconds
+from fovnet.net.columns import columns_of, columns_of_space
+from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, training_bytes, training_seconds
 from fovnet.net.model import build
 from fovnet.search.space import paper_space
 
@@ -68,3 +73,62 @@ def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
     work = {"slices": 1000, "validation_slices": 100, "epochs": 2}
     assert training_seconds(cost, 16, device=slow, **work) > training_seconds(cost, 16, device=fast, **work)
     assert training_seconds(cost, 2, device=fast, **work) > training_seconds(cost, 64, device=fast, **work)
+
+
+architectures = st.builds(
+    Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]), st.booleans(),
+    classes=st.integers(2, 8), head=st.sampled_from(["fc", "gap"]), side=st.just(32),
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(architectures)
+def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net: Architecture) -> None:
+    model, counter = build(net), FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        model(torch.zeros(1, 1, net.side, net.side))
+    cost, counted = cost_of(net), counter.get_flop_counts()["Global"]
+    dense = sum(count for kind, count in counted.items() if "mm" in str(kind))
+    assert cost.weights == net.weights
+    assert (cost.convolution_flop, cost.dense_flop) == (sum(counted.values()) - dense, dense)
+    assert cost.weights == sum(tensor.numel() for name, tensor in model.state_dict().items() if "num_batches" not in name)
+
+
+def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
+    space = paper_space()
+    rows, work = columns_of_space(space, classes=7, head="fc"), Work(80_000, 20_001, 30)
+    device = Device(65.0, 34.0, 350.0, 9.0, 500.0, 16, 0.3)
+    memory, seconds = price(rows, work, device)
+    for row in np.random.default_rng(0).integers(0, len(space), 20):
+        cost, batch = cost_of(rows.architecture(row)), int(rows.batch[row])
+        assert memory[row] == training_bytes(cost, batch)
+        assert seconds[row] == training_seconds(cost, batch, **vars(work), device=device)
+    listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
+    np.testing.assert_array_equal(price(listed, work, device)[1], seconds[::7])
+
+
+@pytest.mark.parametrize("name", ["log2_filters", "blocks", "convolutions", "log2_batch", "kernel"])
+def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_and_no_more_seconds(name: str) -> None:
+    """Neighbours along one axis of the space; a block more halves the side, so that the fully-connected layers shrink: head "gap"."""
+    space = paper_space()
+    at = [axis.name for axis in space.axes].index(name)
+    low = np.flatnonzero(space.rows[:, at] < len(space.axes[at].levels) - 1)
+    stride = int(np.prod([len(axis.levels) for axis in space.axes[at + 1 :]]))
+    rows = columns_of_space(space, classes=7, head="gap")
+    cost = costs(rows)
+    memory, seconds = price(rows, Work(8000, 500, 3), Device(65.0, 34.0, 350.0))
+    if name == "log2_batch":
+        assert (memory[low + stride] > memory[low]).all() and (seconds[low + stride] <= seconds[low]).all()
+        return
+    assert (cost.forward_flop[low + stride] > cost.forward_flop[low]).all()
+    assert (cost.weights[low + stride] > cost.weights[low]).all() or name in ("blocks", "convolutions")
+    assert (seconds[low + stride] > seconds[low]).all()
+
+
+def test_where_nothing_fits_the_limits_and_the_smallest_need_are_said() -> None:
+    memory, seconds = np.array([1e9, 2e9, 4e9]), np.array([90.0, 40.0, 10.0])
+    with pytest.raises(SearchError, match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\."):
+        fits(memory, seconds, Limits(0.5e9, 5.0))
+    with pytest.raises(SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"):
+        fits(memory, seconds, Limits(1e9, 10.0))
+    assert fits(memory, seconds, Limits(2e9, None)).tolist() == [True, True, False]

@@ -1,6 +1,6 @@
 """
 Act 2: search.
-    NEEDS  {RESULTS}/slices/
+    NEEDS  {RESULTS}/slices/; {RESULTS}/calibration.json where search.speed is "measure"
     GIVES  {RESULTS}/search/    search.json, one slot-*.json a trial, networks/, trials.tsv when all are done
 """
 
@@ -11,6 +11,7 @@ rule search:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
+        calibration=CALIBRATION,
     output: f"{RESULTS}/search/trials.tsv"
     params:
         settings=settings_of("search", "training", "seed"),

@@ -1,6 +1,6 @@
 """
 Act 2, for clusters (search.jobs: true): the search of search.smk with every slot a job of its own.
-    NEEDS  {RESULTS}/slices/
+    NEEDS  {RESULTS}/slices/; {RESULTS}/calibration.json where search.speed is "measure"
     GIVES  {RESULTS}/search/jobs-*/    search.json, one proposal-*.json and slot-*.json a trial, networks/;    {RESULTS}/search/trials.tsv
 
 Nobody knows beforehand which slots a proposal has to see, nor how many there are: both follow from the proposals before it, so that
@@ -51,6 +51,7 @@ checkpoint begin:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
+        calibration=CALIBRATION,
     output:
         facts=f"{JOURNAL}/search.json",
         arrays=f"{JOURNAL}/search.npz",

@@ -1,0 +1,189 @@
+"""A device made known by a short run: which networks are timed on it, what came of it, and how that is kept.
+
+    calibration.json    the fitted numbers, the timed networks with what the fit makes of them, the device's name, the seed
+
+The predictions of a search order its clock: a calibration that is there is kept, and measured again only when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+from fovnet.net.architecture import Architecture
+from fovnet.net.columns import Columns, columns_of_space, joined
+from fovnet.net.cost import Device, Floats, Work, costs, terms, training_bytes
+from fovnet.net.speed import FEWEST, Timings, fitted, misfit, repeated
+from fovnet.records import read_json, write_json
+from fovnet.search.space import paper_space
+
+PROBES = 16
+SECONDS = 45.0                  # of timing; building the networks comes on top
+LARGEST_BYTES = 2e9             # of a timed network: drawing more weights than that takes longer than the steps
+WARM, TIMED, VALIDATED = 1, 3, 64
+
+
+class Timed(Protocol):
+    """What timing a network gives; see `fovnet.net.probing`."""
+
+    @property
+    def step_seconds(self) -> float: ...
+    @property
+    def validated_seconds(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A device as measured.
+
+    name     of the device            seed     of nothing but the file's stamp: no draw is made
+    probes   a mapping each: the network, its batch, measured seconds, and what the fit makes of them
+    trials   how many finished trials were taken into the fit
+    """
+
+    device: Device
+    name: str
+    probes: tuple[dict[str, Any], ...]
+    trials: int = 0
+
+    @property
+    def misfits(self) -> Floats:
+        """(n,) predicted over measured seconds of the probes' steps."""
+        return np.array([probe["predicted_step_seconds"] / probe["step_seconds"] for probe in self.probes])
+
+
+def candidates(rows: Columns) -> Columns:
+    """The networks and batches of a space, each once; with those of the paper's space where they are too few to tell prices apart."""
+    own = rows.distinct()
+    if len(own) >= PROBES:
+        return own
+    paper = columns_of_space(paper_space(), classes=rows.classes, head="gap" if rows.pooled.all() else "fc")
+    return joined(own, paper).distinct()
+
+
+def calibrate(
+    rows: Columns,
+    probe: Callable[[Architecture, int], Timed],
+    name: str,
+    *,
+    largest_bytes: float = LARGEST_BYTES,
+    seconds: float = SECONDS,
+    now: Callable[[], float] = time.monotonic,
+    progress: Callable[[int, int], None] | None = None,
+) -> Calibration:
+    """The device on which `probe` times networks, from up to 16 of `rows` within about so many seconds by the clock `now`.
+
+    Each network is the one farthest from those timed before, in the logarithms of what a step consists of, among those that cannot take
+    longer than their share of the time: all prices being positive, a step takes at most as many times longer than a timed one as it
+    has more of any one thing.  So it begins with the smallest and reaches the larger ones as fast as the device allows.
+    """
+    rows = rows.taken(training_bytes(costs(rows), rows.batch) <= largest_bytes)
+    if len(rows) < FEWEST:
+        wanted = f"{FEWEST} have to be timed; give search.speed in numbers"
+        raise SearchError("calibration-memory", f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, {wanted}")
+    amounts = _amounts(rows)
+    place = np.log(amounts) / np.maximum(np.ptp(np.log(amounts), axis=0), 1e-9)
+    done: list[int] = []
+    timed: list[Timed] = []
+    began = now()
+    while len(done) < PROBES and len(done) < len(rows):
+        left = seconds - (now() - began)
+        row = _next(place, amounts, rows.batch, done, timed, 2 * left / (PROBES - len(done)))
+        if row is None or (left <= 0 and len(done) >= FEWEST):
+            break
+        timed.append(probe(rows.architecture(row), int(rows.batch[row])))
+        done.append(row)
+        if progress:
+            progress(len(done), PROBES)
+    if len(done) < FEWEST:
+        raise SearchError("calibration-slow", f"{name}: only {len(done)} networks could be timed; give search.speed in numbers")
+    return _of(rows.taken(np.array(done)), timed, name)
+
+
+def _next(place: Floats, amounts: Floats, batch: NDArray[Any], done: Sequence[int], timed: Sequence[Timed], most: float) -> int | None:
+    """The row to be timed next, None where none is left that surely takes no longer than `most` seconds; the first is the smallest."""
+    if not done:
+        return int(place.sum(axis=1).argmin())
+    step = np.full(len(place), np.inf)
+    for row, known in zip(done, timed, strict=True):
+        step = np.minimum(step, (amounts / amounts[row]).max(axis=1) * known.step_seconds)
+    allowed = step * (WARM + TIMED + VALIDATED / (3 * batch)) <= most
+    allowed[list(done)] = False
+    if not allowed.any():
+        return None
+    gap = ((place[:, None, :] - place[list(done)]) ** 2).sum(axis=2).min(axis=1)
+    return int(np.where(allowed, gap, -1.0).argmax())
+
+
+def _amounts(rows: Columns) -> Floats:
+    """(M, 6) what a step consists of: the terms of a device of one filter at once, and the convolutions' operations a filter."""
+    cost, nothing = costs(rows), repeated(0, len(rows))
+    usual = terms(cost, rows.batch, Work(rows.batch, nothing, nothing + 1), Device(1.0, 1.0, 1.0))
+    return np.stack([*usual, 3.0 * rows.batch * cost.convolution_flop / cost.filters], axis=1)
+
+
+def timings(rows: Columns, timed: Sequence[Timed]) -> tuple[Timings, Timings]:
+    """The steps, and the validated slices, of timed networks."""
+    nothing = repeated(0, len(rows))
+    steps = Timings(rows, Work(rows.batch, nothing, nothing + 1), np.array([one.step_seconds for one in timed]))
+    return steps, Timings(rows, Work(nothing, nothing + 1, nothing + 1), np.array([one.validated_seconds for one in timed]))
+
+
+def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None = None) -> Calibration:
+    """The calibration from timed networks, and from whole trainings where there are any."""
+    steps, validated = timings(rows, timed)
+    device = fitted(steps if whole is None else steps.and_also(whole), validated)
+    predicted = steps.seconds * np.exp(misfit(device, steps))
+    probes = tuple(
+        {
+            **asdict(rows.architecture(row)), "batch": int(rows.batch[row]), "step_seconds": one.step_seconds,
+            "validated_seconds": one.validated_seconds, "predicted_step_seconds": float(predicted[row]),
+        }
+        for row, one in enumerate(timed)
+    )  # fmt: skip
+    return Calibration(device, name, probes, 0 if whole is None else len(whole))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A probe as the file keeps it."""
+
+    step_seconds: float
+    validated_seconds: float
+
+
+def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
+    """The calibration fitted anew to its own timed networks and to finished trials, whose seconds are those of real trainings."""
+    nets = [Architecture(**{field.name: probe[field.name] for field in fields(Architecture)}) for probe in calibration.probes]
+    rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
+    timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
+    return _of(rows, timed, calibration.name, whole)
+
+
+def write_calibration(path: Path, calibration: Calibration, *, settings: Any, seed: int) -> Path:
+    """`path`, holding the calibration."""
+    rounded = np.round(np.log(calibration.misfits), 4)
+    facts = {
+        "name": calibration.name, "device": asdict(calibration.device), "trials": calibration.trials,
+        "log_predicted_over_measured": rounded, "probes": calibration.probes,
+    }  # fmt: skip
+    return write_json(path, facts, settings=settings, seed=seed)
+
+
+def read_calibration(path: Path) -> Calibration:
+    """The calibration at `path`.  Raises SearchError where there is none, or none that can be read."""
+    try:
+        facts = read_json(path)
+        return Calibration(Device(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"])
+    except FileNotFoundError:
+        raise SearchError("calibration-missing", f"{path}: no such file; `fovnet calibrate` makes it, for search.speed: measure") from None
+    except (OSError, json.JSONDecodeError, ValueError, KeyError, TypeError) as fault:
+        raise SearchError("calibration-damaged", f"{path}: unreadable ({fault}); restore it, or remove it and calibrate anew") from None

@@ -1,0 +1,29 @@
+"""What finished trials took, as timed trainings that a device can be fitted to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from fovnet.errors import SearchError
+from fovnet.net.columns import columns_of
+from fovnet.net.cost import Work
+from fovnet.net.speed import Timings, repeated
+from fovnet.records import read_npz
+from fovnet.search.journal import read_trials
+
+
+def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int) -> Timings:
+    """The completed trials of a journal that ran on a device of this name.  Raises SearchError where there is none."""
+    told = [
+        trial for trial in read_trials(journal)
+        if trial.outcome.status == "completed" and trial.outcome.device == device and trial.outcome.seconds > 0
+    ]  # fmt: skip
+    if not told:
+        raise SearchError("calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from")
+    rows = read_npz(journal / "rows.npz")
+    columns = columns_of([trial.proposal.configuration for trial in told], classes=rows["targets"].shape[1], head=head)
+    epochs = np.array([len(trial.outcome.validation_loss) for trial in told])
+    work = Work(repeated(slices_per_epoch, len(told)), repeated(len(rows["validation"]), len(told)), epochs)
+    return Timings(columns, work, np.array([trial.outcome.seconds for trial in told]))

@@ -1,0 +1,84 @@
+"""Predictions put to the test: networks that no fit has seen, trained for a moment, beside what was predicted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from fovnet.net.architecture import Architecture
+from fovnet.net.calibration import Calibration
+from fovnet.net.columns import Columns
+from fovnet.net.cost import costs, training_bytes, training_seconds
+from fovnet.net.probing import VALIDATED, Bench
+
+LONGEST_STEP = 1.0          # second, predicted: longer ones would hold the check up
+LARGEST_BYTES = 3e9
+WITHIN = {"seconds": 0.25, "memory": 0.15}
+"""How far off a prediction may be, as a share of what was measured."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """One network: seconds of some steps and two validations of 32 slices, and bytes at its peak, predicted and measured; no bytes: not."""
+
+    blocks: int
+    convolutions: int
+    filters: int
+    kernel: int
+    separable: bool
+    head: str
+    batch: int
+    predicted_seconds: float
+    seconds: float
+    predicted_mb: float
+    mb: float | None
+
+    def is_within(self, what: str) -> bool | None:
+        """Whether the prediction of "seconds" or "memory" is near enough; None where nothing was measured."""
+        predicted, measured = (self.predicted_seconds, self.seconds) if what == "seconds" else (self.predicted_mb, self.mb)
+        return None if measured is None else abs(predicted / measured - 1) <= WITHIN[what]
+
+
+def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Columns:
+    """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be short; as many of each
+    number of filters as there are, before a second of any."""
+    cost = costs(rows)
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    step = training_seconds(cost, rows.batch, slices=rows.batch, validation_slices=nothing, epochs=1, device=known.device)
+    timed = {(Architecture(**{key: probe[key] for key in _NAMES}), probe["batch"]) for probe in known.probes}
+    usable = np.flatnonzero((step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES))
+    order = [row for row in np.random.default_rng(seed).permutation(usable) if (rows.architecture(row), int(rows.batch[row])) not in timed]
+    met: dict[int, int] = {}
+    turn = []
+    for row in order:
+        met[int(rows.filters[row])] = met.get(int(rows.filters[row]), -1) + 1
+        turn.append(met[int(rows.filters[row])])
+    chosen = np.array(order, dtype=np.int64)[np.argsort(turn, kind="stable")[:count]]
+    return rows.taken(chosen)
+
+
+def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[Architecture, int], int]) -> Iterator[HeldOut]:
+    """Each row trained for about a second; `grown` gives the bytes at its peak, 0 where they cannot be told."""
+    cost = costs(rows)
+    memory = training_bytes(cost, rows.batch)
+    for row in range(len(rows)):
+        net, batch = rows.architecture(row), int(rows.batch[row])
+        one = costs(rows.taken([row]))
+        step = training_seconds(one, batch, slices=batch, validation_slices=0, epochs=1, device=known.device)[0]
+        steps = int(np.clip(1.0 / step, 3, 30))
+        train, validate = bench.steps(net, batch)
+        train(1)
+        validate()
+        seconds = train(steps) + validate() + validate()
+        predicted = training_seconds(one, batch, slices=steps * batch, validation_slices=2 * VALIDATED, epochs=1, device=known.device)[0]
+        told, peak = asdict(net), grown(net, batch)
+        yield HeldOut(
+            **{name: told[name] for name in _SHOWN}, filters=net.filters, batch=batch, predicted_seconds=float(predicted), seconds=seconds,
+            predicted_mb=float(memory[row]) / 1e6, mb=peak / 1e6 if peak else None,
+        )  # fmt: skip
+
+
+_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head")
+_NAMES = tuple(Architecture.__dataclass_fields__)

@@ -1,0 +1,79 @@
+"""What a whole space costs, for a person: how many rows fit, what they take, what the configured search will come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.net.columns import columns_of_space
+from fovnet.net.cost import Cost, Device, Floats, Limits, Work, costs, training_bytes, training_seconds
+from fovnet.search.space import Space
+
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Every row of a space priced, each (M,): its cost, peak bytes of a training, seconds of a whole trial, and which limits it keeps."""
+
+    space: Space
+    cost: Cost
+    memory: Floats
+    seconds: Floats
+    small: NDArray[np.bool_]
+    short: NDArray[np.bool_]
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """(M,) rows that keep both limits."""
+        return self.small & self.short
+
+
+def prices(space: Space, *, classes: int, head: str, work: Work, device: Device, limits: Limits) -> Prices:
+    """The rows of a space, priced on a device."""
+    rows = columns_of_space(space, classes=classes, head=head)
+    cost = costs(rows)
+    memory, seconds = training_bytes(cost, rows.batch), training_seconds(cost, rows.batch, **vars(work), device=device)
+    return Prices(space, cost, memory, seconds, memory <= limits.bytes, seconds <= (limits.seconds or np.inf))
+
+
+def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """Columns and rows of a TSV: one line a row of the space, its axes and what it takes."""
+    axes = [axis.name for axis in priced.space.axes]
+    return ["row", *axes, *HEADER], (
+        {"row": row, **{name: _level(level) for name, level in priced.space.configuration(row).items()}, **_figures(priced, row)}
+        for row in range(len(priced.space))
+    )
+
+
+def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
+    """Least, quarter, median, three quarters and most of what the rows take that fit; by name and unit."""
+    kept = priced.fits
+    told = {
+        "seconds": priced.seconds, "memory, MB": priced.memory / 1e6, "weights, millions": priced.cost.weights / 1e6,
+        "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
+    }  # fmt: skip
+    return {name: [float(value) for value in np.quantile(column[kept], QUANTILES)] for name, column in told.items()}
+
+
+def search_seconds(priced: Prices, trials: int, workers: int) -> float:
+    """Seconds of a search whose trials are a fair sample of the rows that fit; a search that likes large networks takes longer."""
+    return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
+
+
+def _figures(priced: Prices, row: int) -> dict[str, Any]:
+    values = (
+        int(priced.cost.weights[row]), float(priced.cost.forward_flop[row]) / 1e6, float(priced.memory[row]) / 1e6,
+        float(priced.seconds[row]), "yes" if priced.fits[row] else "no",
+    )  # fmt: skip
+    return dict(zip(HEADER, values, strict=True))
+
+
+def _level(level: Any) -> Any:
+    """A level as the configuration writes it; a plain float would keep three decimals of a learning rate of 1e-5."""
+    return ("yes" if level else "no") if isinstance(level, bool) else str(level)

@@ -1,0 +1,129 @@
+"""What a training really takes: single steps and single validations timed, and the memory of a fresh process watched.
+
+Everything here trains by the code that trains the trials, on slices of noise: what is in a picture changes no time.
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import torch
+
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.net import training
+from fovnet.net.architecture import Architecture
+from fovnet.net.augment import Ranges
+
+VALIDATED = 32              # slices; one batch
+STEPS = (3, 30)             # at least and at most so many are timed
+ENOUGH_SECONDS = 0.25       # timed, of a network's steps together
+RATE = 1e-6                 # learning rate: small, so that nothing diverges
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A network's timed training: median seconds of a step, and seconds of a validated slice; bytes at its peak on a GPU, else 0."""
+
+    step_seconds: float
+    validated_seconds: float
+    steps: int
+    peak_bytes: int
+
+
+class Bench:
+    """A device with a few slices on it, on which networks are trained for a moment."""
+
+    def __init__(self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128) -> None:
+        rng = np.random.default_rng(0)
+        pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
+        targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
+        rows = np.arange(slices + VALIDATED)
+        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device)
+        self._weights = training.class_weights(self._data.targets)
+        self._ranges = ranges
+        self.now = _clock(device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it trains."""
+        return self._data.device
+
+    def peak_bytes(self, net: Architecture, batch: int) -> int:
+        """Bytes at the peak of a training: allocated on a GPU, by which a fresh process grows on a CPU."""
+        return grown_bytes(net, batch, self._ranges) if self.device.type == "cpu" else self.probe(net, batch).peak_bytes
+
+    def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
+        """Two functions of a fresh network: the seconds of so many steps, and those of one validation of 32 slices."""
+        progress = training._begin(net, RATE, 0, self._data.device)
+
+        def train(steps: int) -> None:
+            recipe = training.Recipe(1, steps * batch, self._ranges)
+            training._train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
+
+        def validate() -> None:
+            training.validation_loss(progress.model, self._data, self._weights)
+
+        return (lambda steps: self._timed(partial(train, steps))), partial(self._timed, validate)
+
+    def probe(self, net: Architecture, batch: int) -> Probe:
+        """The network's step and validation, timed after one of each that is not."""
+        if self._data.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        step, validate = self.steps(net, batch)
+        step(1)
+        seconds: list[float] = []
+        while len(seconds) < STEPS[0] or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < STEPS[1]):
+            seconds.append(step(1))
+        peak = training.peak_memory(self._data.device)
+        validate()
+        return Probe(float(np.median(seconds)), validate() / VALIDATED, len(seconds), peak)
+
+    def _timed(self, act: Callable[[], Any]) -> float:
+        started = self.now()
+        act()
+        return self.now() - started
+
+
+def device_name(device: torch.device) -> str:
+    """What the records of trials call the device."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread"
+
+
+def _clock(device: torch.device) -> Callable[[], float]:
+    """Seconds: on a GPU those on the wall, once it has done what it was told; on a CPU those of this process, which a neighbour on the same
+    core cannot lengthen."""
+    if device.type != "cuda":
+        return time.process_time
+
+    def now() -> float:
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+    return now
+
+
+def grown_bytes(net: Architecture, batch: int, ranges: Ranges) -> int:
+    """By how much a fresh process grows, at its peak, that trains the network on the CPU for three steps.
+
+    What torch itself takes is not counted: a network of a few hundred weights has been trained before.
+    """
+    with get_context("spawn").Pool(1) as pool:
+        return int(pool.apply(_grown, (net, batch, ranges)))
+
+
+def _grown(net: Architecture, batch: int, ranges: Ranges) -> int:
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    bench = Bench(torch.device("cpu"), ranges, net.classes)
+    bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    bench.steps(net, batch)[0](3)
+    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -1,0 +1,63 @@
+"""Predictions corrected by what finished trials took.
+
+    M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted
+A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, how much faster or slower the device is than described, may be
+anything (sd 1, a factor of e); w, whether some networks are more so than others, is small (sd 0.2 from one end of an axis to the other);
+the noise is 0.1.  Large residuals weigh less, so that a trial whose machine was busy does not speak for the rest.
+Source: Bishop, Pattern Recognition and Machine Learning (2006), eqs 3.50-3.51; weights after Huber.
+
+What is refined is what people are told (time left, forecasts in a report) and what `fovnet calibrate --from` offers to the next search.
+It never reaches the virtual clock of the running search: its predictions are fixed when the search begins, so that the search takes the
+same path whatever the speed of the day, and can be replayed from its journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.search.trial import Trial
+
+Floats = NDArray[np.float64]
+DEVICE, SLOPE, NOISE = 1.0, 0.2, 0.1        # standard deviations of w0, of w, and of the noise
+ROUNDS = 5                                  # of weighing
+
+
+def seconds_of(trial: Trial) -> float | None:
+    """The seconds of a training that went to its end; None for others, whose predictions were for more."""
+    return trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
+
+
+def bytes_of(trial: Trial) -> float | None:
+    """The bytes at the peak of a training, None where nobody counted them."""
+    peak = trial.outcome.peak_memory_bytes
+    return float(peak) if trial.outcome.status == "completed" and peak else None
+
+
+def refined(
+    predictions: Floats, features: Floats, trials: Sequence[Trial], measured: Callable[[Trial], float | None] = seconds_of
+) -> Floats:
+    """Predictions (M,) corrected by the trials; as they are where no trial tells anything.
+
+    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` says what of a trial is compared.
+    """
+    told = [(trial.proposal.row, value) for trial in trials if (value := measured(trial)) is not None]
+    if not told:
+        return predictions
+    rows = np.array([row for row, _ in told])
+    r = np.log(np.array([value for _, value in told]) / predictions[rows])
+    phi = np.hstack([np.ones((len(features), 1)), features - 0.5])
+    return np.asarray(predictions * np.exp(phi @ _weights(phi[rows], r)))
+
+
+def _weights(phi: Floats, r: Floats) -> Floats:
+    """(1 + p,) posterior mean of the weights.  Bishop, eq. 3.50, with a precision for each residual."""
+    prior = np.diag([1 / DEVICE**2] + [1 / SLOPE**2] * (phi.shape[1] - 1))
+    precision = np.full(len(r), 1 / NOISE**2)
+    for _ in range(ROUNDS):
+        w = np.linalg.solve(prior + (phi.T * precision) @ phi, phi.T @ (precision * r))
+        off = np.maximum(np.abs(r - phi @ w) / NOISE, 1.0)
+        precision = 1 / NOISE**2 / off
+    return np.asarray(w)
