@@ -32,6 +32,9 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
             file.flush()
             os.fsync(file.fileno())            # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
+    except OSError as fault:
+        fault.filename = fault.filename or str(path)      # the system names no file where a disk is full
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     return path
