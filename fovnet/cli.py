@@ -783,10 +783,10 @@ def _draw_training(training: Training, outcome: Outcome) -> None:
     """curve.png, beside the record."""
     from fovnet.report.canvas import save_png
     from fovnet.report.learning import learning_figure
+    from fovnet.report.wording import settings as described
 
-    title = ", ".join(f"{name} {level}" for name, level in training.configuration.items())
     ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
-    figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, title, ending)
+    figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)
     save_png(figure, training.folder / "curve.png")
 
 

@@ -46,7 +46,7 @@ class Checkpoint:
         tensors["generator"] = progress.generator.get_state()
         curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
         facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), **curves}
-        save_tensors(self.path, tensors, facts)
+        save_tensors(self.path, tensors, facts, lasting=False)       # a damaged one is as good as none, and the disk is not waited for
 
     def resume(self, fresh: Progress) -> None:
         """Bring a training that has not begun to where this checkpoint left it.

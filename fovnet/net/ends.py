@@ -93,12 +93,13 @@ class Ends:
         return None
 
 
-GUESSING_MARGIN = 1.25
-"""How far above guessing is above it."""
+GUESSING_MARGIN = 1.5
+"""How far above guessing is lost.  In 32 trainings of five epochs of 320 slices of the demo, at rates from 10^-7 to 10, those that
+learnt nothing stood at most 1.27 times guessing in both losses, once and in a first epoch; the one lost in numbers at least 2.86 times."""
 
 
 def above_guessing(training: Losses, validation: Losses, guess: Guess, epochs: int | None) -> bool:
-    """Whether both losses of each of the last `epochs` epochs lie more than a quarter above those of guessing.
+    """Whether both losses of each of the last `epochs` epochs lie more than half above those of guessing.
 
     Both: a network that has learnt its training rows by heart may be worse than guessing on others, and has not diverged.  One that has
     learnt nothing lies at guessing, and has not either.

@@ -19,11 +19,11 @@ from fovnet.net.model import build
 from fovnet.records import replace_with
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Path:
-    """`path`, holding named tensors and JSON-able facts, put in place in one step."""
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True) -> Path:
+    """`path`, holding named tensors and JSON-able facts, put in place in one step; `lasting` as in `replace_with`."""
     plain = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
     payload = save(plain, {"facts": json.dumps(dict(facts))})       # one entry: safetensors writes several in a random order
-    return replace_with(path, lambda file: file.write(payload))
+    return replace_with(path, lambda file: file.write(payload), lasting=lasting)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

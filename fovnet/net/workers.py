@@ -93,9 +93,10 @@ class TrainingPool:
 
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()
-        future = process.submit(train, job, proposal)
-        working = [*process._processes.values()]
+        working: list[BaseProcess] = []
         try:
+            future = process.submit(train, job, proposal)
+            working += process._processes.values()
             outcome = future.result()
         except BrokenProcessPool:
             outcome = _died(job, proposal, working)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style
 
@@ -34,7 +34,7 @@ def learning_figure(training: Sequence[float], validation: Sequence[float], gues
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         _scale(axis, [guess, *training, *validation])
         figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.885), ncols=4, frameon=False, columnspacing=1.6)
-        figure.text(0.095, 0.975, title, fontsize=9.0, va="top")
+        figure.text(0.095, 0.975, title, va="top")
         figure.text(0.095, 0.918, ending, color=FAINT, va="top")
         return figure
 
@@ -52,8 +52,9 @@ def _scale(axis: Axes, losses: Sequence[float]) -> None:
     told = np.asarray([loss for loss in losses if np.isfinite(loss)])
     if told.min() > 0 and told.max() > SPAN * told.min():
         axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.yaxis.set_major_formatter(ScalarFormatter())
+        wide = told.max() > 1000.0 * told.min()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+        axis.yaxis.set_major_formatter(LogFormatterSciNotation() if wide else ScalarFormatter())
         axis.yaxis.set_minor_locator(NullLocator())
     else:
         axis.set_ylim(0.0, 1.06 * float(told.max()))

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.net.workers import Job, TrainingPool, train, weights_of
+from fovnet.net.checkpoint import curves_of
+from fovnet.net.places import weights_of
+from fovnet.net.workers import Job, TrainingPool, train
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
@@ -58,16 +60,32 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
     with TrainingPool(endless, workers=1) as doomed:
         future = doomed.submit(proposal(1))
         (worker,) = wait_for_processes(doomed)
+        while not curves_of(weights_of(job.weights, 1))[1]:
+            time.sleep(0.05)
         os.kill(worker, signal.SIGKILL)
-        assert future.result(timeout=60).status == "error"
+        outcome = future.result(timeout=60)
+    assert outcome.status == "error" and "died by signal 9" in outcome.message
+    assert outcome.validation_loss and outcome.score == min(outcome.validation_loss)     # of the epochs that it had
     assert pool.submit(proposal(2)).result(timeout=120).status == "completed"
 
 
 @pytest.mark.slow
-def test_an_exception_in_a_training_reaches_the_future(pool: TrainingPool) -> None:
-    """b 9 pools 128 pixels away to nothing; the search records it as an error, with the message."""
-    with pytest.raises(Exception, match="size"):
-        pool.submit(proposal(3, blocks=9)).result(timeout=120)
+def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
+    with TrainingPool(job, workers=1) as pool:
+        assert pool.submit(proposal(5)).result(timeout=120).status == "completed"
+        (worker,) = wait_for_processes(pool)
+        os.kill(worker, signal.SIGKILL)
+        ends = [pool.submit(proposal(slot)).result(timeout=120).status for slot in (6, 6)]
+    assert ends in (["error", "completed"], ["completed", "completed"])
+
+
+@pytest.mark.slow
+def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_traceback_in_a_file(pool: TrainingPool, job: Job) -> None:
+    """b 9 pools 128 pixels away to nothing."""
+    outcome = pool.submit(proposal(3, blocks=9)).result(timeout=120)
+    assert outcome.status == "error" and "size" in outcome.message and outcome.message.endswith("(traceback in logs/slot-0003.txt)")
+    assert "max_pool2d" in (job.weights.parent / "logs" / "slot-0003.txt").read_text()
+    assert pool.submit(proposal(4)).result(timeout=120).status == "completed"
 
 
 def wait_for_processes(pool: TrainingPool) -> list[int]:
