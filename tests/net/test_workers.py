@@ -56,10 +56,10 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool
 
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
-    endless = replace(job, epochs=10_000)
+    endless, before = replace(job, epochs=10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
         future = doomed.submit(proposal(1))
-        (worker,) = wait_for_processes(doomed)
+        worker = newborn(before)
         while not curves_of(weights_of(job.weights, 1))[1]:
             time.sleep(0.05)
         os.kill(worker, signal.SIGKILL)
@@ -71,9 +71,10 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
 
 @pytest.mark.slow
 def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
+    before = children()
     with TrainingPool(job, workers=1) as pool:
         assert pool.submit(proposal(5)).result(timeout=120).status == "completed"
-        (worker,) = wait_for_processes(pool)
+        worker = newborn(before)
         os.kill(worker, signal.SIGKILL)
         ends = [pool.submit(proposal(slot)).result(timeout=120).status for slot in (6, 6)]
     assert ends in (["error", "completed"], ["completed", "completed"])
@@ -88,16 +89,20 @@ def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_tracebac
     assert pool.submit(proposal(4)).result(timeout=120).status == "completed"
 
 
-def wait_for_processes(pool: TrainingPool) -> list[int]:
-    """The process numbers of a pool's children, once it has some."""
+def children() -> set[int]:
+    """The process numbers of this process's workers."""
     mine = os.getpid()
+    return {
+        int(path.name) for path in Path("/proc").iterdir()
+        if path.name.isdigit() and _parent(path) == mine and b"spawn_main" in (path / "cmdline").read_bytes()
+    }  # fmt: skip
+
+
+def newborn(before: set[int]) -> int:
+    """The worker that was not there before, as soon as it is."""
     for _ in range(300):
-        children = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == mine]
-        spawned = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        newest = sorted(spawned)[-1:]
-        if len(spawned) >= 2 and newest:
-            time.sleep(3)
-            return newest
+        if new := children() - before:
+            return new.pop()
         time.sleep(0.1)
     raise AssertionError("no worker process appeared")
 
