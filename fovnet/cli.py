@@ -6,6 +6,7 @@ rest were done.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -29,17 +30,22 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
+    from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
     from fovnet.net.cost import Device
+    from fovnet.net.ends import Ends
     from fovnet.net.prices import Prices
     from fovnet.net.probing import Bench
     from fovnet.net.speed import Timings
+    from fovnet.net.training import Progress as TrainingProgress
+    from fovnet.net.trials import Labelled
     from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
+    from fovnet.search.envelope import Envelope
     from fovnet.search.explaining import Explanation
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
-    from fovnet.search.trial import Trial
+    from fovnet.search.trial import Outcome, Trial
     from fovnet.volume.pack import Pack
 
 app = typer.Typer(
@@ -234,6 +240,33 @@ def explain(
                 table.add_row(*map(str, row))
             out.print(table)
     out.print(f"explained: {path}")
+
+
+@app.command()
+def train(
+    config: ConfigFile,
+    out_folder: Annotated[Path, typer.Option("--out", help="Where the network, trial.json and curve.png are written.")],
+    changes: Annotated[list[str] | None, typer.Option("--set", help="axis=level, several times; else search.start is trained.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
+    training_seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the training; a trial's own repeats it.")] = None,
+) -> None:
+    """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
+    from fovnet.net.training import choose_device
+
+    settings = _settings(config)
+    configuration = _configuration(settings, changes or [])
+    choose_device(settings.training.device)
+    pack = _pack_to_train_on(settings, config)
+    training = _training(settings, pack, configuration, out_folder, epochs, training_seed)
+    with _epochs(settings.training.slices_per_epoch) as tell:
+        outcome = training.outcome(tell)
+    _draw_training(training, outcome)
+    done = len(outcome.validation_loss)
+    best = "" if outcome.score is None else f", validation loss {outcome.score:.4f} at best"
+    out.print(f"{outcome.status} after {done} epochs{best}{outcome.message and f': {outcome.message}'}")
+    out.print(f"{out_folder}: {', '.join(path.name for path in sorted(out_folder.iterdir()) if path.is_file())}")
+    if outcome.status != "completed":
+        raise typer.Exit(3)
 
 
 def _search(config: Path) -> None:
@@ -597,7 +630,9 @@ def main() -> None:
         if not fault.filename:
             raise
         err.print("[bold red]error[/] ", end="")
-        err.print(f"{fault.filename}: {fault.strerror}; give a path that can be read and written [file]", markup=False, highlight=False)
+        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
+        err.print(f"{fault.filename}: {fault.strerror}; {wanted}", markup=False, highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
         err.print("stopped; the same command goes on from here")
@@ -834,16 +869,23 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     out.print(f"{path}")
 
 
+def _labelled(pack: Pack) -> Labelled:
+    """What of the pack a training learns from: a slice of two regions has half its target on each."""
+    from fovnet.net.trials import Labelled
+
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"))
+
+
 def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
     """The search over the pack's slices, every configuration priced."""
     from fovnet.net.cost import Limits
-    from fovnet.net.trials import Labelled, plan_search
+    from fovnet.net.trials import plan_search
     from fovnet.search.view import Modelling
 
-    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     options, training = settings.search, settings.training
     return plan_search(
-        _space(settings), Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation")), journal,
+        _space(settings), _labelled(pack), journal,
         head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
         speed=_device(settings),
@@ -859,8 +901,83 @@ def _job(settings: Settings, pack: Pack, journal: Path) -> Job:
     from fovnet.net.trials import training_job
 
     training = settings.training
-    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude={"augmentation", "validation_slices"})}
-    return training_job(pack.folder / "pixels.npy", journal, recipe)
+    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping"}
+    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
+    ends, envelope = _ends(settings)
+    return training_job(pack.folder / "pixels.npy", journal, {**recipe, "ends": ends, "envelope": envelope, "inputs": pack.inputs})
+
+
+def _ends(settings: Settings) -> tuple[Ends, Envelope | None]:
+    """What ends a training before its last epoch, and what more a search prunes by."""
+    from fovnet.net.ends import Ends, Plateau
+    from fovnet.search.envelope import Envelope
+
+    training, early = settings.training, settings.training.early_stopping
+    plateau = Plateau(**early.plateau.model_dump()) if early.plateau else None
+    envelope = Envelope(tuple(early.envelope.milestones), early.envelope.margin) if early.envelope else None
+    seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
+    return Ends(training.guessing_epochs, seconds, plateau), envelope
+
+
+def _configuration(settings: Settings, changes: list[str]) -> dict[str, Any]:
+    """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
+    import yaml
+
+    from fovnet.net.axes import changed
+
+    levels = {}
+    for change in changes:
+        name, equals, level = change.partition("=")
+        if not equals:
+            raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
+        levels[name.strip()] = yaml.safe_load(level)
+    return changed(settings.search.start, levels)
+
+
+def _pack_to_train_on(settings: Settings, config: Path) -> Pack:
+    """The slices in the results folder.  Raises CollectionError with what to run first where there are none."""
+    from fovnet.errors import CollectionError
+
+    try:
+        return _opened(settings)[1]
+    except CollectionError as fault:
+        if fault.code != "pack-missing":
+            raise
+        results, phantom = Results(Path(settings.results)), settings.phantom
+        first = f"`fovnet slice --config {config}`"
+        if phantom.subjects and not (results.phantom / "volumes.tsv").exists():
+            wanted = f"--subjects {phantom.subjects} --volumes {phantom.volumes_per_subject} --seed {settings.seed}"
+            first = f"`fovnet phantom {results.phantom} {wanted}` and {first}"
+        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
+
+
+def _training(
+    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+) -> Training:
+    """The training of one configuration on the pack's slices."""
+    from dataclasses import fields
+
+    from fovnet.net.by_hand import Training
+    from fovnet.records import checksum, digest
+
+    shared = _job(settings, pack, folder)
+    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
+    source = digest([checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records]])
+    return Training(
+        configuration, _labelled(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
+        settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
+    )  # fmt: skip
+
+
+def _draw_training(training: Training, outcome: Outcome) -> None:
+    """curve.png, beside the record."""
+    from fovnet.report.canvas import save_png
+    from fovnet.report.learning import learning_figure
+    from fovnet.report.wording import settings as described
+
+    ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
+    figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)
+    save_png(figure, training.folder / "curve.png")
 
 
 def _jobs(settings: Settings, results: Results) -> Path:
@@ -1053,6 +1170,27 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=err) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _epochs(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
+    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, a line an epoch."""
+    def said(training: TrainingProgress, epochs: int) -> str:
+        done = len(training.validation_loss)
+        each = training.seconds / done
+        losses = f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
+        return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
+
+    if not err.is_terminal:
+        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {said(done, epochs)}", highlight=False)
+        return
+    what = TextColumn("{task.description}")
+    columns = (SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what)
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, epochs: progress.update(
+            task, completed=len(done.validation_loss), total=epochs, description=said(done, epochs)
+        )
 
 
 def _tenths(what: str) -> Callable[[int, int], None]:

@@ -62,6 +62,28 @@ class Augmentation(Section):
     noise: float = Field(0.03, ge=0, le=1, description="standard deviation at most, as a share of white")
 
 
+class Plateau(Section):
+    """A learning rate that is reduced, and a training that ends, where it gets no better (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
+
+    patience: PositiveInt = 5
+    factor: float = Field(0.1, gt=0, lt=1)
+    reductions: int = Field(2, ge=0)
+
+
+class Envelope(Section):
+    """Trials pruned where they lie too far above the best one seen (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
+
+    milestones: list[PositiveInt] = Field(min_length=1)
+    margin: float = Field(0.5, ge=0, description="as a share of the best trial's loss at that epoch")
+
+
+class EarlyStopping(Section):
+    """Ends of a training before its last epoch; both off."""
+
+    plateau: Plateau | None = None
+    envelope: Envelope | None = None
+
+
 class Training(Section):
     """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices)."""
 
@@ -71,6 +93,9 @@ class Training(Section):
     head: Literal["fc", "gap"] = "fc"
     averaging: float = Field(0.0, ge=0, lt=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    guessing_epochs: PositiveInt | None = 3
+    timeout_minutes: PositiveFloat | None = None
+    early_stopping: EarlyStopping = EarlyStopping()
     augmentation: Augmentation = Augmentation()
 
 

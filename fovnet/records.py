@@ -22,16 +22,23 @@ from fovnet import __version__
 Array = np.ndarray[Any, Any]
 
 
-def replace_with(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
-    """`path`, filled by `write(file)` and put in place in one step; folders are made on the way."""
+def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
+    """`path`, filled by `write(file)` and put in place in one step; folders are made on the way.
+
+    lasting  wait until the disk has it; else a loss of power, though no kill, may leave a damaged file
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(temporary, "wb") as file:
             write(file)
             file.flush()
-            os.fsync(file.fileno())            # a rename may reach the disk before the bytes do
+            if lasting:
+                os.fsync(file.fileno())        # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
+    except OSError as fault:
+        fault.filename = fault.filename or str(path)      # the system names no file where a disk is full
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     return path

@@ -22,6 +22,7 @@ from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, replace_with, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
+from fovnet.volume.slices import Slicing, looks
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
     import torch
@@ -144,20 +145,24 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
     """The ensemble in a folder, its networks ready on a device.
 
     rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
-    Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum.
+    Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum; and where a network was trained for
+    other classes, or on slices that look otherwise than those that will be cut for it.
     """
     from fovnet.net.training import choose_device
-    from fovnet.net.weights import load_network
+    from fovnet.net.weights import load_network, refuse_other_inputs
 
     facts, where = facts_of(folder), choose_device(device)
+    vocabulary, wanted = vocabulary_of(facts), looks(Slicing(**facts["prepare"]))
     members = []
     for member in facts["members"]:
         path = folder / member["weights"]
         if not path.exists() or checksum(path) != member["sha256"]:
             raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; copy the whole folder again")
-        members.append(load_network(path, where)[0])
+        network, trained = load_network(path, where)
+        refuse_other_inputs(path, trained, vocabulary.classes, wanted)
+        members.append(network)
     rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
     if (folder / RULE).exists():
         identity += checksum(folder / RULE)[:16]
-    return Ensemble(vocabulary_of(facts), facts["prepare"], rule, members, where, identity)
+    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity)

@@ -46,6 +46,16 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(found)
 
 
+def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with some levels changed; a learning rate or batch by its other name takes the place of the one that was there.
+
+    Raises SearchError as `in_order` does.
+    """
+    replaced = {name for names in ALTERNATIVES if changes.keys() & set(names) for name in names}
+    levels = {name: level for name, level in configuration.items() if name not in replaced} | dict(changes)
+    return {axis.name: axis.levels[0] for axis in in_order([Axis(name, (level,)) for name, level in levels.items()])}
+
+
 def learning_rate(configuration: Mapping[str, Any]) -> float:
     """The step at the start of the training."""
     if "learning_rate" in configuration:

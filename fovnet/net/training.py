@@ -9,10 +9,12 @@ with Nesterov momentum 0.9; learning rate lr / (1 + 1e-6·step); score = validat
 
 from __future__ import annotations
 
+import math
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,11 @@ from torch import Tensor, nn
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, augment
+from fovnet.net.checkpoint import Checkpoint
+from fovnet.net.ends import End, Ends, Guess
+from fovnet.net.faults import end_of
 from fovnet.net.model import build
-from fovnet.net.weights import load_tensors, save_network, save_tensors
+from fovnet.net.weights import save_network
 from fovnet.search.trial import Status
 
 MOMENTUM = 0.9
@@ -45,7 +50,7 @@ class Recipe:
     slices_per_epoch: int
     ranges: Ranges
     averaging: float = 0.0
-    timeout_seconds: float | None = None
+    ends: Ends = field(default_factory=Ends)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class Progress:
     generator: torch.Generator
     average: list[Tensor]
     step: int = 0
+    seconds: float = 0.0
     training_loss: list[float] = field(default_factory=list)
     validation_loss: list[float] = field(default_factory=list)
 
@@ -82,13 +88,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a trial ended: its status, its learning curves, and a sentence where it did not complete."""
+    """How a trial ended: its status, its learning curves, and a sentence where it did not simply complete.
+
+    seconds  of training, with the whole epochs before a kill
+    trace    of the exception, where the status is "error"
+    """
 
     status: Status
     training_loss: tuple[float, ...]
     validation_loss: tuple[float, ...]
     peak_memory_bytes: int
     message: str = ""
+    seconds: float = 0.0
+    trace: str = ""
 
 
 Array = np.ndarray[Any, Any]
@@ -132,6 +144,15 @@ def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
     return -(weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()
 
 
+def guessing_loss(targets: Tensor, weights: Tensor) -> float:
+    """What answering all classes seen in training alike costs on these rows: log k where their shares are those of the training.
+
+    Under weights of inverse frequency no other constant answer costs less on the training rows.
+    """
+    seen = int((weights > 0).sum())
+    return float((targets @ weights).mean()) * math.log(max(2, seen))
+
+
 def train_network(
     net: Architecture,
     *,
@@ -142,30 +163,39 @@ def train_network(
     recipe: Recipe,
     keep: Path,
     facts: Mapping[str, Any],
-    report: Callable[[int, int], None] | None = None,
+    report: Callable[[Progress, int], None] | None = None,
 ) -> Ending:
     """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.
 
-    Killed and called again, it goes on after the last whole epoch (`keep` with suffix .checkpoint) and on a CPU ends with the same
-    bits.  Never raises for what a network does: running out of memory, a loss that is not finite, and time are statuses.
+    Killed and called again, it goes on after the last whole epoch, on a CPU to the same bits; so does one that ended, where more epochs
+    are asked for now, until `forget(keep)`.  `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
+    Never raises for what a network does: every exception is a status.  Raises SearchError ("disk-full") for what no network can help.
     """
-    checkpoint = keep.with_suffix(".checkpoint")
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    curves: tuple[list[float], list[float]] = ([], [])
+    started = time.monotonic()
+    progress, before, trace = None, 0.0, ""
     try:
-        progress = _resume(checkpoint, _begin(net, learning_rate, seed, data.device))
-        curves = progress.training_loss, progress.validation_loss
-        epochs = _Epochs(net, learning_rate, batch, data, recipe, keep, checkpoint, facts, report)
-        status, message = epochs.run(progress)
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        status, message = "out_of_memory", (str(error).splitlines() or ["out of memory"])[0]
-    except RuntimeError as error:
-        if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
-            raise                          # a CPU without room says so in a plain RuntimeError, on two platforms in two ways
-        status, message = "out_of_memory", str(error).splitlines()[0]
-    checkpoint.unlink(missing_ok=True)
-    return Ending(status, tuple(curves[0]), tuple(curves[1]), peak_memory(data.device), message)
+        progress = _begin(net, learning_rate, seed, data.device)
+        checkpoint = Checkpoint(keep, _decides(net, learning_rate, batch, seed, recipe, facts))
+        checkpoint.resume(progress)
+        before = progress.seconds
+        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report).run(progress)
+    except Exception as fault:
+        end = end_of(fault)
+        trace = traceback.format_exc() if end.status == "error" else ""
+    training, validation = (progress.training_loss, progress.validation_loss) if progress else ([], [])
+    seconds = before + time.monotonic() - started
+    return Ending(end.status, tuple(training), tuple(validation), peak_memory(data.device), end.message, seconds, trace)
+
+
+def _decides(
+    net: Architecture, learning_rate: float, batch: int, seed: int, recipe: Recipe, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What two trainings must share for one to go on with the other's checkpoint: all but how many epochs, and what ends them."""
+    shared = {key: value for key, value in asdict(recipe).items() if key not in ("epochs", "ends")}
+    plateau = asdict(recipe.ends)["plateau"]
+    return {"net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared, "facts": dict(facts)}
 
 
 @dataclass(frozen=True)
@@ -177,30 +207,31 @@ class _Epochs:
     batch: int
     data: Data
     recipe: Recipe
-    keep: Path
-    checkpoint: Path
+    checkpoint: Checkpoint
     facts: Mapping[str, Any]
-    report: Callable[[int, int], None] | None
+    report: Callable[[Progress, int], None] | None
 
-    def run(self, progress: Progress) -> tuple[Status, str]:
-        """Status and message after the last epoch, or after the one that ended it early."""
-        weights = class_weights(self.data.targets[self.data.train])
-        started, wanted = time.monotonic(), self.recipe.epochs
-        for epoch in range(len(progress.validation_loss) + 1, wanted + 1):
-            _train_epoch(progress, self.data, weights, self.recipe, self.learning_rate, self.batch)
+    def run(self, progress: Progress) -> End:
+        """The end that the losses come to, epoch by epoch; one that is there already, where a finished training goes on."""
+        data, ends = self.data, self.recipe.ends
+        weights = class_weights(data.targets[data.train])
+        guess = Guess(guessing_loss(data.targets[data.train], weights), guessing_loss(data.targets[data.validation], weights))
+        losses = progress.training_loss, progress.validation_loss
+        while (end := ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)) is None:
+            started = time.monotonic()
+            rate = self.learning_rate * ends.rate_factor(progress.validation_loss)
+            _train_epoch(progress, data, weights, self.recipe, rate, self.batch)
             with _averaged(progress, self.recipe):
-                progress.validation_loss.append(validation_loss(progress.model, self.data, weights))
+                progress.validation_loss.append(validation_loss(progress.model, data, weights))
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
-                    save_network(self.keep, progress.model, self.net, {**self.facts, "epoch": epoch, "score": progress.score})
-            if not np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
-                return "diverged", f"loss {progress.validation_loss[-1]} after epoch {epoch}"
-            _save(self.checkpoint, progress)
+                    best = {"epoch": len(progress.validation_loss), "score": progress.score}
+                    save_network(self.checkpoint.keep, progress.model, self.net, {**self.facts, **best})
+            progress.seconds += time.monotonic() - started
+            if np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
+                self.checkpoint.save(progress)
             if self.report:
-                self.report(epoch, wanted)
-            limit = self.recipe.timeout_seconds
-            if limit and time.monotonic() - started > limit and epoch < wanted:
-                return "timeout", f"{epoch} of {wanted} epochs in {limit:.0f} s"
-        return "completed", ""
+                self.report(progress, self.recipe.epochs)
+        return end
 
 
 def validation_loss(model: nn.Module, data: Data, weights: Tensor) -> float:
@@ -282,31 +313,3 @@ def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -
     passes = -(-count // len(rows))
     order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
     yield from torch.split(rows[order.to(rows.device)], batch)
-
-
-def _save(path: Path, progress: Progress) -> None:
-    tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
-    names = [name for name, _ in progress.model.named_parameters()]
-    for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
-        tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
-    tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=True)}
-    tensors["generator"] = progress.generator.get_state()
-    curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
-    save_tensors(path, tensors, {"step": progress.step, **curves})
-
-
-def _resume(path: Path, fresh: Progress) -> Progress:
-    """The progress kept at `path`, or the fresh one where there is none."""
-    if not path.exists():
-        return fresh
-    tensors, facts = load_tensors(path)
-    device = next(fresh.model.parameters()).device
-    fresh.model.load_state_dict({name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")})
-    for name, parameter in fresh.model.named_parameters():
-        momentum = tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
-        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
-    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=True):
-        average.copy_(tensors[f"average.{name}"])
-    fresh.generator.set_state(tensors["generator"])
-    fresh.step, fresh.training_loss, fresh.validation_loss = facts["step"], facts["training_loss"], facts["validation_loss"]
-    return fresh

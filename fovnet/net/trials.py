@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.net.columns import columns_of_space
 from fovnet.net.cost import Device, Limits, Work, fits, price
+from fovnet.net.places import forget, weights_of
 from fovnet.net.workers import Job, TrainingPool
 from fovnet.records import write_npz
 from fovnet.search.jobs import finish
+from fovnet.search.journal import read_slot, slot_path
 from fovnet.search.proposing import Search
-from fovnet.search.run import go_on
+from fovnet.search.run import Submit, go_on
 from fovnet.search.space import Space
-from fovnet.search.trial import Trial
+from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
@@ -61,13 +64,18 @@ def plan_search(
     for name, rows in (("training", data.train), ("validation", data.validation)):
         if not len(rows):
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
-    validation = np.sort(np.random.default_rng([seed, VALIDATION]).permutation(data.validation)[:validation_slices])
+    validation = drawn(data.validation, validation_slices, seed)
     priced = columns_of_space(space, classes=data.targets.shape[1], head=head)
     memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed)
     feasible = fits(memory, seconds, limits)
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
     write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)
     return search
+
+
+def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
+    """The validation rows that all trials of a seed are scored on, ascending: `count` of them, all where None."""
+    return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
 
 
 def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:
@@ -81,15 +89,38 @@ def search_networks(
 ) -> list[Trial]:  # fmt: skip
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their records lie in `journal`."""
     with TrainingPool(job, search.workers) as pool:
-        return go_on(
-            search, trials=trials, journal=journal, submit=pool.submit, stop_below_regret=stop_below_regret, progress=progress
-        )
+        made = go_on(
+            search, trials=trials, journal=journal, submit=_submit(pool, job, journal), stop_below_regret=stop_below_regret,
+            progress=progress,
+        )  # fmt: skip
+    _forget_recorded(job, journal)
+    return made
 
 
 def train_slot(job: Job, journal: Path, slot: int) -> Trial:
     """The trial of one slot whose proposal lies in `journal`, trained and written there."""
     with TrainingPool(job, 1) as pool:
-        return finish(journal, slot, pool.submit)
+        trial = finish(journal, slot, _submit(pool, job, journal))
+    forget(weights_of(job.weights, slot))
+    return trial
+
+
+def _submit(pool: TrainingPool, job: Job, journal: Path) -> Submit:
+    """What a search is handed: a trial is pruned by what its slot has seen, which lies in the journal when it is proposed."""
+
+    def submit(proposal: Proposal) -> Future[Outcome]:
+        _forget_recorded(job, journal)
+        seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen] if job.envelope else []
+        return pool.submit(proposal, job.envelope.over(seen) if job.envelope else None)
+
+    return submit
+
+
+def _forget_recorded(job: Job, journal: Path) -> None:
+    """Remove the checkpoints of all trials that are on record: each is three times as large as its network."""
+    for path in job.weights.glob("slot-*.checkpoint"):
+        if (journal / f"{path.stem}.json").exists():
+            forget(path)
 
 
 def _rows_file(journal: Path) -> Path:

@@ -10,20 +10,28 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
+from fovnet.net.ends import Ends
+from fovnet.net.places import weights_of
+from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
+
+if TYPE_CHECKING:
+    from fovnet.net.training import Progress
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Job:
 
     pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation
     weights  folder for the networks; device, head and the recipe's numbers as configured
+    ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
+    inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
     """
 
     pixels: Path
@@ -47,6 +57,9 @@ class Job:
     zoom: float
     noise: float
     averaging: float = 0.0
+    ends: Ends = field(default_factory=Ends)
+    envelope: Envelope | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TrainingPool:
@@ -70,24 +83,38 @@ class TrainingPool:
         while not self._idle.empty():
             self._idle.get().shutdown()
 
-    def submit(self, proposal: Proposal) -> Future[Outcome]:
-        """The future outcome of a trial; a worker that died is the outcome "error"."""
-        return self._threads.submit(self._run, proposal)
+    def submit(self, proposal: Proposal, envelope: Mapping[int, float] | None = None) -> Future[Outcome]:
+        """The future outcome of a trial; a worker that died is the outcome "error".
 
-    def _run(self, proposal: Proposal) -> Outcome:
+        envelope  epoch to the highest validation loss that is not pruned there
+        The future raises SearchError where no training can go on ("disk-full").
+        """
+        return self._threads.submit(self._run, replace(self._job, ends=replace(self._job.ends, envelope=envelope or {})), proposal)
+
+    def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()
+        working: list[BaseProcess] = []
         try:
-            return process.submit(train, self._job, proposal).result()
+            future = process.submit(train, job, proposal)
+            working += process._processes.values()
+            outcome = future.result()
         except BrokenProcessPool:
+            outcome = _died(job, proposal, working)
+        except BaseException:
+            self._idle.put(process)
+            raise
+        if outcome.status == "error":           # dead, or in a state that nobody knows: a CUDA context fails for good after its first
             process.shutdown(wait=False)
             process = _process()
-            return Outcome("error", message="the worker process died (killed by the system, perhaps for memory)")
-        finally:
-            self._idle.put(process)
+        self._idle.put(process)
+        return outcome
 
 
-def train(job: Job, proposal: Proposal, report: Callable[[int, int], None] | None = None) -> Outcome:
-    """The outcome of one trial, in this process; its best weights lie at `weights_of(job.weights, proposal.slot)`."""
+def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None, keep: Path | None = None) -> Outcome:
+    """The outcome of one trial, in this process; its best weights lie at `keep`, else at `weights_of(job.weights, proposal.slot)`.
+
+    The traceback of an exception that nobody expected is added to a file in `logs` beside the folder of the networks.
+    """
     import torch
 
     from fovnet.net.augment import Ranges
@@ -99,16 +126,15 @@ def train(job: Job, proposal: Proposal, report: Callable[[int, int], None] | Non
     device = choose_device(job.device)
     net = from_configuration(proposal.configuration, classes=targets.shape[1], head=axes.head(proposal.configuration, job.head))
     ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise)
-    started = time.monotonic()
     ending = train_network(
         net,
         learning_rate=axes.learning_rate(proposal.configuration),
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=place(pixels, targets, training, validation, device),
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging),
-        keep=weights_of(job.weights, proposal.slot),
-        facts={"slot": proposal.slot, "seed": proposal.seed},
+        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, ends=job.ends),
+        keep=keep or weights_of(job.weights, proposal.slot),
+        facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
     )
     if device.type == "cuda":
@@ -118,17 +144,38 @@ def train(job: Job, proposal: Proposal, report: Callable[[int, int], None] | Non
         training_loss=ending.training_loss,
         validation_loss=ending.validation_loss,
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
-        seconds=time.monotonic() - started,
+        seconds=ending.seconds,
         peak_memory_bytes=ending.peak_memory_bytes,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread",
-        message=ending.message,
+        message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
         versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
     )
 
 
-def weights_of(folder: Path, slot: int) -> Path:
-    """Where the network of a slot lies."""
-    return folder / f"slot-{slot:04d}.safetensors"
+def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:
+    """The outcome of a trial whose process is gone, with the losses of the epochs that its checkpoint has."""
+    from fovnet.net.checkpoint import curves_of
+
+    training, validation = curves_of(weights_of(job.weights, proposal.slot))
+    for process in working:
+        process.join(5)
+    codes = [process.exitcode for process in working if process.exitcode]
+    how = f"by signal {-codes[0]}, perhaps for memory" if codes and codes[0] < 0 else f"with status {codes[0]}" if codes else "unseen"
+    return Outcome("error", training, validation, min(validation, default=None), message=f"the worker process died {how}")
+
+
+def _logged(job: Job, slot: int, trace: str) -> str:
+    """Where the traceback was written, as the end of a sentence; nothing where there is none."""
+    if not trace:
+        return ""
+    path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as log:
+            log.write(f"{trace}\n")
+    except OSError as fault:
+        return f" (its traceback could not be written: {fault.strerror})"
+    return f" (traceback in {path.parent.name}/{path.name})"
 
 
 def _process() -> ProcessPoolExecutor:

@@ -55,9 +55,10 @@ def run_search(
     score; the header notes either.  Like the number of trials it is no part of the search's identity: without it the search goes on.
 
     `submit` begins a training and returns its future; it is called for at most `workers` slots at a time.  An exception in the
-    future, or an outcome "error", is the machine's failure and tried again twice.  The path depends on the space, method, seed,
-    workers, lead, start, initial, predictions, mask, and results alone: not on timing.  A journal with fewer trials is gone on with, one
-    with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
+    future, or an outcome "error", is the machine's failure and tried again twice; but a SearchError in it ends the run, the slot left
+    as if it had not begun.  The path depends on the space, method, seed, workers, lead, start, initial, predictions, mask, and results
+    alone: not on timing.  A journal with fewer trials is gone on with, one with more keeps them.  Raises SearchError for another
+    search's journal, a second owner, or a slot that contradicts the clock.
     """
     search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory, lead)
     return go_on(search, trials=trials, journal=journal, submit=submit, stop_below_regret=stop_below_regret, progress=progress)
@@ -189,8 +190,13 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:
-    """The future's outcome; an exception in it becomes an outcome "error" that names it."""
+    """The future's outcome; an exception in it becomes an outcome "error" that names it.
+
+    But a SearchError is raised: it says that no training can go on (the disk is full), and nothing of this one.
+    """
     try:
         return future.result()
+    except SearchError:
+        raise
     except Exception as fault:
         return Outcome("error", message=f"{type(fault).__name__}: {fault}")

@@ -25,10 +25,9 @@ from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume import readers
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
 from fovnet.volume.parallel import in_order
-from fovnet.volume.slices import SIDE, SliceStack, Slicing, slice_volume
+from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 
-ALGORITHM = 1           # raised when the same file and settings begin to give other slices: old cache entries are then remade
 COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message")
 
 
@@ -67,6 +66,7 @@ class Pack:
 
     pixels  (n, 128, 128) uint8, mapped, read-only      volume  (n,) int64, row of `records`
     z_mm    (n,)        covers  (n, 2) int64            truth   (n, k) bool in the order of `classes`
+    looks   what every slice is, as `fovnet.volume.slices.looks` said when they were cut
     """
 
     folder: Path
@@ -77,6 +77,12 @@ class Pack:
     covers: NDArray[np.int64]
     truth: NDArray[np.bool_]
     records: tuple[VolumeRecord, ...]
+    looks: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What a network trained on these slices must be told beside its weights: the classes, and what its slices look like."""
+        return {"classes": list(self.classes), "slices": dict(self.looks)}
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` that belong to a split, ascending."""
@@ -158,9 +164,10 @@ def load_pack(folder: Path) -> Pack:
         known = {column.name for column in fields(VolumeRecord)}
         volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
         classes = tuple(facts["classes"])
-        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes)
+        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes,
+                    facts.get("looks") or looks(Slicing(**facts["slicing"])))      # not written by the first packs, which were cut alike
     except FileNotFoundError as fault:
-        raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. Slice the collection first.") from fault
+        raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it.") from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
         raise CollectionError("pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again.") from fault
     shapes = {len(pack.pixels), len(pack.z_mm), len(pack.covers), len(pack.truth), sum(record.slices for record in volumes), rows}
@@ -293,5 +300,5 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
     attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
     table = [{**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in volumes]
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
-    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "volumes": volumes}
+    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": looks(slicing), "volumes": volumes}
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from fovnet.maths.threads import one_thread
 from fovnet.volume import readers
 from fovnet.volume.fitness import refuse_plane
-from fovnet.volume.intensity import window
+from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.volume import Volume
 
 SIDE = 128
 """Pixels along each side of a slice."""
+
+ALGORITHM = 1
+"""Raised when the same file and settings begin to give other slices: old cache entries are then remade, and old networks refused."""
 
 SLACK = 0.1     # of a slice: a stack of 2.8 mm slices is left alone, where strictness would halve it to 5.6 mm
 
@@ -106,6 +110,16 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
         pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum, volume.notes + _grouping_note(covers, z_mm),
         counted, None if volume.counted_z_mm is None else len(volume.counted_z_mm),
     )
+
+
+def looks(slicing: Slicing) -> dict[str, Any]:
+    """What a slice of these settings is to a network, as JSON facts: one that was trained on others answers something else.
+
+    How large a volume may be is no part of it.
+    """
+    percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
+    wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}
+    return {**wanted, "side": SIDE, "window_percentiles": percentiles, "algorithm": ALGORITHM}
 
 
 def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:

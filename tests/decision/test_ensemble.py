@@ -17,7 +17,9 @@ from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.volume.slices import Slicing, looks
 
+INPUTS = {"classes": DEFAULT.classes, "slices": looks(Slicing(3.0, 20.0))}
 NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
 RULE = Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None))
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -32,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     """An ensemble of two networks drawn from two seeds."""
     members = []
     for slot in (3, 8):
-        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET, {})
+        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET, INPUTS)
         members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(tmp_path / "ensemble", RULE, {}, settings={}, seed=1)
@@ -103,3 +105,21 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
     path = save_network(tmp_path / "n.safetensors", build(NET), replace(NET, log2_filters=3), {})
     with pytest.raises(ModelError, match="do not fit"):
         load_network(path, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code", "said"),
+    [
+        ({}, "weights-unmarked", "search again"),
+        ({**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes", "its classes are none, spine"),
+        ({**INPUTS, "slices": looks(Slicing(8.0, 20.0))}, "weights-other-slices", "target_spacing_mm = 8.0, these have 3.0"),
+        ({**INPUTS, "slices": {**looks(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices", "side = 96, these have 128"),
+    ],
+)
+def test_a_network_trained_for_other_inputs_is_refused(tmp_path: Path, inputs: dict[str, object], code: str, said: str) -> None:
+    path = save_network(tmp_path / "slot-0003.safetensors", build(NET), NET, inputs)
+    member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
+    assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    with pytest.raises(ModelError) as refused:
+        load(tmp_path / "ensemble", "cpu", rule=RULE)
+    assert refused.value.code == code and said in refused.value.sentence

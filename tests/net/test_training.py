@@ -13,7 +13,19 @@ import torch
 from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.training import Data, Ending, Recipe, class_weights, loss_of, shuffled, train_network
+from fovnet.net.ends import Ends, Plateau
+from fovnet.net.places import checkpoint_of, forget
+from fovnet.net.training import (
+    Data,
+    Ending,
+    Progress,
+    Recipe,
+    class_weights,
+    guessing_loss,
+    loss_of,
+    shuffled,
+    train_network,
+)
 from fovnet.net.weights import load_network, load_tensors
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
@@ -76,11 +88,11 @@ def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
     recipe = replace(recipe, averaging=averaging)
     whole = train(shapes, recipe, tmp_path / "whole.safetensors")
 
-    class Killed(Exception):
-        pass
+    class Killed(BaseException):
+        """Not an Exception: those are ends of a trial."""
 
-    def kill(done: int, _: int) -> None:
-        if done == epochs_before:
+    def kill(progress: Progress, _: int) -> None:
+        if len(progress.validation_loss) == epochs_before:
             raise Killed
 
     with pytest.raises(Killed):
@@ -89,7 +101,8 @@ def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
     assert (resumed.training_loss, resumed.validation_loss) == (whole.training_loss, whole.validation_loss)
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
-    assert not list(tmp_path.glob("*.checkpoint"))
+    forget(tmp_path / "cut.safetensors")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cut.safetensors", "whole.checkpoint", "whole.safetensors"]
 
 
 def test_averaging_leaves_the_steps_alone_and_changes_only_what_is_kept(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
@@ -106,6 +119,105 @@ def test_a_learning_rate_that_explodes_is_called_diverged(shapes: Data, recipe: 
     ending = train(shapes, recipe, tmp_path / "net.safetensors", learning_rate=1e18)
     assert ending.status == "diverged"
     assert len(ending.training_loss) >= 1
+
+
+def test_a_training_whose_record_was_lost_is_finished_again_at_once(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    whole = train(shapes, recipe, tmp_path / "net.safetensors")
+    bits = (tmp_path / "net.safetensors").read_bytes()
+    epochs: list[int] = []
+    again = train(shapes, recipe, tmp_path / "net.safetensors", report=lambda progress, _: epochs.append(progress.step))
+    assert (again.training_loss, again.validation_loss, again.status) == (whole.training_loss, whole.validation_loss, "completed")
+    assert (tmp_path / "net.safetensors").read_bytes() == bits and not epochs
+    assert again.seconds >= 0.9 * whole.seconds              # the seconds of the training itself, not of reading its end
+
+
+def test_a_training_stopped_after_fewer_epochs_goes_on_to_more(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """A rung of successive halving: one epoch, then three, are the three at once."""
+    whole = train(shapes, recipe, tmp_path / "whole.safetensors")
+    train(shapes, replace(recipe, epochs=1), tmp_path / "rungs.safetensors")
+    rungs = train(shapes, recipe, tmp_path / "rungs.safetensors")
+    assert rungs.validation_loss == whole.validation_loss
+    assert (tmp_path / "rungs.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("change", ["learning rate", "seed", "damaged", "weights gone"])
+def test_the_checkpoint_of_another_training_or_a_damaged_one_is_not_gone_on_with(
+    shapes: Data, recipe: Recipe, tmp_path: Path, change: str
+) -> None:
+    keep = tmp_path / "net.safetensors"
+    other = {"seed": {"seed": 6}, "learning rate": {"learning_rate": 0.1}}.get(change, {})
+    train(shapes, replace(recipe, epochs=1), keep, **other)  # type: ignore[arg-type]
+    if change == "damaged":
+        checkpoint_of(keep).write_bytes(checkpoint_of(keep).read_bytes()[:-9])
+    if change == "weights gone":
+        keep.unlink()
+    whole = train(shapes, recipe, tmp_path / "whole.safetensors")
+    assert train(shapes, recipe, keep).validation_loss == whole.validation_loss
+    assert keep.read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+
+
+def test_guessing_costs_the_logarithm_of_the_classes(shapes: Data) -> None:
+    rows = shapes.targets[shapes.train]
+    assert guessing_loss(rows, class_weights(rows)) == pytest.approx(np.log(3), rel=1e-5)
+    uniform = loss_of(torch.zeros_like(rows), rows, class_weights(rows))
+    assert guessing_loss(rows, class_weights(rows)) == pytest.approx(float(uniform), rel=1e-5)
+
+
+def test_a_rate_too_small_to_learn_anything_completes_at_the_loss_of_guessing(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    ending = train(shapes, with_ends(recipe, guessing_epochs=1), tmp_path / "net.safetensors", learning_rate=1e-7)
+    assert ending.status == "completed"
+    guess = guessing_loss(shapes.targets[shapes.validation], class_weights(shapes.targets[shapes.train]))
+    np.testing.assert_allclose(ending.validation_loss, guess, rtol=0.05)
+
+
+def test_losses_far_above_guessing_are_a_divergence_though_they_are_numbers(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    ending = train(shapes, with_ends(replace(recipe, epochs=9), guessing_epochs=2), tmp_path / "net.safetensors", learning_rate=100.0)
+    assert ending.status == "diverged"
+    assert np.isfinite(ending.validation_loss).all() and "above guessing for 2 epochs" in ending.message
+    assert len(ending.validation_loss) < 9
+
+
+def test_a_plateau_lowers_the_rate_and_ends_the_training(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """At a rate of zero nothing ever gets better: two epochs to the first reduction, two more to the end."""
+    plateau = Plateau(patience=2, factor=0.5, reductions=1)
+    ending = train(shapes, with_ends(replace(recipe, epochs=40), plateau=plateau), tmp_path / "net.safetensors", learning_rate=0.0)
+    assert ending.status == "completed" and "plateau" in ending.message
+    assert len(ending.validation_loss) == len(ending.training_loss) < 40
+
+
+def test_a_training_above_the_envelope_is_pruned_with_the_losses_that_it_had(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    whole = train(shapes, recipe, tmp_path / "whole.safetensors")
+    bound = {2: min(whole.validation_loss[:2]) - 1e-6}
+    ending = train(shapes, with_ends(recipe, envelope=bound), tmp_path / "net.safetensors")
+    assert (ending.status, ending.validation_loss) == ("pruned", whole.validation_loss[:2])
+    assert train(shapes, with_ends(recipe, envelope={2: bound[2] + 1e-5}), tmp_path / "other.safetensors").status == "completed"
+
+
+def test_a_training_out_of_time_keeps_its_curve_and_its_weights(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    ending = train(shapes, with_ends(recipe, timeout_seconds=1e-3), tmp_path / "net.safetensors")
+    assert ending.status == "timeout" and len(ending.validation_loss) == 1 and "1 of 3 epochs" in ending.message
+    _, facts = load_network(tmp_path / "net.safetensors", torch.device("cpu"))
+    assert facts["score"] == min(ending.validation_loss)
+    again = train(shapes, with_ends(recipe, timeout_seconds=1e-3), tmp_path / "net.safetensors")
+    assert again.validation_loss == ending.validation_loss       # the seconds before a kill count
+
+
+def test_an_exception_in_the_second_epoch_keeps_the_first(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """After one epoch the first convolution loses its weights: the forward pass after it raises inside that layer."""
+    whole = train(shapes, recipe, tmp_path / "whole.safetensors")
+
+    def spoil(progress: Progress, _: int) -> None:
+        first = next(layer for layer in progress.model.modules() if isinstance(layer, torch.nn.Conv2d))
+        first.weight.data = first.weight.data[:, :0]
+
+    ending = train(shapes, recipe, tmp_path / "net.safetensors", report=spoil)
+    assert ending.status == "error" and ending.trace.startswith("Traceback")
+    assert ending.validation_loss == whole.validation_loss[:1]
+    assert train(shapes, recipe, tmp_path / "net.safetensors").validation_loss == whole.validation_loss      # tried again
+
+
+def with_ends(recipe: Recipe, **ends: object) -> Recipe:
+    return replace(recipe, ends=Ends(**ends))  # type: ignore[arg-type]
 
 
 OUT_OF_MEMORY = """

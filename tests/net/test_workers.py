@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.net.workers import Job, TrainingPool, train, weights_of
+from fovnet.net.checkpoint import curves_of
+from fovnet.net.places import weights_of
+from fovnet.net.workers import Job, TrainingPool, train
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
@@ -54,32 +56,53 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool
 
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
-    endless = replace(job, epochs=10_000)
+    endless, before = replace(job, epochs=10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
         future = doomed.submit(proposal(1))
-        (worker,) = wait_for_processes(doomed)
+        worker = newborn(before)
+        while not curves_of(weights_of(job.weights, 1))[1]:
+            time.sleep(0.05)
         os.kill(worker, signal.SIGKILL)
-        assert future.result(timeout=60).status == "error"
+        outcome = future.result(timeout=60)
+    assert outcome.status == "error" and "died by signal 9" in outcome.message
+    assert outcome.validation_loss and outcome.score == min(outcome.validation_loss)     # of the epochs that it had
     assert pool.submit(proposal(2)).result(timeout=120).status == "completed"
 
 
 @pytest.mark.slow
-def test_an_exception_in_a_training_reaches_the_future(pool: TrainingPool) -> None:
-    """b 9 pools 128 pixels away to nothing; the search records it as an error, with the message."""
-    with pytest.raises(Exception, match="size"):
-        pool.submit(proposal(3, blocks=9)).result(timeout=120)
+def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
+    before = children()
+    with TrainingPool(job, workers=1) as pool:
+        assert pool.submit(proposal(5)).result(timeout=120).status == "completed"
+        worker = newborn(before)
+        os.kill(worker, signal.SIGKILL)
+        ends = [pool.submit(proposal(slot)).result(timeout=120).status for slot in (6, 6)]
+    assert ends in (["error", "completed"], ["completed", "completed"])
 
 
-def wait_for_processes(pool: TrainingPool) -> list[int]:
-    """The process numbers of a pool's children, once it has some."""
+@pytest.mark.slow
+def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_traceback_in_a_file(pool: TrainingPool, job: Job) -> None:
+    """b 9 pools 128 pixels away to nothing."""
+    outcome = pool.submit(proposal(3, blocks=9)).result(timeout=120)
+    assert outcome.status == "error" and "size" in outcome.message and outcome.message.endswith("(traceback in logs/slot-0003.txt)")
+    assert "max_pool2d" in (job.weights.parent / "logs" / "slot-0003.txt").read_text()
+    assert pool.submit(proposal(4)).result(timeout=120).status == "completed"
+
+
+def children() -> set[int]:
+    """The process numbers of this process's workers."""
     mine = os.getpid()
+    return {
+        int(path.name) for path in Path("/proc").iterdir()
+        if path.name.isdigit() and _parent(path) == mine and b"spawn_main" in (path / "cmdline").read_bytes()
+    }  # fmt: skip
+
+
+def newborn(before: set[int]) -> int:
+    """The worker that was not there before, as soon as it is."""
     for _ in range(300):
-        children = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == mine]
-        spawned = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        newest = sorted(spawned)[-1:]
-        if len(spawned) >= 2 and newest:
-            time.sleep(3)
-            return newest
+        if new := children() - before:
+            return new.pop()
         time.sleep(0.1)
     raise AssertionError("no worker process appeared")
 

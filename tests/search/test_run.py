@@ -176,6 +176,28 @@ def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, 
     assert [trial.proposal for trial in trials[:6]] == [trial.proposal for trial in undisturbed]
 
 
+def test_what_no_training_can_help_ends_the_run_and_leaves_the_slot_as_if_it_had_not_begun(tmp_path):
+    """A full disk: blaming the trials would record errors for all that are left, and a record is final."""
+    attempts = []
+
+    def submit(proposal):
+        attempts.append(proposal.slot)
+        if proposal.slot != 5:
+            return at_once(proposal)
+        future = Future()
+        future.set_exception(SearchError("disk-full", "no room"))
+        return future
+
+    with pytest.raises(SearchError, match="disk-full"):
+        search(tmp_path, submit)
+    assert attempts.count(5) == 1 and not (tmp_path / "slot-0005.json").exists()
+    before = {path: path.read_bytes() for path in tmp_path.glob("slot-*.json")}
+    search(tmp_path)
+    search(tmp_path / "undisturbed")
+    assert {path: path.read_bytes() for path in before} == before
+    assert lasting(tmp_path) == lasting(tmp_path / "undisturbed")
+
+
 @pytest.mark.parametrize("damage", [b"", b"PK no archive"])
 def test_a_journal_without_its_arrays_is_refused_by_name(tmp_path, damage):
     search(tmp_path, trials=3)

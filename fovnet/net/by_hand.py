@@ -1,0 +1,103 @@
+"""One configuration trained by hand, as a search would train it, in this process: its network, its record, and no journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.net.places import forget
+from fovnet.net.trials import Labelled, drawn
+from fovnet.net.workers import Job, train
+from fovnet.records import digest, read_json, write_json, write_npz
+from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
+
+if TYPE_CHECKING:
+    from fovnet.net.training import Progress
+
+NETWORK, RECORD = "network.safetensors", "trial.json"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is trained, on what, and where its files go: network.safetensors, trial.json, and the checkpoint meanwhile.
+
+    pixels   npy file of the slices;  source  a hash of them;  validation_slices  as in a search, drawn by `seed`
+    recipe   the rest of Job by its names there
+    training_seed  of the weights, the order and the augmentation; that of a search's trial gives its network
+    """
+
+    configuration: Mapping[str, Any]
+    data: Labelled
+    pixels: Path
+    source: str
+    folder: Path
+    recipe: Mapping[str, Any]
+    seed: int
+    training_seed: int
+    validation_slices: int | None = None
+
+    @property
+    def network(self) -> Path:
+        return self.folder / NETWORK
+
+    @property
+    def scored_on(self) -> NDArray[np.int64]:
+        """The validation rows of the score."""
+        return drawn(self.data.validation, self.validation_slices, self.seed)
+
+    @property
+    def guess(self) -> float:
+        """The validation loss of guessing."""
+        import torch
+
+        from fovnet.net.training import class_weights, guessing_loss
+
+        train, validation = (torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on))
+        return guessing_loss(validation, class_weights(train))
+
+    def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
+        """What the training comes to, written to trial.json; the recorded one where just this training was done before.
+
+        Killed and called again, it goes on after the last whole epoch.
+        """
+        recorded = self._recorded()
+        if recorded is not None:
+            return recorded.outcome
+        self._settle()
+        record = self.folder / RECORD
+        record.unlink(missing_ok=True)                   # of another training, whose network is about to be replaced
+        rows = write_npz(self.folder / "rows.npz", targets=self.data.targets, train=self.data.train, validation=self.scored_on)
+        job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", **self.recipe)
+        proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
+        outcome = train(job, proposal, report, self.network)
+        write_json(record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides}, settings=self.configuration, seed=self.seed)
+        forget(self.network)
+        return outcome
+
+    @property
+    def _decides(self) -> str:
+        """A hash of everything that the outcome depends on."""
+        recipe = {name: repr(value) for name, value in self.recipe.items()}
+        return digest([self.configuration, recipe, self.source, self.seed, self.training_seed, self.validation_slices])
+
+    def _recorded(self) -> Trial | None:
+        try:
+            facts = read_json(self.folder / RECORD)
+            trial = from_facts(facts)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        done = facts.get("decides") == self._decides and trial.outcome.status != "error" and self.network.exists()
+        return trial if done else None
+
+    def _settle(self) -> None:
+        """One thread for arithmetic, as in a worker: the same bits as in a search."""
+        import torch
+
+        torch.set_num_threads(1)
+        keep_freed_memory()

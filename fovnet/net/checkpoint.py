@@ -1,0 +1,89 @@
+"""A training between two epochs, on disk: everything needed to go on as if nothing had happened.
+
+A checkpoint is a safetensors file beside the weights, put in place in one step: killed while it is written, the one before it stays.
+It outlives the training until `forget`, which is called once its record is written: a finished training whose record was lost is
+finished again at once, and one that was stopped after fewer epochs (a rung) goes on to more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fovnet.errors import ModelError
+from fovnet.net.places import checkpoint_of, forget
+from fovnet.net.weights import load_facts, load_tensors, save_tensors
+from fovnet.records import digest
+
+if TYPE_CHECKING:
+    from fovnet.net.training import Progress
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint of the training whose weights lie at `keep`.
+
+    decides  JSON-able facts that decide the training's path; a checkpoint of others is not gone on with
+    """
+
+    keep: Path
+    decides: Mapping[str, Any]
+
+    @property
+    def path(self) -> Path:
+        return checkpoint_of(self.keep)
+
+    def save(self, progress: Progress) -> None:
+        tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
+        names = [name for name, _ in progress.model.named_parameters()]
+        for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
+            tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
+        tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=True)}
+        tensors["generator"] = progress.generator.get_state()
+        curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
+        facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), **curves}
+        save_tensors(self.path, tensors, facts, lasting=False)       # a damaged one is as good as none, and the disk is not waited for
+
+    def resume(self, fresh: Progress) -> None:
+        """Bring a training that has not begun to where this checkpoint left it.
+
+        Where there is none of the same training, or the weights of its best epoch are gone, or it is damaged, all that is left of it is
+        removed: the training begins anew, and comes to the same bits.
+        """
+        for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
+            unfinished.unlink(missing_ok=True)                       # left by a kill in the midst of writing
+        try:
+            tensors, facts = load_tensors(self.path)
+        except ModelError:
+            facts = {}
+        if self.keep.exists() and facts.get("decides") == digest(self.decides):
+            _restore(fresh, tensors, facts)
+        else:
+            self.keep.unlink(missing_ok=True)
+            forget(self.keep)
+
+
+def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(training, validation) losses of the training that was going on at `keep`; empty where nothing is known of it."""
+    try:
+        facts = load_facts(checkpoint_of(keep))
+    except ModelError:
+        return (), ()
+    return tuple(facts["training_loss"]), tuple(facts["validation_loss"])
+
+
+def _restore(fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+    device = next(fresh.model.parameters()).device
+    fresh.model.load_state_dict({name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")})
+    for name, parameter in fresh.model.named_parameters():
+        momentum = tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
+        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
+    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=True):
+        average.copy_(tensors[f"average.{name}"])
+    fresh.generator.set_state(tensors["generator"])
+    fresh.step, fresh.seconds = facts["step"], facts["seconds"]
+    fresh.training_loss[:], fresh.validation_loss[:] = facts["training_loss"], facts["validation_loss"]

@@ -1,0 +1,60 @@
+"""The figure of one training: its losses epoch by epoch, beside the loss of guessing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+
+from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style
+
+SPAN = 10.0
+"""Losses that span more than this have a logarithmic axis: a start far above guessing would flatten all that follows."""
+
+
+def learning_figure(training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str) -> Figure:
+    """Training and validation loss of each epoch; `guess` is the validation loss of guessing, `ending` a sentence below the title.
+
+    What would look bad: a validation loss that rises while the training loss falls (learnt by heart), or both at guessing.
+    A loss that is no number is a gap.
+    """
+    with house_style():
+        figure = Figure(figsize=(6.4, 3.7))
+        axis = figure.add_axes((0.095, 0.13, 0.875, 0.66))
+        epochs = max(len(training), len(validation), 1)
+        axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
+        for losses, name, colour in ((training, "training", WARN), (validation, "validation", ACCENT)):
+            told = np.where(np.isfinite(losses), losses, np.nan)
+            axis.plot(np.arange(1, len(told) + 1), told, color=colour, linewidth=1.6, marker="o", markersize=3.2, label=name)
+        _mark_best(axis, validation)
+        axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        _scale(axis, [guess, *training, *validation])
+        figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.885), ncols=4, frameon=False, columnspacing=1.6)
+        figure.text(0.095, 0.975, title, va="top")
+        figure.text(0.095, 0.918, ending, color=FAINT, va="top")
+        return figure
+
+
+def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
+    """A ring round the epoch whose weights were kept."""
+    told = np.where(np.isfinite(validation), validation, np.inf)
+    if len(told) and np.isfinite(told.min()):
+        best = int(told.argmin())
+        axis.plot([best + 1], [told[best]], color=INK, linestyle="", marker="o", markersize=7.5, fillstyle="none", label="kept")
+
+
+def _scale(axis: Axes, losses: Sequence[float]) -> None:
+    """From nought, or by decades where the losses span more than SPAN."""
+    told = np.asarray([loss for loss in losses if np.isfinite(loss)])
+    if told.min() > 0 and told.max() > SPAN * told.min():
+        axis.set_yscale("log")
+        wide = told.max() > 1000.0 * told.min()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+        axis.yaxis.set_major_formatter(LogFormatterSciNotation() if wide else ScalarFormatter())
+        axis.yaxis.set_minor_locator(NullLocator())
+    else:
+        axis.set_ylim(0.0, 1.06 * float(told.max()))

@@ -1,0 +1,71 @@
+"""A training that is killed whenever it happens: it goes on, and ends with the bits of one that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from fovnet.net.weights import load_tensors
+
+KILLS = 10
+
+# One process imports torch and forks the trainings, so that ten kills cost ten trainings and not ten imports.
+STAGE = """
+import os, random, signal, sys, time
+from pathlib import Path
+import numpy as np, torch
+from fovnet.net.architecture import Architecture
+from fovnet.net.augment import Ranges
+from fovnet.net.checkpoint import curves_of
+from fovnet.net.training import Recipe, place, train_network
+
+torch.set_num_threads(1)
+folder, kills = Path(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(0)
+pixels, targets = rng.integers(0, 255, (24, 128, 128)).astype(np.uint8), np.eye(3)[np.arange(24) % 3]
+data = place(pixels, targets, np.arange(16), np.arange(16, 24), torch.device("cpu"))
+recipe = Recipe(epochs=40, slices_per_epoch=8, ranges=Ranges(10, 0.05, 0.05, 0.1, 0.02), averaging=0.9)
+
+def begin(name):
+    if child := os.fork():
+        return child
+    ending = train_network(Architecture(4, 1, 2, 3, False, classes=3, head="gap"), learning_rate=0.01, batch=4, seed=1, data=data,
+                           recipe=recipe, keep=folder / f"{name}.safetensors", facts={})
+    (folder / f"{name}.txt").write_text(repr((ending.status, ending.training_loss, ending.validation_loss)))
+    os._exit(0)
+
+started = time.monotonic()
+os.waitpid(begin("calm"), 0)
+whole = time.monotonic() - started
+chance, killed, torn, epochs = random.Random(int(sys.argv[3])), 0, 0, []
+while killed < kills:
+    child = begin("killed")
+    time.sleep(chance.uniform(0.0, 0.15 * whole))
+    os.kill(child, signal.SIGKILL)
+    killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    torn += bool(list(folder.glob(".killed.*.part")))
+    epochs.append(len(curves_of(folder / "killed.safetensors")[0]))
+    if epochs[-1] == recipe.epochs:
+        break
+os.waitpid(begin("killed"), 0)
+print(killed, "kills,", torn, "in the midst of writing, after epochs", *epochs)
+"""
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(tmp_path: Path) -> None:
+    """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a half-written file."""
+    line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3"]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.startswith(f"{KILLS} kills"), run.stdout
+    assert (tmp_path / "killed.txt").read_text() == (tmp_path / "calm.txt").read_text()
+    assert (tmp_path / "killed.safetensors").read_bytes() == (tmp_path / "calm.safetensors").read_bytes()
+    calm, killed = (load_tensors(tmp_path / f"{name}.checkpoint")[0] for name in ("calm", "killed"))
+    assert calm.keys() == killed.keys() and all(torch.equal(calm[name], killed[name]) for name in calm)
+    assert not list(tmp_path.glob(".*.part"))

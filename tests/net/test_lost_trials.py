@@ -1,0 +1,174 @@
+"""Forty trials, some of them ill-fated: every one has a true record, none is lost, and the others never notice."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.errors import SearchError
+from fovnet.net.ends import Ends
+from fovnet.net.places import weights_of
+from fovnet.net.trials import search_networks
+from fovnet.net.workers import Job, TrainingPool
+from fovnet.search.envelope import Envelope
+from fovnet.search.proposing import Search
+from fovnet.search.run import go_on
+from fovnet.search.space import Axis, Space
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+pytestmark = pytest.mark.slow
+
+GIB = 1 << 30
+MEMORY = 24 * GIB
+"""Of addresses: a process that has imported torch has taken some already, and the network that is too large wants 64 GiB more."""
+
+AXES = (
+    Axis("blocks", (4, 5, 1, 9)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2, 3, 10)), Axis("kernel", (3, 5)),
+    Axis("separable", (False,)), Axis("log10_learning_rate", (-2, -1, 38)), Axis("log2_batch", (2, 3)), Axis("head", ("gap", "fc")),
+)  # fmt: skip
+SOUND = [[b, 0, f, k, 0, rate, a, 0] for b in (0, 1) for f in range(4) for k in (0, 1) for rate in (0, 1) for a in (0, 1)][:37]
+TOO_LARGE, EXPLODES, NO_PIXEL_LEFT = [2, 0, 4, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 2, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]
+SPACE = Space(AXES, np.array([*SOUND, TOO_LARGE, EXPLODES, NO_PIXEL_LEFT]))
+ILL_FATED = {37: "out_of_memory", 38: "diverged", 39: "error"}
+
+
+@pytest.fixture(scope="module")
+def slices(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Path:
+    folder = tmp_path_factory.mktemp("slices")
+    pixels, targets = draw(24, 2)
+    np.save(folder / "pixels.npy", pixels)
+    np.savez(folder / "rows.npz", targets=targets, train=np.arange(16), validation=np.arange(16, 24))
+    return folder
+
+
+def job(slices: Path, journal: Path, **changes: object) -> Job:
+    plain = Job(slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", 2, 16, 10, 0.05, 0.05, 0.1, 0.02)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def search(workers: int = 1, method: str = "random", rows: int = len(SPACE)) -> Search:
+    seconds = 1.0 + np.arange(len(SPACE)) % 3
+    return Search(SPACE, method, 7, workers, 0, 4, seconds, np.arange(len(SPACE)) < rows)
+
+
+def children(pool: TrainingPool) -> Iterator[int]:
+    """The process numbers of a pool's workers, as far as they have begun to live."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rsplit(")", 1)[1].split()[1])
+            if parent == os.getpid() and b"spawn_main" in path.with_name("cmdline").read_bytes():
+                yield int(path.parent.name)
+        except (OSError, IndexError):
+            continue
+
+
+def lasting(trials: list[Trial]) -> dict[int, tuple[object, ...]]:
+    """Row to everything of a trial but the seconds."""
+    return {
+        trial.proposal.row: (trial.proposal, trial.outcome.status, trial.outcome.training_loss, trial.outcome.validation_loss)
+        for trial in trials
+    }  # fmt: skip
+
+
+def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
+    """Less memory for every worker; a rate that explodes; a layer that fails; a worker killed; then a disk that is full, and room again."""
+    journal = tmp_path / "faulty"
+    job_ = job(slices, journal)
+    killed, limited = [], set()
+    with TrainingPool(job_, 1) as pool:
+
+        def submit(proposal: Proposal) -> Future[Outcome]:
+            future = pool.submit(proposal)
+            while not (workers := list(children(pool))):
+                pass
+            for worker in workers:
+                resource.prlimit(worker, resource.RLIMIT_AS, (MEMORY, MEMORY))
+                if proposal.slot == 25:
+                    resource.prlimit(worker, resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+                    limited.add(worker)
+            if proposal.slot == 12 and not killed:
+                killed.append(workers[0])
+                os.kill(workers[0], signal.SIGKILL)
+            return future
+
+        with pytest.raises(SearchError, match="no room on the disk") as stopped:
+            go_on(search(), trials=40, journal=journal, submit=submit)
+        assert stopped.value.code == "disk-full"
+    recorded = sorted(journal.glob("slot-*.json"))
+    assert len(recorded) == 25 and limited and killed
+    before = {path: path.read_bytes() for path in recorded}
+    assert not list(job_.weights.glob(".*.part"))
+
+    with TrainingPool(job_, 1) as pool:                                   # there is room again; the same command
+
+        def still_limited(proposal: Proposal) -> Future[Outcome]:
+            future = pool.submit(proposal)
+            while not (workers := list(children(pool))):
+                pass
+            for worker in workers:
+                resource.prlimit(worker, resource.RLIMIT_AS, (MEMORY, MEMORY))
+            return future
+
+        trials = go_on(search(), trials=40, journal=journal, submit=still_limited)
+    assert {path: path.read_bytes() for path in recorded} == before
+    assert len(list(journal.glob("slot-*.json"))) == len(trials) == 40
+
+    status = {trial.proposal.row: trial.outcome.status for trial in trials}
+    assert {row: status[row] for row in ILL_FATED} == ILL_FATED
+    assert all(status[row] == "completed" for row in range(37))
+    by_row = {trial.proposal.row: trial for trial in trials}
+    assert "Traceback" in (journal / "logs" / f"slot-{by_row[39].proposal.slot:04d}.txt").read_text()
+    assert "traceback in logs/slot-" in by_row[39].outcome.message and len(by_row[39].retries) == 2
+    assert [trial.retries for trial in trials if trial.retries and trial.proposal.row != 39] == [
+        ("the worker process died by signal 9, perhaps for memory",)
+    ]
+    for path in journal.glob("slot-*.json"):
+        json.loads(path.read_text())
+
+    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # the same trainings where nothing ever fails
+    with TrainingPool(sound, 1) as pool:
+        for row in range(37):
+            alone, trial = pool.submit(by_row[row].proposal).result(), by_row[row]
+            assert (alone.training_loss, alone.validation_loss) == (trial.outcome.training_loss, trial.outcome.validation_loss)
+            slot = trial.proposal.slot
+            assert weights_of(sound.weights, slot).read_bytes() == weights_of(job_.weights, slot).read_bytes()
+
+
+def test_one_or_four_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
+    """Random search does not look at results: with four workers every slot has seen others, and trains the same network."""
+    made = {}
+    for workers in (1, 4):
+        journal = tmp_path / str(workers)
+        trials = search_networks(search(workers, rows=37), job(slices, journal), journal, trials=8)
+        made[workers] = [replace(trial.proposal, seen=(), pending=()) for trial in trials], [
+            replace(trial.outcome, seconds=0.0) for trial in trials
+        ]
+        assert not list(journal.glob("networks/*.checkpoint"))
+    assert made[1] == made[4]
+    for slot in range(8):
+        assert weights_of(tmp_path / "1/networks", slot).read_bytes() == weights_of(tmp_path / "4/networks", slot).read_bytes()
+
+
+def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_path: Path) -> None:
+    """The best trial seen is the envelope: two runs prune the same trials, and none that was as good."""
+    plan = search(2, rows=37)
+    envelope = Envelope((1,), 0.0)
+    first, second = (
+        search_networks(plan, job(slices, tmp_path / name, envelope=envelope, ends=Ends()), tmp_path / name, trials=8) for name in "ab"
+    )
+    assert lasting(first) == lasting(second)
+    assert {trial.outcome.status for trial in first} == {"completed", "pruned"}
+    by_slot = {trial.proposal.slot: trial for trial in first}
+    for trial in first:
+        bound = envelope.over([by_slot[slot] for slot in trial.proposal.seen]).get(1, np.inf)
+        assert (trial.outcome.status == "pruned") == (trial.outcome.validation_loss[0] > bound)
+        assert trial.score == min(trial.outcome.validation_loss)

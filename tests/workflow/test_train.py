@@ -1,0 +1,79 @@
+"""`fovnet train`: one configuration by hand, killed and gone on with, and the network that a search would have trained."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from fovnet.net.weights import load_tensors
+from fovnet.records import read_json
+
+pytestmark = pytest.mark.slow
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def line(smoke: Path, tmp_path: Path) -> list[str | Path]:
+    """The command that trains by hand, with the settings and slices of the smoke run."""
+    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(smoke)}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(raw))
+    return ["fovnet", "train", "--config", tmp_path / "mine.yaml", "--out", tmp_path / "mine"]
+
+
+def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
+    smoke: Path, line: list[str | Path], shell: Shell, tmp_path: Path
+) -> None:
+    """Killed on the way, gone on with, and then done: the third time the record is read and nothing trained."""
+    (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
+    trial = read_json(journal / "slot-0001.json")
+    levels = [word for name, level in trial["proposal"]["configuration"].items() for word in ("--set", f"{name}={level}")]
+    whole = [*line, *levels, "--seed", str(trial["proposal"]["seed"])]
+    environment = shell.environment  # type: ignore[attr-defined]
+    run = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "mine" / "network.checkpoint").exists():
+        assert run.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    said = shell(*whole)
+    assert said.stdout.startswith("completed after 2 epochs") and "epoch 2 of 2: loss" in said.stderr
+    mine = read_json(tmp_path / "mine" / "trial.json")
+    assert [mine["outcome"][key] for key in ("training_loss", "validation_loss")] == [
+        trial["outcome"][key] for key in ("training_loss", "validation_loss")
+    ]
+    first, _ = load_tensors(tmp_path / "mine" / "network.safetensors")
+    second, facts = load_tensors(journal / "networks" / "slot-0001.safetensors")
+    assert all(torch.equal(first[name], second[name]) for name in second)
+    assert facts["classes"][-1] == "none" and facts["slices"]["target_spacing_mm"] == 3.0
+    assert (tmp_path / "mine" / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    assert not (tmp_path / "mine" / "network.checkpoint").exists()
+    assert "epoch" not in shell(*whole).stderr
+
+
+def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+    done = shell(*line, "--set", "learning_rate=1e38", check=False)
+    assert done.returncode == 3 and done.stdout.startswith("diverged after 1 epochs")
+    assert read_json(tmp_path / "mine" / "trial.json")["outcome"]["status"] == "diverged"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"), [("log2_filter=4", "space-axes"), ("blocks=9", "space-level"), ("blocks", "train-set")]
+)
+def test_a_change_that_cannot_be_meant_is_refused_by_name(line: list[str | Path], shell: Shell, change: str, code: str) -> None:
+    done = shell(*line, "--set", change, check=False)
+    assert done.returncode == 2 and code in done.stderr
+
+
+def test_without_slices_it_says_what_to_run_first(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(f"results: {tmp_path / 'new'}\nphantom: {{subjects: 8}}\n")
+    done = shell("fovnet", "train", "--config", tmp_path / "new.yaml", "--out", tmp_path / "out", check=False)
+    assert done.returncode == 2 and "fovnet phantom" in done.stderr and "fovnet slice --config" in done.stderr
