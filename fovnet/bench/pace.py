@@ -89,7 +89,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     slots = tuple(range(trials))
     for slot, row in zip(slots, rows.tolist(), strict=True):
         learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), slots[:slot], (), 1.0))
-    idle, period = _peak_bytes(), period_at(trials)
+    idle, period = peak_bytes(), period_at(trials)
     seconds, cpu, fitted_to = [], [], []
     for _ in range(1 + period * -(-PROPOSALS // period)):
         began, worked = time.perf_counter(), time.process_time()
@@ -101,7 +101,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     resumed, *timed = seconds
     return Pace(
         method, size, trials, diverged, len(timed), int((np.diff(fitted_to) > 0).sum()), float(np.median(timed)), float(np.mean(timed)),
-        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, _peak_bytes() / MEGABYTE,
+        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
     )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def period_at(trials: int) -> int:
     return refit + 1 - milestone(trials)
 
 
-def _peak_bytes() -> float:
+def peak_bytes() -> float:
     """This process's peak memory so far.
 
     Linux's getrusage also remembers the parent that a process was begun from; /proc does not.
