@@ -41,7 +41,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
-bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
+bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings, and how fast networks train.")
 slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
 app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
