@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,13 +169,17 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     slices, targets = _slices(pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING))))
     rows = np.arange(len(slices))
     data = place(slices, targets, rows, rows[:1], where)
-    weights, idle = class_weights(data.targets), peak_bytes()
-    mine = begin(net, RATE, 0, where)
+    weights = class_weights(data.targets)
+    small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
+    train_epoch(begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # libraries come into memory once
+    idle, mine = peak_bytes(), begin(net, RATE, 0, where)
 
     def epoch(images: int) -> float:
         recipe = Recipe(1, images, ranges)
         return _seconds(lambda: train_epoch(mine, data, weights, recipe, RATE, batch), where)
 
+    if where.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(where)
     first = epoch(6 * batch if where.type == "cuda" else 2 * batch)            # on CUDA: to the recording and beyond
     peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
     step = epoch(batch) if first < bounds.seconds / 4 else first / 2
