@@ -8,18 +8,16 @@ periods from refit to refit, and the mean counts what a search really waits.
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
+from fovnet.bench.memory import peak_bytes
 from fovnet.search.fitting import milestone
 from fovnet.search.proposing import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
@@ -111,16 +109,3 @@ def period_at(trials: int) -> int:
     while milestone(refit + 1) <= milestone(trials):
         refit += 1
     return refit + 1 - milestone(trials)
-
-
-def peak_bytes() -> float:
-    """This process's peak memory so far.
-
-    Linux's getrusage also remembers the parent that a process was begun from; /proc does not.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        if peaks:
-            return 1024.0 * int(peaks[0])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
