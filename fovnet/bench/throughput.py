@@ -161,7 +161,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
 
     from fovnet.net.augment import Ranges
     from fovnet.net.model import build
-    from fovnet.net.training import Recipe, begin, choose_device, class_weights, place, train_epoch
+    from fovnet.net.training import Recipe, _begin, _train_epoch, choose_device, class_weights, place
 
     torch.set_num_threads(1)
     keep_freed_memory()
@@ -171,12 +171,12 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     data = place(slices, targets, rows, rows[:1], where)
     weights = class_weights(data.targets)
     small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
-    train_epoch(begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # libraries come into memory once
-    idle, mine = peak_bytes(), begin(net, RATE, 0, where)
+    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # libraries come into memory once
+    idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
 
     def epoch(images: int) -> float:
         recipe = Recipe(1, images, ranges)
-        return _seconds(lambda: train_epoch(mine, data, weights, recipe, RATE, batch), where)
+        return _seconds(lambda: _train_epoch(mine, data, weights, recipe, RATE, batch), where)
 
     if where.type == "cuda":
         torch.cuda.reset_peak_memory_stats(where)

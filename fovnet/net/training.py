@@ -148,7 +148,7 @@ def train_network(
         torch.cuda.reset_peak_memory_stats()
     curves: tuple[list[float], list[float]] = ([], [])
     try:
-        progress = _resume(checkpoint, begin(net, learning_rate, seed, data.device))
+        progress = _resume(checkpoint, _begin(net, learning_rate, seed, data.device))
         curves = progress.training_loss, progress.validation_loss
         epochs = _Epochs(net, learning_rate, batch, data, recipe, keep, checkpoint, facts, report)
         status, message = epochs.run(progress)
@@ -181,7 +181,7 @@ class _Epochs:
         weights = class_weights(self.data.targets[self.data.train])
         started, wanted = time.monotonic(), self.recipe.epochs
         for epoch in range(len(progress.validation_loss) + 1, wanted + 1):
-            train_epoch(progress, self.data, weights, self.recipe, self.learning_rate, self.batch)
+            _train_epoch(progress, self.data, weights, self.recipe, self.learning_rate, self.batch)
             with _averaged(progress, self.recipe):
                 progress.validation_loss.append(validation_loss(progress.model, self.data, weights))
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
@@ -221,7 +221,7 @@ def peak_memory(device: torch.device) -> int:
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
-def begin(net: Architecture, learning_rate: float, seed: int, device: torch.device) -> Progress:
+def _begin(net: Architecture, learning_rate: float, seed: int, device: torch.device) -> Progress:
     """A trial before its first step: weights drawn from the seed, on the device, channels last."""
     generator = torch.Generator().manual_seed(seed)
     model = build(net, generator).to(device)
@@ -257,7 +257,7 @@ def _averaged(progress: Progress, recipe: Recipe) -> Iterator[None]:
             torch._foreach_copy_(list(progress.model.parameters()), own)
 
 
-def train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:
+def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:
     """One epoch more of the progress's network; its mean training loss is added to the curve."""
     progress.model.train()
     descent = progress.descent = progress.descent or Descent(progress.model, progress.optimiser, data, weights, recipe.ranges, batch)

@@ -11,7 +11,7 @@ import torch
 
 from fovnet.net.architecture import Architecture
 from fovnet.net.descent import WARM_UP, Descent, _Replay
-from fovnet.net.training import Data, Progress, Recipe, begin, class_weights, place, train_epoch
+from fovnet.net.training import Data, Progress, Recipe, _begin, _train_epoch, class_weights, place
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")
@@ -56,12 +56,12 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 
 def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = False) -> Progress:
     """A small network after two epochs of batches of 8."""
-    progress, weights = begin(SMALL, 0.03, 5, device), class_weights(data.targets)
+    progress, weights = _begin(SMALL, 0.03, 5, device), class_weights(data.targets)
     progress.descent = Descent(progress.model, progress.optimiser, data, weights, recipe.ranges, 8)
     if replayed:
         progress.descent._replay = _Replay(progress.optimiser, 8, device)
     for _ in range(2):
-        train_epoch(progress, data, weights, recipe, 0.03, 8)
+        _train_epoch(progress, data, weights, recipe, 0.03, 8)
     return progress
 
 
