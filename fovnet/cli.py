@@ -52,7 +52,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
-bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings.")
+bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings, and how fast networks train.")
 slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
 app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
@@ -616,6 +616,76 @@ def bench_edge(
     if lost := sum(not one.found for _, one in made):
         out.print(f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; they count with all rows")
     out.print(f"{out_folder / 'edge.tsv'}")
+
+
+@bench.command("train")
+def bench_train(
+    out_folder: Annotated[Path, typer.Option("--out", help="Where throughput.tsv and throughput.png are written.")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are told.")] = 5,
+    budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
+    memory_gb: Annotated[float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")] = 4.0,
+    loader_workers: Annotated[int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")] = None,
+    pack: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
+) -> None:
+    """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and where a step's time goes."""
+    from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
+    from fovnet.records import write_tsv
+    from fovnet.report.canvas import save_png
+    from fovnet.report.throughput import throughput_figure
+
+    workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
+    bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
+    with _bar("training") as tell:
+        rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, tell))
+    write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
+    shown = _table(
+        f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s", "ms/step", "matrix rate",
+        "data", "MB (predicted)", "MONAI", "ratio (range)",
+    )  # fmt: skip
+    for row in rows:
+        if row.images_per_second is None:
+            shown.add_row(row.label, *[""] * 3, row.note)
+            continue
+        ratio = "" if row.ratio is None else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+        shown.add_row(
+            row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}", f"{row.handling_share:.0%}",
+            f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})", f"{row.monai_images_per_second or 0:,.0f}", ratio,
+        )  # fmt: skip
+    _show(shown)
+    for note in sorted({row.note for row in rows if row.note and row.images_per_second is not None}):
+        out.print(note)
+    save_png(throughput_figure(rows), out_folder / "throughput.png")
+    out.print(f"{out_folder / 'throughput.tsv'}")
+
+
+@bench.command("accuracy")
+def bench_accuracy(
+    pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the losses of every training.")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
+    seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1)] = 3,
+    slices_per_epoch: Annotated[int, typer.Option(min=64)] = 800,
+    validation_slices: Annotated[int, typer.Option(min=32)] = 400,
+) -> None:
+    """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments slice by slice."""
+    from fovnet.bench.plain import Budget, compare, pairs_of
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    slices = load_pack(pack)
+    budget = Budget(epochs, slices_per_epoch, validation_slices)
+    targets = (slices.truth / slices.truth.sum(axis=1, keepdims=True).clip(1)).astype("float32")
+    train, validation = slices.rows("train"), slices.rows("validation")
+    with _bar("training") as tell:
+        pairs = pairs_of(slices.pixels, targets, train, validation, device, seeds, budget, tell)
+    write_tsv(out_file, list(vars(pairs[0])), [vars(pair) for pair in pairs])
+    shown = _table(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
+    for row in compare(pairs):
+        shown.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in (row.fast, row.plain, row.difference)))
+    _show(shown)
+    out.print(f"{out_file}")
 
 
 def main() -> None:

@@ -53,13 +53,18 @@ class Prepare(Section):
 
 
 class Augmentation(Section):
-    """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels."""
+    """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels.
+
+    gamma, of the exponent about 1, and window, of each end of the grey values kept, are no part of the paper's recipe.
+    """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
     translation: float = Field(0.08, ge=0, le=0.5)
     shear: float = Field(0.1, ge=0, le=1)
     zoom: float = Field(0.15, ge=0, lt=1)
     noise: float = Field(0.03, ge=0, le=1, description="standard deviation at most, as a share of white")
+    gamma: float = Field(0.0, ge=0, lt=1)
+    window: float = Field(0.0, ge=0, lt=0.5)
 
 
 class Plateau(Section):

@@ -8,18 +8,16 @@ periods from refit to refit, and the mean counts what a search really waits.
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
+from fovnet.bench.memory import peak_bytes
 from fovnet.search.fitting import milestone
 from fovnet.search.proposing import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
@@ -89,7 +87,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     slots = tuple(range(trials))
     for slot, row in zip(slots, rows.tolist(), strict=True):
         learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), slots[:slot], (), 1.0))
-    idle, period = _peak_bytes(), period_at(trials)
+    idle, period = peak_bytes(), period_at(trials)
     seconds, cpu, fitted_to = [], [], []
     for _ in range(1 + period * -(-PROPOSALS // period)):
         began, worked = time.perf_counter(), time.process_time()
@@ -101,7 +99,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     resumed, *timed = seconds
     return Pace(
         method, size, trials, diverged, len(timed), int((np.diff(fitted_to) > 0).sum()), float(np.median(timed)), float(np.mean(timed)),
-        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, _peak_bytes() / MEGABYTE,
+        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
     )  # fmt: skip
 
 
@@ -111,16 +109,3 @@ def period_at(trials: int) -> int:
     while milestone(refit + 1) <= milestone(trials):
         refit += 1
     return refit + 1 - milestone(trials)
-
-
-def _peak_bytes() -> float:
-    """This process's peak memory so far.
-
-    Linux's getrusage also remembers the parent that a process was begun from; /proc does not.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        if peaks:
-            return 1024.0 * int(peaks[0])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)

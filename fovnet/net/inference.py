@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from fovnet.net.training import EVALUATION_BATCH, normalised
+from fovnet.net.descent import normalised
+from fovnet.net.training import EVALUATION_BATCH
 
 
 def member_probabilities(

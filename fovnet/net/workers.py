@@ -57,6 +57,8 @@ class Job:
     zoom: float
     noise: float
     averaging: float = 0.0
+    gamma: float = 0.0
+    window: float = 0.0
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -125,7 +127,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     pixels = np.load(job.pixels, mmap_mode="c")                # copy-on-write: torch wants writable memory, nobody writes
     device = choose_device(job.device)
     net = from_configuration(proposal.configuration, classes=targets.shape[1], head=axes.head(proposal.configuration, job.head))
-    ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise)
+    ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise, job.gamma, job.window)
     ending = train_network(
         net,
         learning_rate=axes.learning_rate(proposal.configuration),

@@ -1,0 +1,265 @@
+"""How fast networks are trained: fovnet's steps beside a pipeline as the MONAI tutorials write it, in turn, on the same slices.
+
+Each configuration has a process of its own, so that its peak memory can be told from the others'; on a CPU that peak is the growth of
+the process over its first steps, on CUDA the allocator's.  Only fovnet's own figures need nothing beyond torch and numpy.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.memory import peak_bytes
+from fovnet.bench.tutorial import Tutorial, monai_is_here
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.net.architecture import Architecture
+from fovnet.net.cost import cost_of, training_bytes
+
+if TYPE_CHECKING:
+    import torch
+
+    from fovnet.net.training import Data, Progress, Recipe
+
+CLASSES = 7
+RATE = 1e-3
+MOST_IMAGES = 4096           # of an epoch under the clock
+LOADING = 3e-3               # seconds one loader worker takes for a slice, to choose the length of an epoch
+RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)      # degrees, translation, shear, zoom and noise of configs/default.yaml
+
+
+def _net(blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool) -> Architecture:
+    return Architecture(blocks, convolutions, log2_filters, kernel, separable, classes=CLASSES)
+
+
+SPREAD: Sequence[tuple[Architecture, int]] = (
+    (_net(5, 1, 2, 3, False), 4), (_net(5, 1, 2, 3, False), 32), (_net(5, 1, 2, 3, False), 256), (_net(5, 1, 3, 3, False), 16),
+    (_net(4, 1, 3, 5, False), 32), (_net(4, 2, 4, 3, False), 16), (_net(5, 1, 4, 5, True), 64), (_net(5, 2, 4, 3, True), 8),
+    (_net(5, 1, 5, 3, False), 16), (_net(5, 1, 6, 3, False), 8), (_net(5, 1, 6, 5, True), 32), (_net(5, 2, 6, 3, False), 128),
+    (_net(5, 1, 7, 3, False), 64), (_net(5, 1, 8, 3, False), 4), (_net(5, 3, 8, 5, False), 256),
+)  # fmt: skip
+"""Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the tenth."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one configuration may take, how often both pipelines are run, and how many workers feed MONAI's."""
+
+    seconds: float
+    bytes: float
+    repeats: int
+    loader_workers: int
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """One configuration's figures: medians over the repeats; None where nothing was measured, and `note` says why.
+
+    matrix_share    of the device's rate of one large matrix product, an operation counted as net/cost.py does
+    handling_share  of a step: picking, normalising and augmenting its slices
+    ratio           fovnet's images per second over MONAI's: median, lowest and highest of the pairs
+    """
+
+    blocks: int
+    convolutions: int
+    filters: int
+    kernel: int
+    separable: bool
+    batch: int
+    weights: int
+    predicted_mb: float
+    images: int | None = None
+    images_per_second: float | None = None
+    ms_per_step: float | None = None
+    matrix_share: float | None = None
+    handling_share: float | None = None
+    peak_mb: float | None = None
+    monai_images_per_second: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    device: str = ""
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        kind = "separable" if self.separable else ""
+        return f"{self.blocks}·{self.convolutions} blocks, {self.filters} × {self.kernel}² {kind}, batch {self.batch}".replace(" ,", ",")
+
+
+COLUMNS = [field.name for field in fields(Throughput)]
+
+
+def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for the clock, not for learning."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[-1 : 1 : 128j, -1 : 1 : 128j]
+    slices = np.empty((n, 128, 128), np.uint8)
+    for pixels in slices:                                   # one by one: what is freed before the clock starts would hide later growth
+        wide, tall, light = rng.uniform(0.2, 0.9, 3)
+        pixels[:] = np.clip(255 * light * (np.hypot(x / wide, y / tall) < 1) + rng.normal(12, 6, (128, 128)), 0, 255)
+    return slices, np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
+
+
+def throughputs(
+    device: str, bounds: Bounds, pixels: Path | None = None, spread: Sequence[tuple[Architecture, int]] = SPREAD,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Throughput]:  # fmt: skip
+    """The figures of every configuration, one process after the other; slices are those of an npy file, or drawn."""
+    rate = _fresh(matrix_rate, device)
+    for done, (net, batch) in enumerate(spread, start=1):
+        row = refused(net, batch, rate, bounds)
+        yield row or _fresh(measure, net, batch, device, bounds, rate, pixels)
+        if progress:
+            progress(done, len(spread))
+
+
+def _fresh(work: Callable[..., Any], *given: Any) -> Any:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *given).result()
+
+
+def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
+    """A row that says why a configuration was not measured; None for one that fits.
+
+    Two steps of both pipelines are the least that can be repeated, taken to run at half the matrix rate.
+    """
+    cost = cost_of(net)
+    seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
+    if training_bytes(cost, batch) > bounds.bytes:
+        return _row(net, batch, note=f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB")
+    if seconds > bounds.seconds:
+        return _row(net, batch, note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s")
+    return None
+
+
+def matrix_rate(device: str) -> float:
+    """Operations per second of a large matrix product: float32 on one CPU thread, bfloat16 on CUDA; the best of ten."""
+    import torch
+
+    from fovnet.net.training import choose_device
+
+    where = choose_device(device)
+    torch.set_num_threads(1)
+    n, kind = (8192, torch.bfloat16) if where.type == "cuda" else (1536, torch.float32)
+    a = torch.randn(n, n).to(where, kind)
+    times = [_seconds(lambda: a @ a, where) for _ in range(12)]
+    return 2 * n**3 / min(times[2:])
+
+
+def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: float, pixels: Path | None) -> Throughput:
+    """The figures of one configuration, in this process."""
+    import torch
+
+    from fovnet.net.augment import Ranges
+    from fovnet.net.model import build
+    from fovnet.net.training import Recipe, _begin, _train_epoch, choose_device, class_weights, place
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    where, ranges = choose_device(device), Ranges(*RANGES)
+    slices, targets = _slices(pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING))))
+    rows = np.arange(len(slices))
+    data = place(slices, targets, rows, rows[:1], where)
+    weights = class_weights(data.targets)
+    small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
+    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # libraries come into memory once
+    idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
+
+    def epoch(images: int) -> float:
+        recipe = Recipe(1, images, ranges)
+        return _seconds(lambda: _train_epoch(mine, data, weights, recipe, RATE, batch), where)
+
+    if where.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(where)
+    first = epoch(6 * batch if where.type == "cuda" else 2 * batch)            # on CUDA: to the recording and beyond
+    peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
+    step = epoch(batch) if first < bounds.seconds / 4 else first / 2
+    images = _epoch_length(step, batch, len(slices), bounds)
+    theirs = None
+    if monai_is_here():
+        theirs = Tutorial(build(net, torch.Generator().manual_seed(0)), slices[:images], targets[:images], weights, batch=batch, rate=RATE,
+                          ranges=ranges, workers=bounds.loader_workers, device=where)  # fmt: skip
+        theirs.epoch_seconds()                                                 # the workers start once
+    own, handled, other = [], [], []
+    for _ in range(bounds.repeats):
+        own.append(epoch(images))
+        handled.append(_handling(mine, data, Recipe(1, images, ranges), batch))
+        if theirs:
+            other.append(theirs.epoch_seconds())
+    speed, flop = images / np.array(own), 3 * cost_of(net).forward_flop
+    ratios = np.array(other) / np.array(own) if theirs else None
+    return _row(
+        net, batch, images=images, images_per_second=float(np.median(speed)), ms_per_step=float(1e3 * batch / np.median(speed)),
+        matrix_share=float(flop * np.median(speed) / rate), handling_share=float(np.median(handled) / np.median(own)), peak_mb=peak / 1e6,
+        monai_images_per_second=float(images / np.median(other)) if theirs else None,
+        ratio=None if ratios is None else float(np.median(ratios)), ratio_low=None if ratios is None else float(ratios.min()),
+        ratio_high=None if ratios is None else float(ratios.max()),
+        device=torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, one thread of {os.cpu_count()} cores",
+        note="" if theirs else "MONAI is not installed here: its pipeline was not run",
+    )  # fmt: skip
+
+
+def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
+    """Images of an epoch, whole batches, so that all epochs of both pipelines take about the seconds that are allowed."""
+    one = 2 * step / batch + LOADING / max(1, bounds.loader_workers)
+    images = min(most, bounds.seconds / (bounds.repeats + 1) / one)
+    return batch * max(2, int(images // batch))
+
+
+def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
+    """Seconds of an epoch's data alone: the order, the draws, and every batch as the network would see it."""
+    import torch
+
+    from fovnet.net.augment import draw
+    from fovnet.net.training import shuffled
+
+    descent = mine.descent
+    assert descent is not None
+
+    def prepare(work: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
+        draws = draw(recipe.slices_per_epoch, recipe.ranges, mine.generator).to(data.device)
+        batches = shuffled(data.train, recipe.slices_per_epoch, batch, mine.generator)
+        for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):
+            work(rows, drawn)
+
+    if data.device.type != "cuda":
+        return _seconds(lambda: prepare(descent.images), data.device)
+    rows, drawn = data.train[:batch].clone(), torch.zeros(batch, draw(1, recipe.ranges, mine.generator).shape[1], device=data.device)
+    descent.images(rows, drawn)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):                        # launched one by one, its kernels would take longer than within a step's graph
+        descent.images(rows, drawn)
+    return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
+
+
+def _seconds(work: Callable[[], Any], device: torch.device) -> float:
+    import torch
+
+    began = time.perf_counter()
+    work()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
+
+
+def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    slices, targets = drawn_slices(n)
+    if pixels is not None:
+        kept = np.load(pixels, mmap_mode="r", allow_pickle=False)
+        slices = np.array(kept[np.sort(np.random.default_rng(0).integers(0, len(kept), n))])
+    return slices, targets
+
+
+def _row(net: Architecture, batch: int, **more: Any) -> Throughput:
+    predicted = float(training_bytes(cost_of(net), batch)) / 1e6
+    return Throughput(net.blocks, net.convolutions, net.filters, net.kernel, net.separable, batch, net.weights, predicted, **more)

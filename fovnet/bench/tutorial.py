@@ -1,0 +1,83 @@
+"""Training as the MONAI tutorials write it: a cached data set, dictionary transforms, a loader with workers, a plain loop.
+
+The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps what the deterministic
+transforms give, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor, device, nn
+
+    from fovnet.net.augment import Ranges
+
+
+def monai_is_here() -> bool:
+    return find_spec("monai") is not None
+
+
+class Tutorial:
+    """A network and the loader that feeds it: slices (n, h, w) uint8, targets (n, k), weights (k,) of the classes."""
+
+    def __init__(
+        self, model: nn.Module, slices: NDArray[np.uint8], targets: NDArray[np.float32], weights: Tensor, *,
+        batch: int, rate: float, ranges: Ranges, workers: int, device: device,
+    ) -> None:  # fmt: skip
+        import torch
+
+        self.model, self.weights, self.device = model.to(device), weights, device
+        self.loader = _loader(slices, targets, batch, ranges, workers, device)
+        self.optimiser = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9, nesterov=True)
+
+    def epoch_seconds(self) -> float:
+        """Seconds in which every slice is seen once."""
+        from fovnet.net.descent import loss_of
+
+        began = time.perf_counter()
+        self.model.train()
+        total = 0.0
+        for sample in self.loader:
+            images, targets = sample["image"].to(self.device), sample["label"].to(self.device)
+            self.optimiser.zero_grad()
+            loss = loss_of(self.model(images), targets, self.weights)
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimiser.step()
+            total += loss.item()
+        return time.perf_counter() - began
+
+
+def _loader(
+    slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int, device: device
+) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")             # MONAI 1.6 warns of its own deprecated imports
+        from monai.data.dataloader import DataLoader
+        from monai.data.dataset import CacheDataset
+        from monai.transforms.compose import Compose
+        from monai.transforms.intensity.dictionary import RandGaussianNoised, ScaleIntensityRanged
+        from monai.transforms.spatial.dictionary import RandAffined
+        from monai.transforms.utility.dictionary import EnsureTyped
+
+        side = slices.shape[-1]
+        chain = Compose([
+            EnsureTyped(keys=["image", "label"]),
+            ScaleIntensityRanged(keys=["image"], a_min=0, a_max=255, b_min=0.0, b_max=1.0),
+            RandAffined(
+                keys=["image"], prob=1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)), shear_range=(0.0, ranges.shear),
+                translate_range=(ranges.translation * side,) * 2, scale_range=(ranges.zoom,) * 2, mode="bilinear", padding_mode="zeros",
+            ),
+            RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
+        ])  # fmt: skip
+        samples = [{"image": pixels[None], "label": target} for pixels, target in zip(slices, targets, strict=True)]
+        return DataLoader(
+            CacheDataset(samples, chain, progress=False), batch_size=batch, shuffle=True, num_workers=workers,
+            persistent_workers=workers > 0, pin_memory=device.type == "cuda",
+        )  # fmt: skip

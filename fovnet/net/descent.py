@@ -1,0 +1,145 @@
+"""Steps of training: from row numbers and draws to weights, all on the device that holds the slices.
+
+On a CPU a step runs as it is written, in float32, and the same seed gives the same bits.  On CUDA the network runs in bfloat16, and
+after a few steps the whole of one, from picking the slices to moving the weights, is recorded as a CUDA graph and replayed: hundreds
+of small kernels are launched as one, and nothing of a step waits for the host.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fovnet.net.augment import DRAWS, Ranges, augment
+
+WARM_UP = 3         # steps before the recording: libraries choose their kernels and momentum comes into being outside of it
+
+
+class Resident(Protocol):
+    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device."""
+
+    @property
+    def slices(self) -> Tensor: ...
+
+    @property
+    def targets(self) -> Tensor: ...
+
+
+class Descent:
+    """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
+
+    take     one step, on rows (m,) and draws (m, 11) of the device, at a learning rate
+    mean_loss  of the slices seen since it was last asked for; the only time the host waits
+    """
+
+    def __init__(
+        self, model: nn.Module, optimiser: torch.optim.SGD, data: Resident, weights: Tensor, ranges: Ranges, batch: int
+    ) -> None:
+        self.model, self.optimiser, self.ranges = model, optimiser, ranges
+        self.slices, self.targets, self.weights = data.slices, data.targets, weights
+        self._total, self._seen = torch.zeros((), dtype=torch.float64, device=weights.device), 0
+        self._replay = _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
+
+    def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
+        if self._replay and len(rows) == self._replay.batch:
+            self._replay(self, rows, draws, rate)
+        else:
+            self.set_rate(rate)
+            self.step(rows, draws)
+        self._seen += len(rows)
+
+    def mean_loss(self) -> float:
+        mean = float(self._total / self._seen)
+        self._total.zero_()
+        self._seen = 0
+        return mean
+
+    def images(self, rows: Tensor, draws: Tensor) -> Tensor:
+        """The batch (m, 1, h, w) as the network sees it."""
+        return augment(normalised(self.slices.index_select(0, rows)), draws, self.ranges)
+
+    def step(self, rows: Tensor, draws: Tensor) -> None:
+        """One step at the optimiser's rate, with no word of it to the host."""
+        images = self.images(rows, draws)
+        self.optimiser.zero_grad(set_to_none=True)
+        with reduced_precision(images.device):
+            scores = self.model(images)
+        loss = loss_of(scores.float(), self.targets.index_select(0, rows), self.weights)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        self._total += loss.detach().double() * len(rows)      # stays on the device: .item() here would stall every step
+
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of the steps to come."""
+        for group in self.optimiser.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)                        # the recording reads this very number
+            else:
+                group["lr"] = rate
+
+
+class _Replay:
+    """A descent's step over whole batches as a CUDA graph; what changes from step to step is copied to where the recording reads it.
+
+    It keeps no reference to the descent: a circle would hold a finished trial's memory until Python looks for circles.
+    """
+
+    def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
+        self.batch, self.warm = batch, 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self.rows = torch.zeros(batch, dtype=torch.int64, device=device)
+        self.draws = torch.zeros(batch, DRAWS, device=device)
+        for group in optimiser.param_groups:
+            group["lr"] = torch.tensor(float(group["lr"]), device=device)
+
+    def __call__(self, descent: Descent, rows: Tensor, draws: Tensor, rate: float) -> None:
+        self.rows.copy_(rows)
+        self.draws.copy_(draws)
+        descent.set_rate(rate)
+        if self.warm < WARM_UP:
+            self.warm += 1
+            self._aside(descent)
+            return
+        if self.graph is None:
+            self.graph = self._recorded(descent)
+        self.graph.replay()
+
+    def _aside(self, descent: Descent) -> None:
+        """A real step on the stream of the recording, which torch wants to have seen the work before."""
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            descent.step(self.rows, self.draws)
+        torch.cuda.current_stream().wait_stream(self.stream)
+
+    def _recorded(self, descent: Descent) -> torch.cuda.CUDAGraph:
+        """The step as a graph; recording does not execute it."""
+        descent.optimiser.zero_grad(set_to_none=True)          # the gradients then belong to the graph's own memory
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream):
+            descent.step(self.rows, self.draws)
+        return graph
+
+
+def reduced_precision(device: torch.device) -> torch.autocast:
+    """bfloat16 on CUDA, float32 elsewhere.
+
+    The cache of cast weights is off: a recording would read what was cast when it was made.
+    """
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False)
+
+
+def normalised(slices: Tensor) -> Tensor:
+    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: 1.3 to 1.8 times faster convolutions on a CPU."""
+    return slices.unsqueeze(1).to(torch.float32).div_(255.0).contiguous(memory_format=torch.channels_last)
+
+
+def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    """Mean weighted cross-entropy against soft targets: -Σ_c w_c t_c log p_c.
+
+    A slice that is half spine and half chest has half its target on each.
+    """
+    return -(weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()

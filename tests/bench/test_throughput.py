@@ -1,0 +1,98 @@
+"""The clock over training: what is measured, what is left out and why, and that the plain loop augments by the same law."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from scipy.ndimage import gaussian_filter
+from typer.testing import CliRunner
+
+from fovnet.bench import throughput
+from fovnet.bench.plain import Pair, augmented, compare
+from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
+from fovnet.cli import app
+from fovnet.net.architecture import Architecture
+from fovnet.net.augment import Ranges, augment, draw
+from fovnet.records import read_tsv
+from fovnet.report.canvas import png
+from fovnet.report.throughput import throughput_figure
+
+TINY = Architecture(5, 1, 2, 3, False, classes=7, head="gap")
+
+
+def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_baseline() -> None:
+    assert len(SPREAD) >= 12
+    assert {min(batch for _, batch in SPREAD), max(batch for _, batch in SPREAD)} == {4, 256}
+    assert {min(net.filters for net, _ in SPREAD), max(net.filters for net, _ in SPREAD)} == {4, 256}
+    assert {(net.kernel, net.separable) for net, _ in SPREAD} == {(3, False), (5, False), (3, True), (5, True)}
+    assert (Architecture(5, 1, 6, 3, False, classes=7), 8) in SPREAD
+
+
+def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
+    """At 10 GFLOP/s a step of the baseline's eight slices takes about a second."""
+    (small, batch), (large, many) = SPREAD[0], SPREAD[-1]
+    bounds = Bounds(seconds=12, bytes=4e9, repeats=5, loader_workers=1)
+    assert refused(small, batch, 1e10, bounds) is None
+    told = refused(large, many, 1e10, bounds)
+    assert told is not None and "GB" in told.note
+    slow = refused(*SPREAD[9], 1e10, Bounds(2.0, 4e9, 5, 1))
+    assert slow is not None and "more than 2 s" in slow.note
+
+
+@pytest.mark.slow
+def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "SPREAD", ((TINY, 4), SPREAD[-1]))
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    words = f"bench train --out {tmp_path} --device cpu --repeats 1 --budget-seconds 1 --loader-workers 0"
+    done = CliRunner().invoke(app, words.split())
+    assert done.exit_code == 0, done.output
+    measured, left_out = read_tsv(tmp_path / "throughput.tsv")
+    assert float(measured["images_per_second"]) > 0 and float(measured["monai_images_per_second"]) > 0
+    assert float(measured["ms_per_step"]) == pytest.approx(4e3 / float(measured["images_per_second"]), rel=1e-2)
+    assert float(measured["handling_share"]) > 0
+    assert left_out["images_per_second"] == "" and "left out" in left_out["note"]
+    assert (tmp_path / "throughput.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_figure_does_without_monai() -> None:
+    row = Throughput(5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed here")
+    assert png(throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]), dpi=50)[:4] == b"\x89PNG"
+
+
+def test_drawn_slices_are_black_to_white_bytes() -> None:
+    slices, targets = drawn_slices(3)
+    assert (slices.shape, slices.dtype, targets.shape) == ((3, 128, 128), np.uint8, (3, throughput.CLASSES))
+
+
+def test_the_difference_is_that_of_pairs() -> None:
+    """Seeds differ by more than the two ways do: the pairs' error is the smaller."""
+    (row,) = compare([Pair("net", seed, seed + 0.1 * (seed % 2), float(seed)) for seed in range(4)])
+    assert row.difference[0] == pytest.approx(0.05)
+    assert row.difference[1] == pytest.approx(0.1 / np.sqrt(12))
+    assert row.plain == (1.5, pytest.approx(np.std([0, 1, 2, 3], ddof=1) / 2))
+
+
+def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
+    """Centre and second moments of 800 scipy draws beside 3000 of ours."""
+    picture = np.zeros((48, 48))
+    picture[19:27, 14:33] = 1.0
+    picture[26:33, 14:21] = 0.6
+    picture, ranges, rng = gaussian_filter(picture, 1.5), Ranges(25, 0.1, 0.5, 0.15, 0.02), np.random.default_rng(1)
+    plain = np.stack([augmented(picture, ranges, rng) for _ in range(800)])
+    images = torch.from_numpy(picture).float().expand(3000, 1, 48, 48).contiguous()
+    fast = augment(images, draw(3000, ranges, torch.Generator().manual_seed(2)), ranges)[:, 0].numpy()
+    for one, other in zip(_moments(plain), _moments(fast), strict=True):
+        assert stats.ks_2samp(one, other).pvalue > 1e-3
+
+
+def _moments(pictures: np.ndarray) -> list[np.ndarray]:
+    y, x = np.mgrid[:48, :48]
+    bright = np.where(pictures > 0.25, pictures, 0.0)
+    bright /= bright.sum(axis=(1, 2), keepdims=True)
+    cx, cy = (bright * x).sum(axis=(1, 2)), (bright * y).sum(axis=(1, 2))
+    dx, dy = x - cx[:, None, None], y - cy[:, None, None]
+    return [cx, cy, *((bright * product).sum(axis=(1, 2)) for product in (dx * dx, dy * dy, dx * dy))]
