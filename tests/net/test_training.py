@@ -171,7 +171,7 @@ def test_a_rate_too_small_to_learn_anything_completes_at_the_loss_of_guessing(sh
 
 
 def test_losses_far_above_guessing_are_a_divergence_though_they_are_numbers(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
-    ending = train(shapes, with_ends(replace(recipe, epochs=9), guessing_epochs=2), tmp_path / "net.safetensors", learning_rate=100.0)
+    ending = train(shapes, with_ends(replace(recipe, epochs=9), guessing_epochs=2), tmp_path / "net.safetensors", learning_rate=5.0)
     assert ending.status == "diverged"
     assert np.isfinite(ending.validation_loss).all() and "above guessing for 2 epochs" in ending.message
     assert len(ending.validation_loss) < 9
