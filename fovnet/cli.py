@@ -500,7 +500,7 @@ def bench_search(
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
     initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
-    lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.2,
+    lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.15,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",

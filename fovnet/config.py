@@ -189,7 +189,7 @@ class Search(Section):
     stop_below_regret: PositiveFloat | None = None
     trials: PositiveInt = 300
     workers: PositiveInt = 1
-    lead: float = Field(0.2, ge=0, le=1)
+    lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(

@@ -18,8 +18,8 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LEAD = 0.2
-"""What fovnet recommends: several workers then take about a quarter more draws than one, at most (`fovnet bench search --workers 4`)."""
+LEAD = 0.15
+"""What fovnet recommends: several workers then take about a sixth more draws than one (`fovnet bench search --workers 4`)."""
 
 
 @dataclass(frozen=True)
