@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
-from fovnet.config import Settings, load, parse, vocabulary, write_settings
+from fovnet.config import Phantom, Settings, load, parse, vocabulary, write_settings
 from fovnet.errors import ConfigError
+from fovnet.search.clock import LEAD
 from fovnet.search.space import BASELINE, paper_space
+from fovnet.search.view import RECOMMENDED
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -120,3 +123,9 @@ def test_the_speed_of_the_device_is_numbers_or_to_be_measured() -> None:
     assert "search.speed: 'mesure': input should be 'measure'" in faults(search={"speed": "mesure"})
     assert "search.speed.gflop_per_secnd: unknown key; did you mean 'gflop_per_second'?" in faults(search={"speed": {"gflop_per_secnd": 3}})
     assert "search.speed.gigabyte_per_second: -1: input should be greater than 0" in faults(search={"speed": {"gigabyte_per_second": -1}})
+
+
+def test_what_is_recommended_is_what_is_configured_by_default() -> None:
+    search = Settings(phantom=Phantom(subjects=8)).search
+    assert search.lead == LEAD
+    assert (search.targets, search.kernel, search.hyperparameters, search.per_second) == astuple(RECOMMENDED)
