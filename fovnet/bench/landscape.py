@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.growing import Growing
+from fovnet.maths.scales import Scales
 from fovnet.search.space import Space
 
 Floats = NDArray[np.float64]
@@ -16,6 +17,6 @@ Floats = NDArray[np.float64]
 
 def smooth_loss(space: Space, seed: int, lengthscale: float = 1.0) -> Floats:
     """(M,) a function drawn from a Matérn 5/2 process over the space, of mean 0 and unit variance over its rows."""
-    theta = np.log([lengthscale] * space.unit_cube.shape[1] + [1.0, 1.0])
-    drawn = Growing(space.unit_cube, theta).prior_draw(np.random.default_rng([seed, len(space)]))
+    theta = np.log([lengthscale] * len(space.axes) + [1.0, 1.0])
+    drawn = Growing(space.unit_cube, Scales.of(space.axis_of_column), theta).prior_draw(np.random.default_rng([seed, len(space)]))
     return np.asarray((drawn - drawn.mean()) / (drawn.std() or 1.0))

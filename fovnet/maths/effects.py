@@ -66,12 +66,8 @@ def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
     return len(rows) == int(np.prod(counts)) == len(np.unique(place))
 
 
-def deviations_of_level_means(
-    process: Growing, axis: Integers, known: Integers, rows: Integers, counts: Sequence[int]
-) -> tuple[Floats, ...]:
+def deviations_of_level_means(process: Growing, known: Integers, rows: Integers, counts: Sequence[int]) -> tuple[Floats, ...]:
     """How uncertain the process is of each fj: d arrays (counts_j,) of standard deviations, given observations at `known` rows.
-
-    axis  (D,) the axis that each column of the process' cube belongs to
 
     The mean over the rows with one level is linear in the function, so that its variance is wᵀKw - |L⁻¹ K(known, ·) w|², where w
     spreads 1 over these rows.  For a full grid alone: wᵀKw is then a sum over the gaps that occur along each other axis.
@@ -86,7 +82,7 @@ def deviations_of_level_means(
             belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
         crossed += beside @ belongs
     learned = (solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2).sum(axis=0)
-    gaps = [_gaps(process.scaled[:, axis == j], rows[:, j], count) for j, count in enumerate(counts)]
+    gaps = [_gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count) for j, count in enumerate(counts)]
     prior = [_mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j]) for j in range(len(counts))]
     return tuple(
         np.sqrt(np.maximum(prior[j] - learned[start : start + count], 0.0))

@@ -1,15 +1,15 @@
 """Gaussian-process regression, one lengthscale for each column of the search space's unit cube.
 
     X     (n, D)  evaluated points          x      (m, D)  query points
-    y     (n,)    observed values           axis   (D,)    the axis, 0..d-1, that each column belongs to
+    y     (n,)    observed values
     gaps  (D, n, n)  squared distances of the rows of X along each column
-    ell   (D,)    lengthscales              s2     signal variance       noise  noise variance
-    theta (D+2,)  log of (ell, s2, noise)
+    ell   (D,)    lengthscales, made of p scales as in maths/scales.py; usually p = D and they are the lengthscales
+    s2    signal variance                   noise  noise variance
+    theta (p+2,)  log of (scales, s2, noise)
     r2    squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
     L     (n, n)  lower Cholesky factor of K = s2·k(r2) + noise·I;       alpha (n,) = K⁻¹ y
 
-Usually every axis has one column.  A category of several levels has one column a level, and two levels differ in two columns: so three
-kinds of convolution may be alike, and "none" far from all of them.  The mean of the process is zero: hand over centred values.
+The mean of the process is zero: hand over centred values.
 
 Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning* (2006), chapters 2, 4 and 5.
 """
@@ -23,9 +23,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from fovnet.maths.kernels import Kernel, matern52
+from fovnet.maths.scales import Scales
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 QUERY_BLOCK = 4096
 """Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, near the processor."""
@@ -37,14 +37,15 @@ def squared_gaps(X: Floats) -> Floats:
 
 
 def log_marginal_likelihood(
-    theta: Floats, gaps: Floats, y: Floats, kernel: Kernel = matern52
+    theta: Floats, gaps: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[float, Floats]:
-    """log p(y | X, theta) and its gradient (D+2,) in theta.  R&W eqs 5.8 and 5.9.
+    """log p(y | X, theta) and its gradient (p+2,) in theta.  R&W eqs 5.8 and 5.9.
 
     Raises LinAlgError where K is not positive definite.
     """
     D, n = len(gaps), len(y)
-    precision, s2, noise = np.exp(-2.0 * theta[:D]), np.exp(theta[D]), np.exp(theta[D + 1])
+    scales = scales or Scales.plain(D)
+    precision, s2, noise = np.exp(-2.0 * scales.log_lengthscales(theta)), np.exp(theta[-2]), np.exp(theta[-1])
     flat = gaps.reshape(D, n * n)
     k, slope = kernel((precision @ flat).reshape(n, n))
     L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
@@ -53,51 +54,45 @@ def log_marginal_likelihood(
 
     W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(n), check_finite=False)       # ∂value/∂K = W / 2
     along_columns = precision * (flat @ (W * slope).ravel()) * s2
-    gradient = 0.5 * np.array([*along_columns, np.vdot(W, k) * s2, noise * np.trace(W)])
+    gradient = 0.5 * np.array([*(along_columns @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)])
     return float(value), gradient
 
 
-def log_prior(theta: Floats, axis: Integers) -> tuple[float, Floats]:
-    """The log density (up to a constant) of a weak prior on theta, and its gradient (D+2,).
+def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
+    """The log density (up to a constant) of a weak prior on theta, and its gradient (p+2,).
 
     It decides what the data leave open, such as the lengthscale of an axis on which all points agree.
     """
-    centre, width = prior_of(axis)
+    centre, width = prior_of(scales)
     pull = (theta - centre) / width
     return float(-0.5 * pull @ pull), -pull / width
 
 
-def prior_of(axis: Integers) -> tuple[Floats, Floats]:
-    """Centre and width, (D+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
+def prior_of(scales: Scales) -> tuple[Floats, Floats]:
+    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    ell    0.43·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every point is far from every
-           other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is nine times longer; ours expects a
-           loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^2.5 for a level of a category, which may
-           be like all others or unlike any
     s2     1, times or over e^0.4;      noise  0.05, times or over e: a quarter of the spread, as between trainings of two seeds
     """
-    columns = np.bincount(axis)
-    centre = np.full(len(axis), np.log(0.43 * np.sqrt(len(columns))))
-    return np.array([*centre, 0.0, np.log(0.05)]), np.array([*np.where(columns[axis] > 1, 2.5, 0.6), 0.4, 1.0])
+    return np.array([*scales.centre, 0.0, np.log(0.05)]), np.array([*scales.width, 0.4, 1.0])
 
 
 def fit(
-    X: Floats, y: Floats, axis: Integers | None = None, kernel: Kernel = matern52, near: Floats | None = None
+    X: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52, near: Floats | None = None
 ) -> Floats:
-    """The theta (D+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
+    """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
     L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no randomness, so that a
     proposal can be replayed.  y is expected centred and of about unit variance.
     """
-    D = X.shape[1]
-    gaps, axis = squared_gaps(X), np.arange(D) if axis is None else axis
-    centre, _ = prior_of(axis)
-    wiggly = np.array([*np.full(D, np.log(0.5)), 0.0, -2.5])
-    box = [(np.log(0.02), np.log(50.0))] * D + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
+    scales = scales or Scales.plain(X.shape[1])
+    gaps, p = squared_gaps(X), scales.share.shape[1]
+    centre, _ = prior_of(scales)
+    wiggly = np.array([*np.full(scales.axes, np.log(0.5)), *np.zeros(p - scales.axes), 0.0, -2.5])
+    box = [(np.log(0.02), np.log(50.0))] * p + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = log_marginal_likelihood(theta, gaps, y, kernel)
-        prior, pull = log_prior(theta, axis)
+        value, gradient = log_marginal_likelihood(theta, gaps, y, scales, kernel)
+        prior, pull = log_prior(theta, scales)
         return -(value + prior), -(gradient + pull)
 
     starts = (centre if near is None else near, wiggly)
@@ -106,11 +101,11 @@ def fit(
 
 
 def posterior(
-    x: Floats, X: Floats, y: Floats, theta: Floats, kernel: Kernel = matern52
+    x: Floats, X: Floats, y: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and 2.26."""
-    D = X.shape[1]
-    ell, s2, noise = np.exp(theta[:D]), np.exp(theta[D]), np.exp(theta[D + 1])
+    ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
+    s2, noise = np.exp(theta[-2]), np.exp(theta[-1])
     X, x = X / ell, x / ell
     K, _ = kernel(cdist(X, X, "sqeuclidean"))
     L = cholesky(s2 * K + noise * np.eye(len(X)), lower=True, check_finite=False)

@@ -21,6 +21,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
 from fovnet.maths.kernels import Kernel, frequencies, matern52
+from fovnet.maths.scales import Scales
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,6 +37,7 @@ class Growing:
     """The process of one theta over one space, and the blocks of rows it has worked out so far."""
 
     cube: Floats
+    scales: Scales
     theta: Floats
     kernel: Kernel = matern52
     settled: int = 0
@@ -45,9 +47,8 @@ class Growing:
     squares: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        D = self.cube.shape[1]
-        self.s2, self.noise = float(np.exp(self.theta[D])), float(np.exp(self.theta[D + 1]))
-        self.scaled = self.cube / np.exp(self.theta[:D])
+        self.s2, self.noise = float(np.exp(self.theta[-2])), float(np.exp(self.theta[-1]))
+        self.scaled = self.cube / self.scales.lengthscales(self.theta)
         self.squares = np.zeros(len(self.cube))
         self._make_room(self.settled + self.settled // 8 + BLOCK)
 

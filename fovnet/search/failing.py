@@ -105,6 +105,8 @@ class Chances:
         below_one = np.concatenate([np.full(len(failed), -2.0), np.zeros(len(trained))])
         space, kernel = self.view.space, self.view.modelling.kernel
         theta = fitted(space, tried, below_one, None, kernel)
-        mean, variance = gp.posterior(space.unit_cube[rows], space.unit_cube[tried], below_one, theta, KERNELS[kernel])
+        mean, variance = gp.posterior(
+            space.unit_cube[rows], space.unit_cube[tried], below_one, theta, space.scales, KERNELS[kernel]
+        )
         chance = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
         return np.asarray(np.log((1.0 - LAPSE) * chance + 0.5 * LAPSE))

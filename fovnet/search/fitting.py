@@ -1,6 +1,6 @@
 """The hyper-parameters of a process over a space: fitted now and then, from the record alone.
 
-    rows (n,), values (n,)  observations in the order of their slots          theta (D+2,) as in maths/gp.py
+    rows (n,), values (n,)  observations in the order of their slots          theta (p+2,) as in maths/gp.py
     targets  how the values are warped before, by its name in maths/warping.py; None: not at all
 
 Everything here is a pure function; what is remembered between calls makes it faster, and changes nothing.
@@ -60,7 +60,7 @@ def fitted(space: Space, rows: Integers, values: Floats, targets: str | None, ke
 
 
 def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int) -> Floats:
-    """SAMPLES thetas (S, D+2) from their posterior given the first `milestone(n)` of the values, as warped."""
+    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, as warped."""
     m = milestone(len(rows))
     return np.frombuffer(_sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)).reshape(SAMPLES, -1)
 
@@ -73,18 +73,18 @@ def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kerne
     near = None
     if half >= 8:
         near = np.frombuffer(_fitted(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel))
-    return gp.fit(X, y, space.axis_of_column, KERNELS[kernel], near).tobytes()
+    return gp.fit(X, y, space.scales, KERNELS[kernel], near).tobytes()
 
 
 @lru_cache(maxsize=4)
 def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int) -> bytes:
     X, y = _observed(space, rows, values, targets)
     gaps = gp.squared_gaps(X)
-    mean, width = gp.prior_of(space.axis_of_column)
+    mean, width = gp.prior_of(space.scales)
 
     def log_likelihood(theta: Floats) -> float:
         try:
-            return gp.log_marginal_likelihood(theta, gaps, y, KERNELS[kernel])[0]
+            return gp.log_marginal_likelihood(theta, gaps, y, space.scales, KERNELS[kernel])[0]
         except LinAlgError:                      # without noise, two rows that agree in all that matters leave K singular
             return -np.inf
 

@@ -164,7 +164,7 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
     """The geometric mean over the processes, and the columns of an axis, None where all scores stand on one level of it."""
-    columns = np.mean([process.theta[:-2] for process in belief.processes], axis=0)
+    columns = np.mean([process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0)
     logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
     several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
     return [float(np.exp(log)) if known else None for log, known in zip(logs, several, strict=True)]
@@ -173,7 +173,7 @@ def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
 def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
     """Of the mean at each level, for each axis; over the mixture of the processes, whose means differ as well."""
     counts = [len(axis.levels) for axis in space.axes]
-    each = [deviations_of_level_means(process, space.axis_of_column, belief.known, space.rows, counts) for process in belief.processes]
+    each = [deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes]
     means = [effects(mean, space.rows, counts).main for mean in belief.mean] if len(belief.mean) > 1 else [parts.main]
     return [
         np.sqrt(np.mean([one[j] ** 2 for one in each], axis=0) + np.var([one[j] for one in means], axis=0))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
+from fovnet.maths.scales import Scales
 
 Level = int | float | bool | str
 Kind = Literal["ordinal", "categorical"]
@@ -117,6 +118,16 @@ class Space:
     def axis_of_column(self) -> Integers:
         """(D,), the axis that each column of the unit cube belongs to."""
         return np.repeat(np.arange(len(self.axes)), [axis.columns.shape[1] for axis in self.axes])
+
+    @cached_property
+    def scales(self) -> Scales:
+        """What the lengthscales of the columns are made of; categories that offer the same levels share those of the levels."""
+        lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
+        starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
+        level = [
+            starts[axis.levels] + np.arange(len(axis.levels)) if axis.levels in starts else np.full(1, -1) for axis in self.axes
+        ]
+        return Scales.of(self.axis_of_column, np.concatenate(level))
 
     def configuration(self, row: int) -> dict[str, Level]:
         """{axis: level} of one row, in plain Python values."""

@@ -86,12 +86,12 @@ def test_the_deviation_of_a_level_mean_is_that_of_the_whole_covariance_matrix(ke
     """Some 72 rows are few enough for the posterior covariance of all of them; uneven places and a category are among the axes."""
     uneven = Axis("a", tuple(range(4)), places=(0.0, 0.2, 0.3, 1.0))
     space = Space((uneven, *Space.of({"b": ["x", "y", "z"], "c": [False, True], "d": range(3)}).axes))
-    theta = np.log([0.7, 0.6, 1.3, 2.0, 0.4, 5.0, 1.7, 0.05])        # three of the category's levels
-    process, known = Growing(space.unit_cube, theta, KERNELS[kernel]), np.array([3, 70, 11, 42, 8, 55])
+    theta = np.log([0.7, 1.3, 0.4, 5.0, 0.6, 1.0, 2.0, 1.7, 0.05])        # three of them of the category's levels
+    process, known = Growing(space.unit_cube, space.scales, theta, KERNELS[kernel]), np.array([3, 70, 11, 42, 8, 55])
     process.posterior(known, np.zeros(6), known[:0])
     K = process.s2 * process.kernel(cdist(process.scaled, process.scaled, "sqeuclidean"))[0]
     covariance = K - K[:, known] @ np.linalg.solve(K[np.ix_(known, known)] + process.noise * np.eye(6), K[known])
-    found = deviations_of_level_means(process, space.axis_of_column, known, space.rows, [4, 3, 2, 3])
+    found = deviations_of_level_means(process, known, space.rows, [4, 3, 2, 3])
     for j, deviations in enumerate(found):
         for level, deviation in enumerate(deviations):
             w = (space.rows[:, j] == level) / (space.rows[:, j] == level).sum()

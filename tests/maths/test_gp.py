@@ -11,6 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from fovnet.maths import gp
+from fovnet.maths.scales import Scales
 
 
 def problem(n, d, seed):
@@ -55,7 +56,7 @@ def test_log_marginal_likelihood_and_its_gradient_equal_scikit_learn(n, d):
 def test_gradients_equal_finite_differences(n, d, seed):
     X, y, theta, _ = problem(n, d, seed)
     gaps = gp.squared_gaps(X)
-    for value_and_gradient in (lambda t: gp.log_marginal_likelihood(t, gaps, y), lambda t: gp.log_prior(t, np.arange(len(gaps)))):
+    for value_and_gradient in (lambda t: gp.log_marginal_likelihood(t, gaps, y), lambda t: gp.log_prior(t, Scales.plain(len(gaps)))):
         numeric = approx_fprime(theta, lambda t, f=value_and_gradient: f(t)[0], 1e-6)
         np.testing.assert_allclose(value_and_gradient(theta)[1], numeric, rtol=1e-3, atol=1e-4)
 
@@ -78,7 +79,7 @@ def test_fit_is_at_least_as_good_as_scikit_learns_best_of_ten_starts():
     s2, *ell, noise = best.kernel_.theta
 
     def density(theta):
-        return gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)[0] + gp.log_prior(theta, np.arange(3))[0]
+        return gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)[0] + gp.log_prior(theta, Scales.plain(3))[0]
 
     theirs = np.array([*ell, s2, noise])
     assert gp.log_marginal_likelihood(theirs, gp.squared_gaps(X), y)[0] == pytest.approx(best.log_marginal_likelihood_value_, abs=1e-6)
@@ -90,14 +91,6 @@ def test_an_axis_without_influence_gets_a_long_lengthscale():
     y = np.cos(5 * X[:, 0])
     ell = np.exp(gp.fit(X, (y - y.mean()) / y.std())[:3])
     assert ell[0] < ell[1] and ell[0] < ell[2]
-
-
-def test_a_level_unlike_all_others_gets_a_short_lengthscale_and_levels_that_are_alike_long_ones():
-    """A category as corners at 1/√2, any two of which differ by one; the value depends on whether it is at level 2."""
-    level = np.random.default_rng(0).integers(0, 3, 40)
-    y = (level == 2) * 3.0
-    ell = np.exp(gp.fit(np.eye(3)[level] / np.sqrt(2.0), (y - y.mean()) / y.std(), np.zeros(3, dtype=np.int64))[:3])
-    assert ell[2] < ell[0] / 3 and ell[2] < ell[1] / 3
 
 
 def test_the_posterior_falls_back_to_the_prior_far_away():

@@ -10,12 +10,13 @@ from scipy.spatial.distance import cdist
 from fovnet.maths import gp
 from fovnet.maths.growing import BLOCK, Growing
 from fovnet.maths.kernels import KERNELS, matern52
+from fovnet.maths.scales import Scales
 
 
 def process(M: int, seed: int, noise: float = 0.01, settled: int = 0) -> Growing:
     rng = np.random.default_rng(seed)
     theta = np.concatenate([np.log(rng.uniform(0.3, 1.5, 4)), [0.2, np.log(noise)]])
-    return Growing(rng.random((M, 4)), theta, settled=settled)
+    return Growing(rng.random((M, 4)), Scales.plain(4), theta, settled=settled)
 
 
 @pytest.mark.parametrize("settled", [0, 700])
@@ -69,7 +70,7 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(settled: int) -> Non
 def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) -> None:
     """4,000 draws of 12 rows: an entry of their covariance is within 0.1 s2 in all but one of 1,000 cases of the worst kind."""
     rng = np.random.default_rng(2)
-    growing = Growing(rng.random((12, 3)), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
+    growing = Growing(rng.random((12, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
     draws = np.array([growing.prior_draw(rng) for _ in range(4000)])
     expected = growing.s2 * KERNELS[kernel](cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
     assert np.abs(draws.mean(axis=0)).max() < 0.1
@@ -79,7 +80,7 @@ def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) ->
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
     rng = np.random.default_rng(8)
-    growing = Growing(rng.random((90, 3)), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
+    growing = Growing(rng.random((90, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
     rows, y = rng.permutation(90)[:40], rng.normal(size=40)
     expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel])
     np.testing.assert_allclose(growing.posterior(rows, y, rows[:0]), expected, atol=1e-9)

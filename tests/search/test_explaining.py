@@ -114,7 +114,7 @@ def test_what_the_model_foretells_is_found_by_leaving_out_each_score_for_real(se
     wrong, constant = 0.0, 0.0
     for i in range(len(y)):
         kept = np.arange(len(y)) != i
-        mean, _ = gp.posterior(X[i : i + 1], X[kept], y[kept], theta, matern52)
+        mean, _ = gp.posterior(X[i : i + 1], X[kept], y[kept], theta, SPACE.scales, matern52)
         wrong, constant = wrong + (y[i] - mean[0]) ** 2, constant + (y[i] - y[kept].mean()) ** 2
     assert np.isclose(explanation.matter.explained, 1 - wrong / constant, rtol=1e-5)
 

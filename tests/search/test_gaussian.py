@@ -58,7 +58,7 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     free = np.flatnonzero(view.free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
-        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, KERNELS["matern52"]
+        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales, KERNELS["matern52"]
     )
     total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(free)
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)

@@ -21,10 +21,10 @@ OUTCOMES = one_of(
 )
 
 
-def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None):
+def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15):
     seconds = np.ones(len(space)) if seconds is None else seconds
     feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
-    return Search(space, method, seed, workers, start, initial, seconds, feasible)
+    return Search(space, method, seed, workers, start, initial, seconds, feasible, lead=lead)
 
 
 def view_of(space, trials, **changes):
@@ -155,7 +155,7 @@ def test_pending_rows_push_the_next_worker_elsewhere():
     """Four workers who saw the same results choose four rows that are no neighbours all."""
     space = paper_space()
     loss = smooth_loss(space)
-    search = search_of(space, "gp-ei", workers=4, start=space.row_of(BASELINE), initial=5)
+    search = search_of(space, "gp-ei", workers=4, lead=1.0, start=space.row_of(BASELINE), initial=5)
     trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 16)
     last = space.unit_cube[[trial.proposal.row for trial in trials[-4:]]]
     assert len({trial.proposal.pending for trial in trials[-4:]}) == 4
