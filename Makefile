@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    simulate a collection, search, train, evaluate; ends with a report (about twelve minutes on two cores)"
+	@echo "make demo    simulate a collection, search, train, evaluate; ends with a report (twelve to seventeen minutes on two cores)"
 	@echo "make test    style, types, floors and all tests"
 	@echo "make fast    the tests that take less than a second each"
 	@echo "make clean   remove results/demo and results/smoke, keep .venv"

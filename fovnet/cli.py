@@ -993,6 +993,7 @@ def _configuration(settings: Settings, changes: list[str]) -> dict[str, Any]:
     """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
     import yaml
 
+    from fovnet.config import number_in_words
     from fovnet.net.axes import changed
 
     levels = {}
@@ -1000,7 +1001,7 @@ def _configuration(settings: Settings, changes: list[str]) -> dict[str, Any]:
         name, equals, level = change.partition("=")
         if not equals:
             raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
-        levels[name.strip()] = yaml.safe_load(level)
+        levels[name.strip()] = number_in_words(yaml.safe_load(level))
     return changed(settings.search.start, levels)
 
 

@@ -127,13 +127,13 @@ def _form(given: Any) -> str:
     return "word" if isinstance(given, str) else "numbers"
 
 
-def _number_in_words(level: Any) -> Any:
+def number_in_words(level: Any) -> Any:
     """1e-4 as a number: YAML 1.1 takes it for a word, as it has no point."""
     return float(level) if isinstance(level, str) and NUMBER.fullmatch(level) else level
 
 
 NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
-Level = Annotated[int | float | bool | str, BeforeValidator(_number_in_words)]
+Level = Annotated[int | float | bool | str, BeforeValidator(number_in_words)]
 
 
 class Range(Section):
