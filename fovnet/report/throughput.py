@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter, ScalarFormatter
 
 from fovnet.bench.throughput import Throughput
 from fovnet.report.canvas import ACCENT, FAINT, WARN, house_style
@@ -28,6 +28,9 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
         memory.plot(_column(told, "predicted_mb"), lanes, "o", color=FAINT, label="predicted", markersize=5)
         memory.plot(_column(told, "peak_mb"), lanes, "x", color=ACCENT, label="measured", markersize=5)
         memory.set(xscale="log", xlabel="MB")
+        memory.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        memory.xaxis.set_major_formatter(ScalarFormatter())
+        memory.xaxis.set_minor_locator(NullLocator())
         memory.set_title("peak memory", loc="left")
         for axis in (speed, share, memory):
             axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=2, frameon=False)
