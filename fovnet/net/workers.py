@@ -171,8 +171,9 @@ def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outco
     from fovnet.net.checkpoint import curves_of
 
     training, validation = curves_of(weights_of(job.weights, proposal.slot))
-    for process in working:
-        process.join(5)
+    until = time.monotonic() + 5.0
+    while any(process.exitcode is None for process in working) and time.monotonic() < until:
+        time.sleep(0.01)                    # the executor waits for it too, and who comes second learns the status a moment later
     codes = [process.exitcode for process in working if process.exitcode]
     how = f"by signal {-codes[0]}, perhaps for memory" if codes and codes[0] < 0 else f"with status {codes[0]}" if codes else "unseen"
     return Outcome("error", training, validation, min(validation, default=None), message=f"the worker process died {how}")
