@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEAD = 0.15
-"""What fovnet recommends: several workers then take about a sixth more draws than one (`fovnet bench search --workers 4`)."""
+"""What fovnet recommends: several workers then take at most about a sixth more draws than one (`fovnet bench search --workers 4`)."""
 
 
 @dataclass(frozen=True)

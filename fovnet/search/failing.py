@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 
 CAUTION = 4.0
 """How many times the log chance to fit counts beside a promise.  With once, a search that gains from size walks along the limit on the
-wrong side: `fovnet bench edge` then counts 5.1 trainings out of memory instead of 3.0, in 32 draws instead of 37 (means of 40 seeds)."""
+wrong side: `fovnet bench edge` then counts 6.3 trainings out of memory instead of 2.8, in as many draws (32; means of 40 seeds)."""
 WARINESS = 2.0
 """How many times the log chance not to fail otherwise counts.  With once, the promise of a corner where all diverge outlives twenty
 divergences: `fovnet bench edge --scenario rates-and-kills` then counts 7.0 of them instead of 4.1, in 37 draws instead of 34."""
