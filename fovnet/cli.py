@@ -556,7 +556,7 @@ def bench_bound(
 @bench.command("propose")
 def bench_propose(
     out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the numbers.")],
-    trials: Annotated[list[int] | None, typer.Option(min=1, max=30_000, help="Trials known before; several are measured in turn.")] = None,
+    trials: Annotated[list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
     diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,

@@ -1,6 +1,6 @@
 """What a proposal costs: seconds and memory over a large space, with many trials known.
 
-    M  rows of the space        n  trials known when the clock starts
+    M  rows of the space        n  trials known to the last proposal
 
 The hyper-parameters are fitted anew now and then (search/fitting.py), and the proposals between are cheap: so the clock runs over whole
 periods from refit to refit, and the mean counts what a search really waits.
@@ -24,18 +24,18 @@ from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 PROPOSALS = 40
-"""Proposals under the clock, at least; then up to the end of a period."""
+"""Proposals under the clock, at least; then so many more that they are whole periods."""
 
 MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds a proposal of `method` takes, over `proposals` in a row of which the first follows n + 1 trials.
+    """Seconds a proposal of `method` takes, over `proposals` in a row of which the last knows n trials.
 
     refits   how many of them fitted the hyper-parameters anew            resumed  seconds of the one before, with nothing remembered
     cpu      mean seconds of processor time, which other work on the machine changes less than it does the others
-    peak_mb  the process's peak memory, of which idle_mb were there before the search began
+    peak_mb  the process's peak memory until then, of which idle_mb were there before the search began
     diverged  how large a share of the trials had diverged
     """
 
@@ -67,13 +67,17 @@ def paces(
 
 
 def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
-    """The pace in this process: trials of random rows first, then a period of proposals, each learning of the one before."""
+    """The pace in this process: trials of random rows first, then a period of proposals, each learning of the one before.
+
+    With fewer than PROPOSALS trials the clock starts at the first of them.
+    """
     space = paper_space()
     size = len(space)
     loss, rng = smooth_loss(space, seed), np.random.default_rng([seed, trials])
     fails = rng.random(size) < diverged
     space.unit_cube, space.axis_of_column                # noqa: B018  (worked out once in a search's life, so before the clock starts)
-    rows = rng.choice(size, trials, replace=False)
+    timed = timed_at(trials)
+    rows = rng.choice(size, trials - timed, replace=False)
     search = Search(space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool))
     record: dict[int, Trial] = {}
     earlier: list[Proposal] = []
@@ -84,28 +88,29 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         record[proposal.slot] = Trial(proposal, outcome)
         earlier.append(proposal)
 
-    slots = tuple(range(trials))
+    slots = tuple(range(len(rows)))
     for slot, row in zip(slots, rows.tolist(), strict=True):
         learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), slots[:slot], (), 1.0))
-    idle, period = peak_bytes(), period_at(trials)
+    idle = peak_bytes()
     seconds, cpu, fitted_to = [], [], []
-    for _ in range(1 + period * -(-PROPOSALS // period)):
+    for _ in range(1 + timed):
         began, worked = time.perf_counter(), time.process_time()
         proposal = propose_slot(search, earlier, record)
         seconds.append(time.perf_counter() - began)
         cpu.append(time.process_time() - worked)
         fitted_to.append(milestone(sum(trial.score is not None for trial in record.values())))
         learn(proposal)
-    resumed, *timed = seconds
+    resumed, *each = seconds
     return Pace(
-        method, size, trials, diverged, len(timed), int((np.diff(fitted_to) > 0).sum()), float(np.median(timed)), float(np.mean(timed)),
-        max(timed), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
+        method, size, trials, diverged, timed, int((np.diff(fitted_to) > 0).sum()), float(np.median(each)), float(np.mean(each)),
+        max(each), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
     )  # fmt: skip
 
 
-def period_at(trials: int) -> int:
-    """How many trials after a refit the next one comes, where so many are known."""
+def timed_at(trials: int) -> int:
+    """How many proposals are timed, the last of which knows so many trials: PROPOSALS, or more to make whole periods."""
     refit = trials
     while milestone(refit + 1) <= milestone(trials):
         refit += 1
-    return refit + 1 - milestone(trials)
+    period = refit + 1 - milestone(trials)
+    return min(trials - 1, period * -(-PROPOSALS // period))

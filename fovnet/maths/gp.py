@@ -71,9 +71,9 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
     """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    s2     1, times or over e^0.4;      noise  0.05, times or over e: a quarter of the spread, as between trainings of two seeds
+    s2     1, times or over e^0.4;      noise  0.1, times or over e^0.7: a third of the spread, as between trainings of two seeds
     """
-    return np.array([*scales.centre, 0.0, np.log(0.05)]), np.array([*scales.width, 0.4, 1.0])
+    return np.array([*scales.centre, 0.0, np.log(0.1)]), np.array([*scales.width, 0.4, 0.7])
 
 
 def fit(

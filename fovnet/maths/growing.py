@@ -1,7 +1,7 @@
 """A Gaussian process that knows more with every trial, seen from all M rows of a finite space at once.
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
-    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k)
+    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept by STRIP rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
@@ -30,6 +30,10 @@ BLOCK = 32
 """Rows in a block of the settled ones."""
 CHUNK = 2048
 """Rows of the space taken at once: what is passed from step to step is (k, CHUNK), half a megabyte, and no second (k, M)."""
+STRIP = 128
+"""Rows of L kept in one array (STRIP, up to the diagonal): LAPACK copies nothing larger than it needs."""
+DRAWN = 256
+"""Rows of the space drawn at once, a megabyte of cosines: what passes by larger stays with the process as unused memory."""
 
 
 @dataclass
@@ -42,7 +46,7 @@ class Growing:
     kernel: Kernel = matern52
     settled: int = 0
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    L: Floats = field(init=False)
+    strips: list[Floats] = field(default_factory=list)
     V: Floats = field(init=False)
     squares: Floats = field(init=False)
 
@@ -60,7 +64,7 @@ class Growing:
         """
         self._keep(rows)
         n, k = len(rows), len(pending)
-        z = solve_triangular(self.L[:n, :n], y, lower=True, check_finite=False)
+        z = self._forward(y[:, None])[:, 0]
         mean, squares = z @ self.V[:n], self.squares
         if k:
             self._grow(pending)
@@ -70,15 +74,16 @@ class Growing:
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
         self._keep(rows)
-        return self.L[: len(rows), : len(rows)]
+        n = len(rows)
+        return np.vstack([np.pad(strip, ((0, 0), (0, n)))[:, :n] for strip in self.strips])[:n]
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
         omega = frequencies(self.kernel, features, self.scaled.shape[1], rng)
         phase, weight = rng.uniform(0.0, 2.0 * np.pi, features), rng.standard_normal(features)
         draw = np.empty(len(self.scaled))
-        for first in range(0, len(draw), CHUNK):
-            part = slice(first, first + CHUNK)
+        for first in range(0, len(draw), DRAWN):
+            part = slice(first, first + DRAWN)
             draw[part] = np.cos(self.scaled[part] @ omega.T + phase) @ weight
         return np.asarray(np.sqrt(2.0 * self.s2 / features) * draw)
 
@@ -108,20 +113,33 @@ class Growing:
             self._make_room(2 * (n + k))
         border = np.zeros((k, n))
         if n:
-            border = solve_triangular(self.L[:n, :n], self._kernel(new, self.rows).T, lower=True, check_finite=False).T
+            border = self._forward(self._kernel(new, self.rows).T).T
         corner = cholesky(self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T, lower=True, check_finite=False)
-        self.L[n : n + k, :n], self.L[n : n + k, n : n + k] = border, corner
+        for at, row in enumerate(np.hstack([border, corner]), start=n):
+            strip, line = divmod(at, STRIP)
+            if strip == len(self.strips):
+                self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
+            self.strips[strip][line, : at + 1] = row[: at + 1]
         for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
             part = slice(first, first + CHUNK)
             beside = self._kernel(new, part) - border @ self.V[:n, part]
             self.V[n : n + k, part] = solve_triangular(corner, beside, lower=True, overwrite_b=True, check_finite=False)
 
+    def _forward(self, B: Floats) -> Floats:
+        """L⁻¹ B (n, k), strip by strip."""
+        X = np.empty_like(B)
+        for strip, first in zip(self.strips, range(0, len(B), STRIP), strict=False):
+            end = min(first + STRIP, len(B))
+            rest = B[first:end] - strip[: end - first, :first] @ X[:first]
+            X[first:end] = solve_triangular(strip[: end - first, first:end], rest, lower=True, check_finite=False)
+        return X
+
     def _make_room(self, capacity: int) -> None:
-        """L and V with room for so many rows; what is not yet written takes no memory."""
-        n, kept = len(self.rows), (self.L, self.V) if len(self.rows) else None
-        self.L, self.V = np.zeros((capacity, capacity)), np.empty((capacity, len(self.cube)))
-        if kept:
-            self.L[:n, :n], self.V[:n] = kept[0][:n, :n], kept[1][:n]
+        """V with room for so many rows; what is not yet written takes no memory."""
+        n, kept = len(self.rows), self.V if len(self.rows) else None
+        self.V = np.empty((capacity, len(self.cube)))
+        if kept is not None:
+            self.V[:n] = kept[:n]
 
     def _kernel(self, rows: Integers, others: Integers | slice) -> Floats:
         return np.asarray(self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0])

@@ -34,8 +34,8 @@ class Scales:
     def of(cls, axis: Integers, level: Integers | None = None) -> Scales:
         """The scales of columns (D,) that belong to these axes, 0..d-1, and to these levels, 0..l-1, or -1 to none.
 
-        An axis' scale is expected at 0.43·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every
-        point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is nine times
+        An axis' scale is expected at 0.39·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every
+        point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is ten times
         longer; ours expects a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^1.3 for a category
         of several columns, whose levels may all be alike.  A level's scale is expected at 1, times or over e^1.5.
         """
@@ -44,7 +44,7 @@ class Scales:
         level = np.full(len(axis), -1) if level is None else level
         share = np.hstack([axis[:, None] == np.arange(d), level[:, None] == np.arange(level.max(initial=-1) + 1)])
         levels = share.shape[1] - d
-        centre = np.concatenate([np.full(d, np.log(0.43 * np.sqrt(d))), np.zeros(levels)])
+        centre = np.concatenate([np.full(d, np.log(0.39 * np.sqrt(d))), np.zeros(levels)])
         width = np.concatenate([np.where(columns > 1, 1.3, 0.6), np.full(levels, 1.5)])
         return cls(share.astype(np.float64), centre, width, d)
 

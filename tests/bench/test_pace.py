@@ -7,29 +7,31 @@ import pytest
 
 from fovnet.bench import pace
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.pace import measure, period_at
+from fovnet.bench.pace import measure, timed_at
 from fovnet.search.fitting import milestone
 from fovnet.search.space import Space
 
 
 def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as the first multiple of a period above 40; what lies between two refits grows with the trials."""
+    """With 100 trials the fits are those at 50, 54, 58, ..., 95, 102: periods of 7, of which six hold 40 proposals."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
     monkeypatch.setattr(pace, "paper_space", lambda: small)
-    told = measure("gp-ei", 60, seed=0)
-    refits = [n for n in range(61, 62 + told.proposals) if milestone(n) == n]
-    period = period_at(60)
-    assert milestone(60) + period in refits
-    assert (told.rows, told.trials) == (288, 60)
-    assert told.proposals % period == 0 and 40 <= told.proposals < 40 + period
-    assert told.refits in (len(refits), len(refits) - 1)                      # one may fall on the first, which is not under the clock
+    told = measure("gp-ei", 100, seed=0)
+    assert [n for n in range(59, 103) if milestone(n) == n] == [62, 67, 72, 78, 84, 91, 98]
+    assert (told.rows, told.trials, told.proposals, told.refits) == (288, 100, 48, 8)
     assert 0 < told.median <= told.mean <= told.worst
     assert told.peak_mb >= told.idle_mb > 10
 
 
+def test_a_short_search_is_timed_from_its_second_proposal_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(6), "width": range(6)}))
+    assert timed_at(2) == measure("gp-ei", 2, seed=0).proposals == 1
+    assert timed_at(1000) % (milestone(1100) - milestone(1000)) == 0
+
+
 def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)}))
-    told = measure("random", 30, seed=0, diverged=0.5)
+    told = measure("random", 60, seed=0, diverged=0.5)
     assert told.proposals == 40
     assert told.mean < 0.05
 

@@ -105,7 +105,7 @@ def smooth_loss(space):
 
 
 def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
-    """30 trials each, two seeds: the worst gp-ei run ends below the best random one, and among the best 0.5 % of all rows."""
+    """30 trials each, five seeds: gp-ei ends below chance with the same seed, and in the median among the best 0.1 % of all rows."""
     space = paper_space()
     loss = smooth_loss(space)
 
@@ -114,9 +114,9 @@ def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
         trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30)
         return min(trial.score for trial in trials)
 
-    worst = max(end("gp-ei", seed) for seed in range(2))
-    assert worst < min(end("random", seed) for seed in range(2))
-    assert worst < np.quantile(loss, 0.005)
+    ends = [end("gp-ei", seed) for seed in range(5)]
+    assert all(mine < end("random", seed) for seed, mine in enumerate(ends))
+    assert np.median(ends) < np.quantile(loss, 0.001)
 
 
 def test_gp_ei_learns_where_trainings_diverge():
