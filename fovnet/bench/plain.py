@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import affine_transform
 
+from fovnet.bench.textbook import textbook_network
 from fovnet.bench.together import Progress
 from fovnet.net.architecture import Architecture
 
@@ -111,7 +112,7 @@ def plain_losses(net: Architecture, rate: float, batch: int, seed: int, data: Da
     from fovnet.net.training import class_weights
 
     rng, device = np.random.default_rng([seed, 1]), data.device
-    model = build(net, torch.Generator().manual_seed(seed)).to(device)
+    model = textbook_network(net, build(net, torch.Generator().manual_seed(seed))).to(device)
     optimiser = torch.optim.SGD(model.parameters(), rate, momentum=0.9, nesterov=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 / (1 + 1e-6 * step))
     weights = class_weights(data.targets[data.train])

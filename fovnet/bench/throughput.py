@@ -160,7 +160,6 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     import torch
 
     from fovnet.net.augment import Ranges
-    from fovnet.net.model import build
     from fovnet.net.training import Recipe, _begin, _train_epoch, choose_device, class_weights, place
 
     torch.set_num_threads(1)
@@ -186,8 +185,8 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     images = _epoch_length(step, batch, len(slices), bounds)
     theirs = None
     if monai_is_here():
-        theirs = Tutorial(build(net, torch.Generator().manual_seed(0)), slices[:images], targets[:images], weights, batch=batch, rate=RATE,
-                          ranges=ranges, workers=bounds.loader_workers, device=where)  # fmt: skip
+        theirs = Tutorial(net, slices[:images], targets[:images], batch=batch, rate=RATE, ranges=ranges, workers=bounds.loader_workers,
+                          device=device)  # fmt: skip
         theirs.epoch_seconds()                                                 # the workers start once
     own, handled, other = [], [], []
     for _ in range(bounds.repeats):
@@ -195,6 +194,8 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
         handled.append(_handling(mine, data, Recipe(1, images, ranges), batch))
         if theirs:
             other.append(theirs.epoch_seconds())
+    if theirs:
+        theirs.close()
     speed, flop = images / np.array(own), 3 * cost_of(net).forward_flop
     ratios = np.array(other) / np.array(own) if theirs else None
     return _row(

@@ -1,22 +1,28 @@
 """Training as the MONAI tutorials write it: a cached data set, dictionary transforms, a loader with workers, a plain loop.
 
 The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps what the deterministic
-transforms give, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.
+transforms give, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.  The network
+is textbook.py's, float32 as torch lays it out.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from torch import Tensor, device, nn
+from fovnet.bench.textbook import textbook_network
 
+if TYPE_CHECKING:
+    from torch import device
+
+    from fovnet.net.architecture import Architecture
     from fovnet.net.augment import Ranges
 
 
@@ -25,21 +31,63 @@ def monai_is_here() -> bool:
 
 
 class Tutorial:
-    """A network and the loader that feeds it: slices (n, h, w) uint8, targets (n, k), weights (k,) of the classes."""
+    """The pipeline in a process of its own: one thread, but nothing else of what fovnet asks of torch or of the C library reaches it.
+
+    slices (n, h, w) uint8, targets (n, k)
+    """
 
     def __init__(
-        self, model: nn.Module, slices: NDArray[np.uint8], targets: NDArray[np.float32], weights: Tensor, *,
-        batch: int, rate: float, ranges: Ranges, workers: int, device: device,
+        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], *,
+        batch: int, rate: float, ranges: Ranges, workers: int, device: str,
+    ) -> None:  # fmt: skip
+        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        self._pool.submit(_begin, net, slices, targets, batch, rate, ranges, workers, device).result()
+
+    def epoch_seconds(self) -> float:
+        """Seconds in which every slice is seen once."""
+        return float(self._pool.submit(_epoch).result())
+
+    def close(self) -> None:
+        """End the process and the loader's workers."""
+        self._pool.shutdown()
+
+
+_LOOPS: list[_Loop] = []
+
+
+def _begin(
+    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
+    workers: int, device: str,
+) -> None:  # fmt: skip
+    _LOOPS.append(_Loop(net, slices, targets, batch, rate, ranges, workers, device))
+
+
+def _epoch() -> float:
+    return _LOOPS[-1].epoch_seconds()
+
+
+class _Loop:
+    """A network and the loader that feeds it."""
+
+    def __init__(
+        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
+        workers: int, device: str,
     ) -> None:  # fmt: skip
         import torch
 
-        self.model, self.weights, self.device = model.to(device), weights, device
-        self.loader = _loader(slices, targets, batch, ranges, workers, device)
+        from fovnet.net.model import build
+        from fovnet.net.training import choose_device, class_weights
+
+        torch.set_num_threads(1)
+        self.device = choose_device(device)
+        self.weights = class_weights(torch.from_numpy(targets)).to(self.device)
+        self.model = textbook_network(net, build(net, torch.Generator().manual_seed(0))).to(self.device)
+        self.loader = _loader(slices, targets, batch, ranges, workers, self.device)
         self.optimiser = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9, nesterov=True)
 
     def epoch_seconds(self) -> float:
         """Seconds in which every slice is seen once."""
-        from fovnet.net.descent import loss_of
+        from torch.nn.functional import cross_entropy
 
         began = time.perf_counter()
         self.model.train()
@@ -47,7 +95,7 @@ class Tutorial:
         for sample in self.loader:
             images, targets = sample["image"].to(self.device), sample["label"].to(self.device)
             self.optimiser.zero_grad()
-            loss = loss_of(self.model(images), targets, self.weights)
+            loss = cross_entropy(self.model(images), targets, weight=self.weights)
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             total += loss.item()

@@ -13,10 +13,12 @@ from typer.testing import CliRunner
 
 from fovnet.bench import throughput
 from fovnet.bench.plain import Pair, augmented, compare
+from fovnet.bench.textbook import textbook_network
 from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
 from fovnet.cli import app
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, augment, draw
+from fovnet.net.model import build
 from fovnet.records import read_tsv
 from fovnet.report.canvas import png
 from fovnet.report.throughput import throughput_figure
@@ -56,6 +58,21 @@ def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: 
     assert float(measured["handling_share"]) > 0
     assert left_out["images_per_second"] == "" and "left out" in left_out["note"]
     assert (tmp_path / "throughput.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("head", ["fc", "gap"])
+@pytest.mark.parametrize(("convolutions", "kernel", "separable"), [(1, 3, False), (2, 5, True)])
+def test_the_textbooks_network_is_the_same_function(head: str, convolutions: int, kernel: int, separable: bool) -> None:
+    """Scores and the gradient of every weight, from the same weights, in training."""
+    net = Architecture(5, convolutions, 2, kernel, separable, classes=7, head=head)
+    ours = build(net, torch.Generator().manual_seed(1))
+    theirs = textbook_network(net, ours)
+    slices = torch.rand((6, 1, 128, 128), generator=torch.Generator().manual_seed(2))
+    for model in (ours, theirs):
+        model(slices).square().sum().backward()
+    torch.testing.assert_close(theirs(slices), ours(slices), rtol=1e-4, atol=1e-5)
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-4 * float(one.grad.abs().max()))
 
 
 def test_the_figure_does_without_monai() -> None:

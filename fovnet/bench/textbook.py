@@ -1,0 +1,45 @@
+"""The networks of the search space as a textbook writes them, with nothing but torch's own layers in the order of the paper.
+
+net/model.py computes the same function another way, for speed; who compares with "what a user would write" takes this one.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from fovnet.net.architecture import Architecture
+
+
+def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
+    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or torch's own to begin with.
+
+    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row's filter and a column's.
+    """
+    from torch import nn
+
+    layers: list[nn.Module] = [nn.BatchNorm2d(1)]
+    channels, s, f = 1, net.kernel, net.filters
+    for _ in range(net.blocks):
+        for _ in range(net.convolutions):
+            shapes = [(1, s), (s, 1)] if net.separable else [(s, s)]
+            for shape in shapes:
+                layers.append(nn.Conv2d(channels, f, shape, padding="same"))
+                channels = f
+            layers.append(nn.ReLU())
+        layers.append(nn.MaxPool2d(2))
+    if net.head == "gap":
+        layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(f, net.classes)]
+    else:
+        layers.append(nn.Flatten())
+        sizes = [net.pooled_side**2 * f, 4096, 1024, net.classes]
+        for into, out in pairwise(sizes):
+            layers += [nn.Linear(into, out), nn.ReLU()]
+        layers.pop()                                                    # the last layer gives scores
+    model = nn.Sequential(*layers)
+    if like is not None:
+        model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
+    return model
