@@ -848,7 +848,8 @@ def _priced(settings: Settings, device: Device | None = None) -> Prices:
     if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
         validation = len(_opened(settings)[1].rows("validation"))
     return prices(
-        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, device=device or _device(settings),
+        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, averaged=training.averaging > 0,
+        device=device or _device(settings),
         work=Work(training.slices_per_epoch, validation or 0, training.epochs),
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
     )  # fmt: skip
@@ -956,7 +957,7 @@ def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
     options, training = settings.search, settings.training
     return plan_search(
         _space(settings), _labelled(pack), journal,
-        head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs,
+        head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs, averaged=training.averaging > 0,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
         speed=_device(settings),
         method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,

@@ -42,7 +42,7 @@ class Checkpoint:
         names = [name for name, _ in progress.model.named_parameters()]
         for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
             tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
-        tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=True)}
+        tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=bool(progress.average))}
         tensors["generator"] = progress.generator.get_state()
         curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
         facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), **curves}
@@ -82,7 +82,7 @@ def _restore(fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mappin
     for name, parameter in fresh.model.named_parameters():
         momentum = tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
         fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
-    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=True):
+    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
     fresh.step, fresh.seconds = facts["step"], facts["seconds"]

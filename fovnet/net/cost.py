@@ -148,13 +148,14 @@ def _filter_weights(nets: Columns) -> NDArray[np.int64]:
     return convolution(1) + (nets.blocks * nets.convolutions - 1) * convolution(f)
 
 
-def training_bytes(cost: Cost, batch: Any) -> Floats:
+def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     """(M,) peak memory of a training step.
 
-    Weights, gradients and momentum; all activations of the batch; and, while the gradient walks back, half as much again: the
-    largest activation's gradient and the convolution's workspace live beside the stored ones.
+    Weights, gradients and momentum, and the weights' running mean where they are averaged; all activations of the batch; and, while the
+    gradient walks back, half as much again: the largest activation's gradient and the convolution's workspace live beside the stored
+    ones.
     """
-    return np.asarray(STATE * FLOAT * cost.weights + 1.5 * batch * cost.activation_bytes)
+    return np.asarray((STATE + averaged) * FLOAT * cost.weights + 1.5 * batch * cost.activation_bytes)
 
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
@@ -181,10 +182,10 @@ def training_seconds(cost: Cost, batch: Any, *, slices: Any, validation_slices: 
     return seconds
 
 
-def price(rows: Columns, work: Work, device: Device) -> tuple[Floats, Floats]:
+def price(rows: Columns, work: Work, device: Device, *, averaged: bool = False) -> tuple[Floats, Floats]:
     """Peak training bytes (M,) and seconds (M,) of every row: 0.03 s for 34,300."""
     cost = costs(rows)
-    return training_bytes(cost, rows.batch), training_seconds(cost, rows.batch, **vars(work), device=device)
+    return training_bytes(cost, rows.batch, averaged=averaged), training_seconds(cost, rows.batch, **vars(work), device=device)
 
 
 def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:

@@ -34,11 +34,12 @@ class Prices:
         return self.small & self.short
 
 
-def prices(space: Space, *, classes: int, head: str, work: Work, device: Device, limits: Limits) -> Prices:
+def prices(space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device, limits: Limits) -> Prices:
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head)
     cost = costs(rows)
-    memory, seconds = training_bytes(cost, rows.batch), training_seconds(cost, rows.batch, **vars(work), device=device)
+    memory = training_bytes(cost, rows.batch, averaged=averaged)
+    seconds = training_seconds(cost, rows.batch, **vars(work), device=device)
     return Prices(space, cost, memory, seconds, memory <= limits.bytes, seconds <= (limits.seconds or np.inf))
 
 

@@ -70,7 +70,10 @@ class Data:
 
 @dataclass
 class Progress:
-    """A trial between two epochs: everything that has to be kept to go on as if nothing had happened."""
+    """A trial between two epochs: everything that has to be kept to go on as if nothing had happened.
+
+    average  the running mean of every parameter; empty where the recipe takes none
+    """
 
     model: nn.Module
     optimiser: torch.optim.SGD
@@ -170,7 +173,7 @@ def train_network(
     started = time.monotonic()
     progress, before, trace = None, 0.0, ""
     try:
-        progress = _begin(net, learning_rate, seed, data.device)
+        progress = _begin(net, learning_rate, seed, data.device, averaged=recipe.averaging > 0)
         checkpoint = Checkpoint(keep, _decides(net, learning_rate, batch, seed, recipe, facts))
         checkpoint.resume(progress)
         before = progress.seconds
@@ -252,13 +255,14 @@ def peak_memory(device: torch.device) -> int:
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
-def _begin(net: Architecture, learning_rate: float, seed: int, device: torch.device) -> Progress:
+def _begin(net: Architecture, learning_rate: float, seed: int, device: torch.device, *, averaged: bool = False) -> Progress:
     """A trial before its first step: weights drawn from the seed, on the device, channels last."""
     generator = torch.Generator().manual_seed(seed)
     model = build(net, generator).to(device)
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True)
-    return Progress(model, optimiser, generator, [parameter.detach().clone() for parameter in model.parameters()])
+    average = [parameter.detach().clone() for parameter in model.parameters()] if averaged else []
+    return Progress(model, optimiser, generator, average)
 
 
 def _take_into_average(progress: Progress, decay: float) -> None:

@@ -45,6 +45,7 @@ def plan_search(
     head: str,
     slices_per_epoch: int,
     epochs: int,
+    averaged: bool,
     limits: Limits,
     speed: Device,
     method: str,
@@ -66,7 +67,7 @@ def plan_search(
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
     validation = drawn(data.validation, validation_slices, seed)
     priced = columns_of_space(space, classes=data.targets.shape[1], head=head)
-    memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed)
+    memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed, averaged=averaged)
     feasible = fits(memory, seconds, limits)
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
     write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)

@@ -66,6 +66,7 @@ def test_weights_gradients_and_momentum_are_the_least_a_training_needs() -> None
     cost = cost_of(NETS[0])
     assert training_bytes(cost, 1) > 3 * 4 * cost.weights
     assert training_bytes(cost, 64) > training_bytes(cost, 8)
+    assert training_bytes(cost, 8, averaged=True) - training_bytes(cost, 8) == 4 * cost.weights
 
 
 def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
