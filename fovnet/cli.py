@@ -931,8 +931,8 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     with _bar("checking") as tell:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)
+            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # a network takes minutes: none is lost
             tell(len(found), len(chosen))
-    write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(one) for one in found])
     for what, limit in WITHIN.items():
         near = [told for one in found if (told := one.is_within(what)) is not None]
         low, high = wilson_interval(sum(near), len(near)) if near else (0.0, 1.0)
