@@ -935,7 +935,10 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
             tell(len(found), len(chosen))
     for what, limit in WITHIN.items():
         near = [told for one in found if (told := one.is_within(what)) is not None]
-        low, high = wilson_interval(sum(near), len(near)) if near else (0.0, 1.0)
+        if not near:
+            out.print(f"{what}: cannot be measured here", highlight=False)
+            continue
+        low, high = wilson_interval(sum(near), len(near))
         out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})", highlight=False)
     out.print(f"{path}")
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)       # degrees, translation, shear, zoom and noise of configs/demo.yaml
 CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
-    ("5 blocks, 8 filters", lambda k: Architecture(5, 1, 3, 3, False, classes=k), 16, 10**-2),
+    ("5 blocks, 8 filters", lambda k: Architecture(5, 1, 3, 3, False, classes=k), 16, 10**-3),
     ("4 blocks, 16 filters of 5 × 5", lambda k: Architecture(4, 1, 4, 5, False, classes=k), 16, 10**-2.5),
-    ("5 blocks of 2, 8 filters, separable", lambda k: Architecture(5, 2, 3, 3, True, classes=k), 32, 10**-3),
+    ("4 blocks, 8 filters of 5 × 5, separable", lambda k: Architecture(4, 1, 3, 5, True, classes=k), 16, 10**-2.5),
 )
-"""Networks of the demo's kind, their batches and learning rates."""
+"""Networks of the demo's kind, their batches, and learning rates at which 75 steps lead each of them away from guessing."""
 
 
 @dataclass(frozen=True)

@@ -24,18 +24,23 @@ from fovnet.net.columns import Columns, columns_of
 FLOAT = 4        # bytes of a float32
 INDEX = 8        # torch's max-pooling keeps where each maximum stood as int64
 STATE = 3        # weights, gradients, momentum
+HANDLED = 7      # float images a slice while it is augmented: as picked, two of the grid, resampled, noise, and what they are added in
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What networks take, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers."""
+    """What networks take, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers.
+
+    largest_bytes  of the largest activation, the output of a convolution of the first block
+    """
 
     weights: Floats
     convolution_flop: Floats
     dense_flop: Floats
     activation_bytes: Floats
+    largest_bytes: Floats
     layers: Floats
     filters: Floats
 
@@ -132,6 +137,7 @@ def costs(nets: Columns) -> Cost:
         convolution_flop=flop,
         dense_flop=2.0 * dense,
         activation_bytes=stored + FLOAT * biases,
+        largest_bytes=FLOAT * nets.side**2 * f.astype(np.float64),
         layers=layers + np.where(nets.pooled, 2, 6),
         filters=f.astype(np.float64),
     )
@@ -151,11 +157,12 @@ def _filter_weights(nets: Columns) -> NDArray[np.int64]:
 def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     """(M,) peak memory of a training step.
 
-    Weights, gradients and momentum, and the weights' running mean where they are averaged; all activations of the batch; and, while the
-    gradient walks back, half as much again: the largest activation's gradient and the convolution's workspace live beside the stored
-    ones.
+    Weights, gradients and momentum, and the weights' running mean where they are averaged; all activations of the batch; and, where the
+    gradient has walked back to the first block, nearly twice the largest activation: its gradient, and what the convolution works in.
+    And the batch while it is augmented: what it leaves is of no size that a network wants.
     """
-    return np.asarray((STATE + averaged) * FLOAT * cost.weights + 1.5 * batch * cost.activation_bytes)
+    augmented = HANDLED * cost.largest_bytes / cost.filters
+    return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * (cost.activation_bytes + 1.9 * cost.largest_bytes + augmented))
 
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:

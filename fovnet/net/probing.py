@@ -6,7 +6,6 @@ Everything here trains by the code that trains the trials, on slices of noise: w
 from __future__ import annotations
 
 import platform
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 from fovnet.maths.allocation import keep_freed_memory
+from fovnet.maths.memory import peak_bytes
 from fovnet.net import training
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
@@ -124,6 +124,6 @@ def _grown(net: Architecture, batch: int, ranges: Ranges) -> int:
     keep_freed_memory()
     bench = Bench(torch.device("cpu"), ranges, net.classes)
     bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     bench.steps(net, batch)[0](3)
-    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return int(peak_bytes() - before)
