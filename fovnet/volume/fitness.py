@@ -17,6 +17,7 @@ CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -90
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
 LABEL_FLATNESS = 0.7            # share of equal neighbours among nonzero voxels: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
+OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
 
 
@@ -84,6 +85,15 @@ def refuse_labels(volume: Volume) -> None:
     if flatness > LABEL_FLATNESS:
         raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} whole numbers, {flatness:.0%} of neighbours "
                                            "equal: this looks like a label map. Give the MR volume it was drawn on.")
+
+
+def refuse_modality(source: str, said: str) -> None:
+    """Raises VolumeError "volume-ct" or "volume-modality" where a header names another modality than MR; silence is no refusal."""
+    word = said.upper().removeprefix("MET_MOD_")
+    if word in ("CT", "CTA"):
+        raise VolumeError("volume-ct", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
+    if word in OTHER_MODALITIES:
+        raise VolumeError("volume-modality", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
 
 
 def times(numbers: Iterable[object]) -> str:
