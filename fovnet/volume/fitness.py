@@ -12,7 +12,9 @@ from fovnet.volume.intensity import lattice
 from fovnet.volume.volume import Volume
 
 SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the gap of a scout; beyond, the header's unit is wrong
+FARTHEST_MM = 1e5               # 100 m from the scanner's centre no patient lies, and heights begin to lose hundredths in float32
 MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
+LARGEST = 1e20                  # a uint64 still fits; beyond, sums of float32 overflow, and the numbers are no intensities
 CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -900
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
@@ -23,7 +25,7 @@ LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
     """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular, sheared by more
-    than 5°, or with voxels outside 0.05..100 mm."""
+    than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
     if not np.isfinite(vox_to_ras).all():
         raise VolumeError("volume-geometry", f"{source}: the affine holds NaN or infinite numbers. Convert the series again.")
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
@@ -31,6 +33,10 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
     if spacing.min() < low or spacing.max() > high:
         raise VolumeError("volume-geometry", f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
                                              f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.")
+    farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
+    if farthest_mm > FARTHEST_MM:
+        raise VolumeError("volume-geometry", f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
+                                             f"{FARTHEST_MM:g} mm are believed. Check the header's unit, or convert the series again.")
     directions = vox_to_ras[:3, :3] / spacing
     cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
     shear_deg = float(np.degrees(np.arcsin(min(1.0, cosine))))
@@ -48,20 +54,22 @@ def refuse_plane(volume: Volume) -> None:
 
 
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN and infinities, if fewer than half, become the smallest finite value.
+    """(voxels all finite, notes): NaN, infinities and what lies beyond 1e20, if fewer than half, become the smallest other value.
 
     Raises VolumeError "volume-nonfinite" from half on, "volume-constant" where all voxels are equal.
     """
-    finite = np.isfinite(voxels)
-    bad = voxels.size - int(np.count_nonzero(finite))
-    if 2 * bad >= voxels.size:
-        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN or infinite, half or more. "
-                                              "Export the volume again.")
     notes: tuple[str, ...] = ()
-    if bad:
-        voxels = np.where(finite, voxels, voxels[finite].min())
+    with np.errstate(invalid="ignore"):
+        low, high = float(voxels.min()), float(voxels.max())      # NaN, where there is one: most volumes need no second look
+    if not (-LARGEST <= low <= high <= LARGEST):
+        finite = np.abs(voxels) <= LARGEST
+        bad = voxels.size - int(np.count_nonzero(finite))
+        if 2 * bad >= voxels.size:
+            raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN, infinite or beyond {LARGEST:g}, "
+                                                  "half or more. Export the volume again.")
+        low, high = float(voxels[finite].min()), float(voxels[finite].max())
+        voxels = np.where(finite, voxels, np.float32(low))
         notes = (f"{bad} NaN or infinite voxels set to the smallest finite value",)
-    low, high = float(voxels.min()), float(voxels.max())
     if low == high:
         raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
     return voxels, notes

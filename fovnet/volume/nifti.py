@@ -6,13 +6,13 @@ Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections
 
 from __future__ import annotations
 
+import logging
 import math
 from pathlib import Path
 from typing import Any
 
 import nibabel
 import numpy as np
-from nibabel.imageglobals import LoggingOutputSuppressor
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
@@ -24,6 +24,7 @@ from fovnet.volume.volume import Volume
 SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corner agree
 OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
 SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
+_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would say so on stderr
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
 NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR intensities
     1002: ("volume-labels", "a label map"),
@@ -66,11 +67,11 @@ def read(path: Path, max_voxels: int) -> Volume:
     is no intensity (RGB, complex, vectors, label maps by intent).
     """
     files = files_of(path)
-    with LoggingOutputSuppressor(), opened(files[0]) as file:             # nibabel mends small header faults, and says so on stderr
+    with opened(files[0]) as file:
         stored = _header(path, file.read(540), pair=len(files) == 2)
         _refuse_kind(path, stored)
         header = stored.copy()
-        header.check_fix()
+        header.check_fix(logger=_QUIET)
     grid = _grid(path, header, max_voxels)
     vox_to_ras, notes = _geometry(path, stored, header)
     with opened(files[-1]) as file:
@@ -140,7 +141,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     The sform counts where both are set, unless it is empty.  Both are compared: apart by millimetres is noted, an axis that
     points elsewhere is refused, for one of the two is wrong about left and right, or up and down.
     """
-    sform, qform = int(stored["sform_code"]) > 0, int(stored["qform_code"]) > 0
+    sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # a code out of 0..5 is mended to 0
     if not (sform or qform):
         raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
                                              "Convert the original series again (dcm2niix sets both).")
