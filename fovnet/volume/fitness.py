@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.intensity import lattice
+from fovnet.volume.intensity import NARROWEST, lattice
 from fovnet.volume.volume import Volume
 
 SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the gap of a scout; beyond, the header's unit is wrong
@@ -70,7 +70,7 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
         low, high = float(voxels[finite].min()), float(voxels[finite].max())
         voxels = np.where(finite, voxels, np.float32(low))
         notes = (f"{bad} NaN or infinite voxels set to the smallest finite value",)
-    if low == high:
+    if high - low <= NARROWEST:
         raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
     return voxels, notes
 
