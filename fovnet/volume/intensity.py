@@ -29,12 +29,14 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     volume's extremes.
     """
     sample = lattice(voxels)
-    mean = float(np.minimum(sample, np.percentile(sample, CLIP_PERCENTILE)).mean(dtype=np.float64))
+    # Both at once: the sample is partitioned a single time.  float32, as numpy takes a lone percentile of float32 values.
+    clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
+    mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
     foreground = sample[sample > mean]
     if foreground.size:
         mostly_zero = np.count_nonzero(sample) < sample.size / 2
-        black = 0.0 if mostly_zero else float(np.percentile(sample, BLACK_PERCENTILE))
-        white = float(np.percentile(foreground, WHITE_PERCENTILE))
+        black = 0.0 if mostly_zero else float(low)
+        white = float(np.percentile(foreground, WHITE_PERCENTILE, overwrite_input=True))
         if white - black > NARROWEST:
             return black, white
     return float(voxels.min()), float(voxels.max())
