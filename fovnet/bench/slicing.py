@@ -13,14 +13,13 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, redirect_stderr
+from contextlib import redirect_stderr
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
@@ -85,9 +84,10 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     volume = read(path)
     shape = volume.voxels.shape
     resized = to_ras(volume).voxels.shape
-    floor, floor_note = _floor(path, shape, len(stack.pixels)), "no floor: several frames, or a packing of its own"
+    several = any(note.startswith("frame ") for note in volume.notes)
+    floor, floor_note = None if several else _floor(path, shape, len(stack.pixels)), "no floor: several frames, or a packing of its own"
     monai, monai_note = _monai(path, stack, resized)
-    works = {"ours": lambda: slice_volume(path), "monai": monai, "floor": floor}
+    works: dict[str, Callable[[], Any] | None] = {"ours": lambda: slice_volume(path), "monai": monai, "floor": floor}
     turns: list[dict[str, float]] = []
     for turn in range(repeats + 1):
         seconds: dict[str, float] = {}
@@ -160,7 +160,10 @@ def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Calla
 
 
 def _transforms(apart_mm: float, slices: int) -> Any:
-    from monai.transforms import Compose, EnsureChannelFirst, LoadImage, Orientation, Resize, Spacing
+    from monai.transforms.compose import Compose
+    from monai.transforms.io.array import LoadImage
+    from monai.transforms.spatial.array import Orientation, Resize, Spacing
+    from monai.transforms.utility.array import EnsureChannelFirst
 
     return Compose([
         LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None), Spacing(pixdim=(-1.0, -1.0, apart_mm)),
