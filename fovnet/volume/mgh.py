@@ -44,9 +44,9 @@ def read(path: Path, max_voxels: int) -> Volume:
             raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
         header = np.frombuffer(start, header_dtype)[0]
         grid = _grid(path, header)
-        affine = _affine(path, header)
         skip(path, file, DATA_BEGIN - len(start))
         refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        affine = _affine(path, header)
         voxels, notes = read_grid(path, file, grid)
         if grid.sizes[3] == 1:
             drain(file)

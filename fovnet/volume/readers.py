@@ -118,9 +118,12 @@ def _opening(path: Path) -> bytes:
         raise VolumeError("volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path.") from fault
     if opening.startswith(b"\x1f\x8b"):
         try:
-            opening = zlib.decompressobj(wbits=31).decompress(opening, OPENING_BYTES)
+            decoder = zlib.decompressobj(wbits=31)
+            opening = decoder.decompress(opening, OPENING_BYTES)
         except zlib.error as fault:
             raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
+        if not opening and not decoder.eof:
+            raise VolumeError("volume-truncated", f"{path}: the gzip ends before anything can be unpacked. Copy it again from its origin.")
     if not opening:
         raise VolumeError("volume-empty", f"{path}: there are 0 bytes in it. Copy it again from its origin.")
     return opening

@@ -38,6 +38,7 @@ def test_monai_gives_the_same_slices_in_its_own_words(body):
     assert np.corrcoef(same_way[1:-1].ravel(), stack.pixels[1:-1].ravel())[0, 1] > 0.97
 
 
+@pytest.mark.slow
 def test_a_floor_is_given_only_where_a_file_holds_one_frame_as_plain_numbers(body, tmp_path):
     assert _floor(body, (96, 96, 24), 12) is not None
     frames = np.random.default_rng(0).integers(0, 900, (96, 96, 24, 2)).astype(np.int16)
@@ -65,6 +66,7 @@ def test_bench_slice_writes_a_row_a_file_and_says_what_was_refused(body, tmp_pat
     assert "floor: unpacking" in result.output
 
 
+@pytest.mark.slow
 def test_a_refused_file_stops_no_other(body, tmp_path):
     (tmp_path / "text.nii").write_text("no volume " * 50)
     first, second = slicing_times([tmp_path / "text.nii", body], 1, lambda done, all_: None)

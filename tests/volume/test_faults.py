@@ -147,6 +147,7 @@ FAULTS = {
     "text named .gipl": (lambda made, at: bare(at / "a.gipl", b"see README\n" * 50), "volume-format"),
     "a name with blanks and umlauts": (lambda made, at: cut_off(made.nrrd(at / "Käse und Brot \N{SNOWMAN}.nrrd", made.body()), 0.7),
                                        "volume-truncated"),
+    "a gzip of twelve bytes": (lambda made, at: cut_off(nifti(made, at, "a.nii.gz"), 12), "volume-truncated"),
     "text behind a .nii.gz": (lambda made, at: bare(at / "a.nii.gz", gzip.compress(b"nothing " * 99)), "volume-format"),
     # NIfTI: geometry
     "no spacing for the qform": (lambda made, at: patched(forms(made, at, np.diag([2, 2, 3, 1]), None), 84, "<f", 0.0), "volume-geometry"),
