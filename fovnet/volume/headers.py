@@ -32,6 +32,14 @@ def whole_numbers(path: Path, field: str, text: str) -> tuple[int, ...]:
         raise corrupt(path, field, text, "whole numbers") from fault
 
 
+def whole_number(path: Path, field: str, text: str) -> int:
+    """The one integer in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
+    found = whole_numbers(path, field, text)
+    if len(found) != 1:
+        raise corrupt(path, field, text, "one whole number")
+    return found[0]
+
+
 def real_numbers(path: Path, field: str, text: str, count: int) -> NDArray[np.float64]:
     """(count,) the numbers in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
     try:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine, refuse_modality, times
 from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
-from fovnet.volume.headers import beside, corrupt, header_line, one_of, real_numbers, scattered, unoriented, whole_numbers
+from fovnet.volume.headers import beside, corrupt, header_line, one_of, real_numbers, scattered, unoriented, whole_number, whole_numbers
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -84,9 +84,9 @@ def _field(path: Path, fields: dict[str, str], name: str) -> str:
 
 
 def _grid(path: Path, fields: dict[str, str]) -> Grid:
-    axes = whole_numbers(path, "NDims", _field(path, fields, "NDims"))
+    axes = whole_number(path, "NDims", _field(path, fields, "NDims"))
     sizes = whole_numbers(path, "DimSize", _field(path, fields, "DimSize"))
-    if axes != (len(sizes),):
+    if axes != len(sizes):
         raise corrupt(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
     if len(sizes) < 3:
         raise VolumeError("volume-shape", f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.")
@@ -139,7 +139,7 @@ def _voxels(
     """(voxels, notes) from a file that stands behind the header, or at the start of the data file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered(path, "BinaryData", fields["binarydata"])
-    skipped, = whole_numbers(path, "HeaderSize", fields.get("headersize", "0")) or (0,)
+    skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
     if skipped == -1 and stored is not None:
         file.seek(-grid.bytes, 2)
         skipped = 0

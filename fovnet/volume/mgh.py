@@ -67,7 +67,7 @@ def _grid(path: Path, header: Any) -> Grid:
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres: directions and the place of the centre, which is voxel sizes / 2."""
-    if int(header["goodRASFlag"]) != 1:
+    if int(header["goodRASFlag"]) <= 0:
         raise unoriented(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)
     affine[:3, :3] = header["Mdc"].astype(float).T * header["delta"].astype(float)

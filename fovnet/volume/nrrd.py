@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine, refuse_modality, times
 from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid
-from fovnet.volume.headers import beside, corrupt, header_line, one_of, scattered, unoriented, whole_numbers
+from fovnet.volume.headers import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -39,6 +39,7 @@ SPACES = {                      # what +1 along each axis of the space means, an
     "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
     "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
 }  # fmt: skip
+UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT = ("txt", "text", "ascii", "hex")
 NOT_FRAMES = {                  # kinds of an axis (section 6) along which no further volumes lie
@@ -169,10 +170,10 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
 
 def _dimension(path: Path, header: Header) -> int:
     seen = _field(path, header, "dimension")
-    found = whole_numbers(path, "dimension", seen)
-    if len(found) != 1 or not 1 <= found[0] <= MAX_AXES:
+    found = whole_number(path, "dimension", seen)
+    if not 1 <= found <= MAX_AXES:
         raise corrupt(path, "dimension", seen, f"1 to {MAX_AXES}")
-    return found[0]
+    return found
 
 
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
@@ -220,8 +221,10 @@ def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | N
     if origin is None:
         raise VolumeError("volume-geometry", f"{path}: the header has no space origin, so nothing says where the volume lies. "
                                              "Convert the original series again.")
-    units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", "").lower()))
-    scale = {"mm": 1.0, "millimeter": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}.get(units.pop() if len(units) == 1 else "mm", 1.0)
+    units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
+    if len(units) != 1 or not units <= UNITS_TO_MM.keys():
+        raise corrupt(path, "space units", header.fields["space units"], f"one of {', '.join(UNITS_TO_MM)} for all axes")
+    scale = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
     affine[:3, 3] = _vector(path, "space origin", origin.strip().removeprefix("(").removesuffix(")"))
@@ -241,10 +244,10 @@ def _voxels(
     path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """(voxels, notes) from a file that stands where the header ends, or at the start of the data file."""
-    lines, = whole_numbers(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0"))) or (0,)
-    skipped, = whole_numbers(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0"))) or (0,)
-    for _ in range(min(lines, 10_000)):
-        header_line(path, file)
+    lines = whole_number(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0")))
+    skipped = whole_number(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0")))
+    for _ in range(lines):
+        header_line(path, file)                             # ends with the file, or at 1 MiB
     if skipped == -1 and stored is not None:
         file.seek(-grid.bytes, 2)
         skipped = 0

@@ -227,6 +227,9 @@ FAULTS = {
                                          "volume-modality"),
     "NRRD of segments": (lambda made, at: replaced(made.nrrd(at / "a.seg.nrrd", made.body()), b"endian", b"Segment0_ID:=liver\nendian"),
                          "volume-labels"),
+    "NRRD of skipped words": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), byte_skip="1 2"), "volume-corrupt"),
+    "NRRD that skips a million lines": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), line_skip="1000000"), "volume-truncated"),
+    "NRRD of inches": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_units='"in" "in" "in"'), "volume-corrupt"),
     "NRRD of kilometres": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1e6,0,0) (0,1e6,0) (0,0,1e6)"),
                            "volume-geometry"),
     # MetaImage

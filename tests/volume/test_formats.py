@@ -151,6 +151,13 @@ def test_frames_of_mgh_and_metaimage_are_read_in_their_order(tmp_path, made):
         np.testing.assert_allclose(volume.vox_to_ras, body.vox_to_ras, atol=1e-5)
 
 
+def test_microns_of_an_nrrd_become_millimetres(tmp_path, made):
+    body = made.body()
+    shrunk = type(body)(body.voxels, np.diag([1e3, 1e3, 1e3, 1.0]) @ body.vox_to_ras, "microns")
+    path = made.nrrd(tmp_path / "a.nrrd", shrunk, space_units='"um" "um" "um"')
+    np.testing.assert_allclose(read(path).vox_to_ras, body.vox_to_ras, atol=1e-12)
+
+
 def test_a_metaimage_gives_intensities_by_its_own_slope_and_offset(tmp_path, made):
     body = made.body()
     scaled = made.metaimage(tmp_path / "a.mha", body, ElementToIntensityFunctionSlope="0.5", ElementToIntensityFunctionOffset="10")
