@@ -659,6 +659,38 @@ def bench_train(
     out.print(f"{out_folder / 'throughput.tsv'}")
 
 
+@bench.command("slice")
+def bench_slice(
+    paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times of every file.")],
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+) -> None:
+    """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
+    from fovnet.bench.slicing import COLUMNS, medians, slicing_times
+    from fovnet.records import write_tsv
+    from fovnet.volume.discovery import find_volumes
+
+    with _bar("slicing") as tell:
+        rows = list(slicing_times(find_volumes(paths), repeats, tell))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    shown = _table(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
+                   "MONAI / ms", "ms / floor")  # fmt: skip
+    for row in rows:
+        if row.ours_ms is not None:
+            times = ("" if ms is None else f"{ms:,.0f}" for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms))
+            ratios = ("" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor))
+            shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
+    middle = medians(rows)
+    ratios = ("" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor"))
+    shown.add_row("median", *[""] * 5, *ratios)
+    _show(shown)
+    out.print("milliseconds; floor: unpacking and one resize")
+    for row in rows:
+        if row.note:
+            out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
+    out.print(f"{out_file}")
+
+
 @bench.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],

@@ -58,6 +58,8 @@ def _looks_like_a_volume(path: Path) -> bool:
         return True
     if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
         return False
+    if not path.is_file():                                     # to open a pipe may wait for ever
+        return False
     try:
         with path.open("rb") as file:
             return file.read(132)[128:] == b"DICM"

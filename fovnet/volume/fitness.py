@@ -8,21 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.intensity import lattice
+from fovnet.volume.intensity import NARROWEST, lattice
 from fovnet.volume.volume import Volume
 
 SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the gap of a scout; beyond, the header's unit is wrong
+FARTHEST_MM = 1e5               # 100 m from the scanner's centre no patient lies, and heights begin to lose hundredths in float32
 MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
+LARGEST = 1e20                  # a uint64 still fits; beyond, sums of float32 overflow, and the numbers are no intensities
 CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -900
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
+A_GLANCE = 20_000               # voxels that show, in a millisecond, that most MR volumes have more values or broken ones
 LABEL_FLATNESS = 0.7            # share of equal neighbours among nonzero voxels: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
+OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
+FLATNESS_PLANES = 40
 LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
 
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
     """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular, sheared by more
-    than 5°, or with voxels outside 0.05..100 mm."""
+    than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
     if not np.isfinite(vox_to_ras).all():
         raise VolumeError("volume-geometry", f"{source}: the affine holds NaN or infinite numbers. Convert the series again.")
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
@@ -30,6 +35,10 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
     if spacing.min() < low or spacing.max() > high:
         raise VolumeError("volume-geometry", f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
                                              f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.")
+    farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
+    if farthest_mm > FARTHEST_MM:
+        raise VolumeError("volume-geometry", f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
+                                             f"{FARTHEST_MM:g} mm are believed. Check the header's unit, or convert the series again.")
     directions = vox_to_ras[:3, :3] / spacing
     cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
     shear_deg = float(np.degrees(np.arcsin(min(1.0, cosine))))
@@ -47,21 +56,23 @@ def refuse_plane(volume: Volume) -> None:
 
 
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN and infinities, if fewer than half, become the smallest finite value.
+    """(voxels all finite, notes): NaN, infinities and what lies beyond 1e20, if fewer than half, become the smallest other value.
 
     Raises VolumeError "volume-nonfinite" from half on, "volume-constant" where all voxels are equal.
     """
-    finite = np.isfinite(voxels)
-    bad = voxels.size - int(np.count_nonzero(finite))
-    if 2 * bad >= voxels.size:
-        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN or infinite, half or more. "
-                                              "Export the volume again.")
     notes: tuple[str, ...] = ()
-    if bad:
-        voxels = np.where(finite, voxels, voxels[finite].min())
+    with np.errstate(invalid="ignore"):
+        low, high = float(voxels.min()), float(voxels.max())      # NaN, where there is one: most volumes need no second look
+    if not (-LARGEST <= low <= high <= LARGEST):
+        finite = np.abs(voxels) <= LARGEST
+        bad = voxels.size - int(np.count_nonzero(finite))
+        if 2 * bad >= voxels.size:
+            raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN, infinite or beyond {LARGEST:g}, "
+                                                  "half or more. Export the volume again.")
+        low, high = float(voxels[finite].min()), float(voxels[finite].max())
+        voxels = np.where(finite, voxels, np.float32(low))
         notes = (f"{bad} NaN or infinite voxels set to the smallest finite value",)
-    low, high = float(voxels.min()), float(voxels.max())
-    if low == high:
+    if high - low <= NARROWEST:
         raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
     return voxels, notes
 
@@ -76,14 +87,22 @@ def refuse_ct(volume: Volume) -> None:
 
 def refuse_labels(volume: Volume) -> None:
     """Raises VolumeError "volume-labels" for at most 512 different whole numbers in flat patches, which no noisy scanner makes."""
-    values = np.unique(lattice(volume.voxels))
-    if volume.voxels.size < LABEL_MIN_VOXELS or len(values) > MAX_LABELS or not np.array_equal(values, np.rint(values)):
+    if volume.voxels.size < LABEL_MIN_VOXELS or not _few_whole_numbers(lattice(volume.voxels, A_GLANCE)):
         return
-    shares = [_flatness(np.moveaxis(volume.voxels, axis, 0)) for axis in range(3)]
-    flatness = sum(shares) / 3
-    if flatness > LABEL_FLATNESS:
+    flatness = sum(_flatness(volume.voxels, axis) for axis in range(3)) / 3
+    if flatness > LABEL_FLATNESS and _few_whole_numbers(lattice(volume.voxels)):
+        values = np.unique(lattice(volume.voxels))
         raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} whole numbers, {flatness:.0%} of neighbours "
                                            "equal: this looks like a label map. Give the MR volume it was drawn on.")
+
+
+def refuse_modality(source: str, said: str) -> None:
+    """Raises VolumeError "volume-ct" or "volume-modality" where a header names another modality than MR; silence is no refusal."""
+    word = said.upper().removeprefix("MET_MOD_")
+    if word in ("CT", "CTA"):
+        raise VolumeError("volume-ct", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
+    if word in OTHER_MODALITIES:
+        raise VolumeError("volume-modality", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
 
 
 def times(numbers: Iterable[object]) -> str:
@@ -91,7 +110,19 @@ def times(numbers: Iterable[object]) -> str:
     return " × ".join(map(str, numbers))
 
 
-def _flatness(along: NDArray[np.float32]) -> float:
-    """Share of the nonzero voxels whose next neighbour along the first axis is equal; 0 for a single layer."""
-    inside: NDArray[np.bool_] = along[:-1] != 0
-    return int(np.count_nonzero((along[1:] == along[:-1]) & inside)) / max(1, int(np.count_nonzero(inside)))
+def _few_whole_numbers(sample: NDArray[np.float32]) -> bool:
+    values = np.unique(sample)
+    return len(values) <= MAX_LABELS and np.array_equal(values, np.rint(values))
+
+
+def _flatness(voxels: NDArray[np.float32], axis: int) -> float:
+    """Share of the nonzero voxels whose next neighbour along an axis is equal; 0 for a single layer.
+
+    Counted in at most some 80 planes, whole in memory: label maps and MR are so far apart that a part of a large volume tells.
+    """
+    slow = int(np.argmax(np.abs(voxels.strides)))
+    thin = [slice(None)] * 3
+    thin[slow] = slice(None, None, max(1, voxels.shape[slow] // FLATNESS_PLANES))
+    lower, upper = (np.moveaxis(np.moveaxis(voxels, axis, 0)[cut], 0, axis)[tuple(thin)] for cut in (slice(None, -1), slice(1, None)))
+    inside: NDArray[np.bool_] = lower != 0
+    return int(np.count_nonzero((upper == lower) & inside)) / max(1, int(np.count_nonzero(inside)))

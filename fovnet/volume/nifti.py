@@ -1,28 +1,30 @@
 """NIfTI-1 and NIfTI-2 volumes, single files and .hdr/.img pairs, plain or gzip.
 
-nibabel knows the format; this file knows what fovnet can use: a real-valued frame whose header says where it lies.
+nibabel knows the header; this file knows what fovnet can use: a real-valued frame whose header says where it lies.
 Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform, intent and xyzt_units.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gzip
-import io
+import logging
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import nibabel
 import numpy as np
-from nibabel.imageglobals import LoggingOutputSuppressor
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine, times, usable
+from fovnet.volume.fitness import refuse_affine, times
+from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corner agree
+OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
+SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
+_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would say so on stderr
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
 NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR intensities
     1002: ("volume-labels", "a label map"),
@@ -34,12 +36,20 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR
     1009: ("volume-shape", "a list of triangles"),
     1010: ("volume-shape", "a list of quaternions"),
 }
+NOT_A_NUMBER = {                # data types that hold something else than one number of up to 64 bits
+    1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
+    32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
+    128: ("volume-rgb", "colours (3 channels)", "Give the series the colours were made from."),
+    1536: ("volume-type", "128-bit floats", "Save them as float32."),
+    1792: ("volume-complex", "complex (complex128)", "Take their magnitude first (numpy.abs)."),
+    2048: ("volume-complex", "complex (complex256)", "Take their magnitude first (numpy.abs)."),
+    2304: ("volume-rgb", "colours (4 channels)", "Give the series the colours were made from."),
+}
 
 
 def claims(path: Path, opening: bytes) -> bool:
     """Whether the first bytes are a NIfTI header's; an .img, which has no magic, is claimed for the header beside it."""
-    if path.name.lower().endswith((".img", ".img.gz")):
-        return _partner(path, ".hdr").exists()
+    opening = header_opening(path, opening)
     return opening[344:348] in (b"n+1\0", b"ni1\0") or opening[4:8] in (b"n+2\0", b"ni2\0")
 
 
@@ -57,15 +67,29 @@ def read(path: Path, max_voxels: int) -> Volume:
     is no intensity (RGB, complex, vectors, label maps by intent).
     """
     files = files_of(path)
-    with LoggingOutputSuppressor(), contextlib.ExitStack() as stack:      # nibabel mends small header faults, and says so on stderr
-        streams = [stack.enter_context(_opened(file)) for file in files]
-        image = _image(streams)
-        _refuse_kind(path, image, max_voxels)
-        vox_to_ras, notes = _geometry(path, image)
-        voxels, frame_notes = _first_usable_frame(path, image)
-        if image.ndim <= 3:
-            _drain(streams[-1])
+    with opened(files[0]) as file:
+        stored = _header(path, file.read(540), pair=len(files) == 2)
+        _refuse_kind(path, stored)
+        header = stored.copy()
+        header.check_fix(logger=_QUIET)
+    grid = _grid(path, header, max_voxels)
+    vox_to_ras, notes = _geometry(path, stored, header)
+    with opened(files[-1]) as file:
+        skip(path, file, int(header.get_data_offset()))
+        refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        voxels, frame_notes = read_grid(path, file, grid)
+        if math.prod(grid.sizes[3:]) == 1:
+            drain(file)
     return Volume(voxels, vox_to_ras, str(path), (*notes, *frame_notes))
+
+
+def header_opening(path: Path, opening: bytes) -> bytes:
+    """The first bytes of the header: those given, or for an .img those of the .hdr beside it; empty where there is none."""
+    header = _partner(path, ".hdr")
+    if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
+        return opening
+    with opened(header) as file:
+        return file.read(348)
 
 
 def _partner(path: Path, suffix: str) -> Path:
@@ -76,91 +100,92 @@ def _partner(path: Path, suffix: str) -> Path:
     return path.with_name(name[:-4] + (suffix.upper() if name[-4:].isupper() else suffix) + packed)
 
 
-def _opened(path: Path) -> io.BufferedIOBase:
-    """A binary stream, unpacked if the content (not the name) is gzip."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")
+def _header(path: Path, block: bytes, pair: bool) -> Any:
+    """nibabel's header as stored; the order of bytes is found from its length."""
+    second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")      # 540, in either byte order
+    length = 540 if second else 348
+    if len(block) < length:
+        raise VolumeError("volume-truncated", f"{path}: {len(block)} bytes where a header of {length} was wanted. Copy it again from its "
+                                              "origin.")
+    one, two = (nibabel.nifti2, "Nifti2") if second else (nibabel.nifti1, "Nifti1")
+    kind = getattr(one, f"{two}PairHeader" if pair else f"{two}Header")
+    return kind(block[:length], check=False)
 
 
-def _image(streams: list[io.BufferedIOBase]) -> Any:
-    """nibabel's image over the open streams; its data are still unread."""
-    header_size = streams[0].read(4)
-    streams[0].seek(0)
-    if header_size in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c"):         # 540, in either byte order
-        kinds: tuple[Any, Any] = (nibabel.Nifti2Image, nibabel.Nifti2Pair)
-    else:
-        kinds = (nibabel.Nifti1Image, nibabel.Nifti1Pair)
-    names = ("header", "image")[-len(streams):]
-    holders = {name: nibabel.FileHolder(fileobj=cast(io.IOBase, stream)) for name, stream in zip(names, streams, strict=True)}
-    return kinds[len(streams) - 1].from_file_map(holders, mmap=False)      # a mapped file that shrinks kills the process
-
-
-def _refuse_kind(path: Path, image: Any, max_voxels: int) -> None:
-    """Raises VolumeError if shape, type or intent in the header cannot be those of an MR volume."""
-    shape, kind, intent = image.shape, image.get_data_dtype(), int(image.header["intent_code"])
-    if len(shape) < 2 or 0 in shape:
-        raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
-    if kind.names is not None:
-        raise VolumeError("volume-rgb", f"{path}: the voxels are colours ({len(kind.names)} channels), not MR intensities. "
-                                        "Give the series the colours were made from.")
-    if kind.kind == "c":
-        raise VolumeError("volume-complex", f"{path}: the voxels are complex ({kind}). Take their magnitude first (numpy.abs).")
+def _refuse_kind(path: Path, stored: Any) -> None:
+    """Raises VolumeError if type or intent cannot be those of an MR volume."""
+    kind, intent = int(stored["datatype"]), int(stored["intent_code"])
+    if kind in NOT_A_NUMBER:
+        code, what, remedy = NOT_A_NUMBER[kind]
+        raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
     if intent in NOT_AN_IMAGE:
         code, what = NOT_AN_IMAGE[intent]
         raise VolumeError(code, f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume itself.")
-    if math.prod(shape[:3]) > max_voxels:
-        raise VolumeError("volume-too-large", f"{path}: a frame of {times(shape[:3])} voxels; the limit is {max_voxels:,}. "
-                                              "Check the header, resample the volume, or raise max_voxels.")
 
 
-def _geometry(path: Path, image: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """The (4, 4) affine in millimetres that sform or qform gives, and notes; never a default."""
-    header = image.header
-    if int(header["sform_code"]) <= 0 and int(header["qform_code"]) <= 0:
+def _grid(path: Path, header: Any, max_voxels: int) -> Grid:
+    """The grid that the header describes.  Raises VolumeError if its shape cannot be that of a volume."""
+    shape = tuple(map(int, header.get_data_shape()))
+    if len(shape) < 2 or 0 in shape:
+        raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
+    slope, intercept = header.get_slope_inter()
+    grid = Grid((*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
+                slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
+    refuse_grid(path, grid, max_voxels, None)
+    return grid
+
+
+def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """The (4, 4) affine in millimetres that sform or qform gives, and notes; never a default.
+
+    The sform counts where both are set, unless it is empty.  Both are compared: apart by millimetres is noted, an axis that
+    points elsewhere is refused, for one of the two is wrong about left and right, or up and down.
+    """
+    sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # a code out of 0..5 is mended to 0
+    if not (sform or qform):
         raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
                                              "Convert the original series again (dcm2niix sets both).")
     unit = header.get_xyzt_units()[0]
     scale = np.diag([*[UNITS_TO_MM.get(unit, 1.0)] * 3, 1.0])
-    vox_to_ras = scale @ np.asarray(image.affine, dtype=np.float64)
-    refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read for nothing
     notes = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
-    return vox_to_ras, notes + _disagreement(header, image.shape, scale, vox_to_ras)
+    if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
+        sform, notes = False, (*notes, "the sform is set but all zero; the qform is used")
+    if not sform:
+        _refuse_pixdim(path, stored)
+    vox_to_ras = scale @ np.asarray(header.get_sform() if sform else header.get_qform(), dtype=np.float64)
+    refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read for nothing
+    if not sform:
+        return vox_to_ras, notes
+    compared = _compared(path, header, scale, vox_to_ras) if qform else _other_spacing(stored, scale, vox_to_ras)
+    return vox_to_ras, notes + compared
 
 
-def _disagreement(header: Any, shape: tuple[int, ...], scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if the qform, where both are set, puts a corner of the volume elsewhere than the sform."""
-    if int(header["sform_code"]) <= 0 or int(header["qform_code"]) <= 0:
-        return ()
-    corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*shape[:3], 1][:3]) - 1)
-    apart = chosen - scale @ header.get_qform()
+def _refuse_pixdim(path: Path, stored: Any) -> None:
+    """Raises VolumeError "volume-geometry" for spacings the qform cannot use; nibabel would take 1 mm for a zero."""
+    spacing = np.asarray(stored["pixdim"][1:4], dtype=float)
+    if not (np.isfinite(spacing).all() and spacing.all()):
+        raise VolumeError("volume-geometry", f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
+                                             "the qform, which needs them, is set. Convert the original series again.")
+
+
+def _compared(path: Path, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
+    """A note if the qform puts a corner of the volume elsewhere than the sform.  Raises VolumeError where an axis points elsewhere."""
+    qform = scale @ header.get_qform()
+    cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
+    corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
+    apart = chosen - qform
     apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
+    turned_deg = float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
+    if turned_deg > OTHER_WAY_DEG:
+        raise VolumeError("volume-geometry", f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
+                                             "corners), so one of them is wrong about left or up. Convert the original series again.")
     return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 
-def _first_usable_frame(path: Path, image: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels (i, j, k) float32, notes) of the first frame that is finite enough and not constant."""
-    trailing = image.shape[3:]
-    frames = math.prod(trailing)
-    first_fault: VolumeError | None = None
-    for number, index in enumerate(np.ndindex(*trailing), start=1):
-        with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` judges
-            voxels = np.asarray(image.dataobj[(slice(None),) * min(image.ndim, 3) + index], dtype=np.float32)
-        try:
-            voxels, notes = usable(str(path), np.atleast_3d(voxels))
-        except VolumeError as fault:
-            first_fault = first_fault or fault
-            continue
-        return voxels, ((f"frame {number} of {frames}, the first usable one",) if frames > 1 else ()) + notes
-    assert first_fault is not None      # no size is 0, so there was a frame
-    raise first_fault
-
-
-def _drain(stream: io.BufferedIOBase) -> None:
-    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.
-
-    Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length.
-    """
-    for _ in range(64):
-        if not stream.read(1 << 20):
-            return
+def _other_spacing(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
+    """A note if pixdim gives other spacings than the sform."""
+    spacing, said = np.linalg.norm(chosen[:3, :3], axis=0), np.abs(np.asarray(stored["pixdim"][1:4], dtype=float)) * scale[0, 0]
+    if (np.abs(said - spacing) <= SAME_SPACING * spacing).all():
+        return ()
+    two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (said, spacing)]
+    return (f"pixdim says voxels of {two[0]} mm, the sform {two[1]} mm; the sform is used",)

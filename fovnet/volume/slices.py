@@ -23,6 +23,8 @@ SIDE = 128
 ALGORITHM = 1
 """Raised when the same file and settings begin to give other slices: old cache entries are then remade, and old networks refused."""
 
+BAND = 16       # rows of weights multiplied together: fewer zeros in fewer rows, but more calls
+
 SLACK = 0.1     # of a slice: a stack of 2.8 mm slices is left alone, where strictness would halve it to 5.6 mm
 
 
@@ -98,11 +100,11 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     black, white = window(volume.voxels)
     grey = np.float32(255.0 / (white - black))
     floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
-    down, across = np.ascontiguousarray(down * grey), np.ascontiguousarray(across.T)
+    resize = Resize(down * grey, across)
     pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
-    with one_thread():
+    with one_thread(), np.errstate(over="ignore"):          # a voxel 1e35 times the window is white, not a warning
         for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
-            pixels[index] = np.clip(down @ plane @ across - floor, 0.0, 255.0)     # + 0.5 in the floor: the cast rounds
+            pixels[index] = np.clip(resize(plane) - floor, 0.0, 255.0)     # + 0.5 in the floor: the cast rounds
     heights = volume.slice_heights_mm()
     z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
     counted = None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
@@ -148,6 +150,39 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
     weights = np.maximum(0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights[:, padding : padding + pixels].astype(np.float32)
+
+
+class Resize:
+    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without the products with zeros.
+
+    A row of weights is zero but for two to ten pixels, so each band of 16 rows needs little of the plane: a 320 × 320 plane takes
+    65 µs instead of 376.  What is left is summed in the same order; the last bit may differ where BLAS splits long sums.
+    """
+
+    def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
+        self._down = _bands(down)
+        self._across = [(rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)]
+        self._half, self._whole = np.zeros((len(down), across.shape[1]), np.float32), np.zeros((len(down), len(across)), np.float32)
+
+    def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(128, 128) float32, overwritten by the next call."""
+        for rows, needed, weights in self._down:
+            np.matmul(weights, plane[needed], out=self._half[rows])
+        for rows, needed, weights in self._across:
+            np.matmul(self._half[:, needed], weights, out=self._whole[:, rows])
+        return self._whole
+
+
+def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
+    """(rows, the columns that are not zero in them, their weights) of each 16 rows; none for rows that lie in the padding."""
+    bands = []
+    for first in range(0, len(weights), BAND):
+        rows = slice(first, first + BAND)
+        filled = np.flatnonzero(weights[rows].any(axis=0))
+        if len(filled):
+            needed = slice(int(filled[0]), int(filled[-1]) + 1)
+            bands.append((rows, needed, np.ascontiguousarray(weights[rows, needed])))
+    return bands
 
 
 def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
         path.write_bytes(b"x")
     (tmp_path / "IM0001").write_bytes(b"\0" * 128 + b"DICM")
     (tmp_path / "README").write_bytes(b"no volume")
+    os.mkfifo(tmp_path / "pipe")                                # nobody writes into it: to open it would wait for ever
     found = [path.relative_to(tmp_path).as_posix() for path in find_volumes([tmp_path])]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
     assert find_volumes([tmp_path / "notes.txt", tmp_path / "gone.nii"]) == [tmp_path / "notes.txt", tmp_path / "gone.nii"]

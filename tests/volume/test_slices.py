@@ -10,7 +10,7 @@ from PIL import Image
 
 from fovnet.volume.intensity import lattice, window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import SIDE, SLACK, cut, groups, resize_weights
+from fovnet.volume.slices import SIDE, SLACK, Resize, cut, groups, resize_weights
 from fovnet.volume.volume import Volume
 
 
@@ -98,6 +98,16 @@ def test_resizing_agrees_with_pillow(shape):
     expected = np.asarray(Image.fromarray(square).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
     got = resize_weights(picture.shape[0], 1.0, side) @ picture @ resize_weights(picture.shape[1], 1.0, side).T
     np.testing.assert_allclose(got, expected, atol=2e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(integers(1, 700), integers(1, 700), floats(0.1, 12), floats(1, 4))
+def test_resizing_by_bands_is_the_whole_product(rows, columns, spacing_mm, widening):
+    side_mm = max(rows * spacing_mm, columns) * widening
+    down, across = resize_weights(rows, spacing_mm, side_mm), resize_weights(columns, 1.0, side_mm)
+    plane = np.random.default_rng(rows).gamma(2.0, 100.0, (rows, columns)).astype(np.float32)
+    expected = down.astype(float) @ plane.astype(float) @ across.T.astype(float)
+    np.testing.assert_allclose(Resize(down, across)(plane), expected, rtol=3e-6, atol=3e-6 * plane.max())
 
 
 @settings(deadline=None, max_examples=100)

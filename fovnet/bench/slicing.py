@@ -1,0 +1,171 @@
+"""How fast a file becomes slices: fovnet beside MONAI's transforms, and beside what no reader can do without.
+
+    fovnet  slice_volume: checksum, read, checks, RAS, cut, window
+    MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same distance), Resize (to as many slices)
+    floor   the file's bytes, unpacked by the library that fovnet uses, and one resize of them to as many slices
+
+All three take turns in one process with one thread, so that whatever else the machine does meets them alike.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from fovnet.bench.tutorial import monai_is_here
+from fovnet.errors import VolumeError
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.volume.orient import to_ras
+from fovnet.volume.readers import read
+from fovnet.volume.slices import SIDE, SliceStack, slice_volume
+from fovnet.volume.unpacking import GZIP, opened
+
+STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes a voxel: what kind of number does not change the time
+
+
+@dataclass(frozen=True)
+class SlicingTime:
+    """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
+
+    floor_ms      unpack_ms and one resize
+    over_floor, monai_over_ours   medians of the ratios of each turn
+    """
+
+    path: str
+    voxels: str = ""
+    slices: int | None = None
+    ours_ms: float | None = None
+    monai_ms: float | None = None
+    unpack_ms: float | None = None
+    floor_ms: float | None = None
+    over_floor: float | None = None
+    monai_over_ours: float | None = None
+    note: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(SlicingTime))
+
+
+def slicing_times(paths: Sequence[Path], repeats: int, tell: Callable[[int, int], None]) -> Iterator[SlicingTime]:
+    """The times of each file, one after another; `tell` hears how many of them are done.  A refused file has a note instead."""
+    import torch
+
+    keep_freed_memory()
+    torch.set_num_threads(1)
+    for done, path in enumerate(paths):
+        tell(done, len(paths))
+        try:
+            yield _times(path, repeats)
+        except VolumeError as refusal:
+            yield SlicingTime(str(path), note=refusal.sentence)
+    tell(len(paths), len(paths))
+
+
+def medians(rows: Sequence[SlicingTime]) -> dict[str, float | None]:
+    """The median over the files of each ratio, None where no file has it."""
+    found: dict[str, float | None] = {}
+    for name in ("over_floor", "monai_over_ours"):
+        values = [value for row in rows if (value := getattr(row, name)) is not None]
+        found[name] = median(values) if values else None
+    return found
+
+
+def _times(path: Path, repeats: int) -> SlicingTime:
+    stack = slice_volume(path)
+    volume = read(path)
+    shape = volume.voxels.shape
+    resized = to_ras(volume).voxels.shape
+    several = any(note.startswith("frame ") for note in volume.notes)
+    floor, floor_note = None if several else _floor(path, shape, len(stack.pixels)), "no floor: several frames, or a packing of its own"
+    monai, monai_note = _monai(path, stack, resized)
+    works: dict[str, Callable[[], Any] | None] = {"ours": lambda: slice_volume(path), "monai": monai, "floor": floor}
+    turns: list[dict[str, float]] = []
+    for turn in range(repeats + 1):
+        seconds: dict[str, float] = {}
+        for name, work in works.items():
+            if work is not None:
+                began = time.perf_counter()
+                unpacked_at = work()
+                seconds[name] = time.perf_counter() - began
+                if name == "floor":
+                    seconds["unpack"] = float(unpacked_at) - began
+        turns += [seconds] if turn else []                  # the first turn fills caches, and MONAI's lazy imports
+    ms = {name: 1e3 * median(turn[name] for turn in turns) for name in turns[0]}
+    note = "; ".join(said for said, work in ((floor_note, floor), (monai_note, monai)) if work is None)
+    return SlicingTime(
+        str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"), ms.get("unpack"), ms.get("floor"),
+        median(turn["ours"] / turn["floor"] for turn in turns) if floor else None,
+        median(turn["monai"] / turn["ours"] for turn in turns) if monai else None, note,
+    )
+
+
+def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], float] | None:
+    """Unpack the file and resize its voxels, antialiased by area; gives the time at which it was unpacked.  None where the voxels
+    are not what the file ends with."""
+    import torch
+
+    voxels, size = int(np.prod(shape)), len(_unpacked(path))
+    dtype = STORED.get(size // voxels)
+    if dtype is None or size - voxels * np.dtype(dtype).itemsize > voxels // 2:
+        return None
+
+    def work() -> float:
+        data = _unpacked(path)
+        unpacked_at = time.perf_counter()
+        stored = np.frombuffer(data, dtype, voxels, len(data) - voxels * np.dtype(dtype).itemsize).reshape(shape[::-1])
+        grid = torch.from_numpy(stored.astype(np.float32))[None, None]
+        torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(torch.uint8)
+        return unpacked_at
+
+    return work
+
+
+def _unpacked(path: Path) -> bytes:
+    """All bytes of a file, unpacked; of an NRRD those behind its header."""
+    from isal import isal_zlib
+
+    with opened(path) as file:
+        data: bytes = file.read()
+    behind = data.find(b"\n\n") + 2 if data.startswith(b"NRRD") else 0
+    packed = behind and data[behind : behind + 2] == GZIP
+    return bytes(isal_zlib.decompress(data[behind:], wbits=31)) if packed else data[behind:]
+
+
+def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Callable[[], Any] | None, str]:
+    """(MONAI's chain on the file, or None; why not).  In-plane spacing is left to Resize: one resampling less than Spacing to both."""
+    if not monai_is_here():
+        return None, "MONAI is not installed"
+    apart_mm = float(np.diff(stack.z_mm).mean()) if len(stack.z_mm) > 1 else float(stack.vox_to_ras[2, 2])
+
+    def chain() -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _transforms(apart_mm, len(stack.pixels))(str(path))
+
+    try:
+        with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123
+            chain()
+    except Exception as fault:      # a format MONAI has no reader for, in whatever way it says so
+        return None, f"MONAI cannot read it ({type(fault).__name__})"
+    return chain, ""
+
+
+def _transforms(apart_mm: float, slices: int) -> Any:
+    from monai.transforms.compose import Compose
+    from monai.transforms.io.array import LoadImage
+    from monai.transforms.spatial.array import Orientation, Resize, Spacing
+    from monai.transforms.utility.array import EnsureChannelFirst
+
+    return Compose([
+        LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None), Spacing(pixdim=(-1.0, -1.0, apart_mm)),
+        Resize(spatial_size=(SIDE, SIDE, slices)),
+    ])  # fmt: skip

@@ -1,0 +1,115 @@
+"""Analyze 7.5 pairs, .hdr and .img, where a .mat beside them says how the axes run.
+
+The header alone says nothing of left and right that anybody agreed on, so a pair without SPM's .mat is refused.
+nibabel knows the header and the .mat's convention (voxels counted from 1; M flips left and right, mat does not).
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.nifti import files_of as nifti_files_of
+from fovnet.volume.nifti import header_opening
+from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
+from fovnet.volume.volume import Volume
+
+TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}      # SPM's additions from 130
+REFUSED = {1: ("volume-labels", "one bit a voxel, a mask"), 32: ("volume-complex", "complex"), 128: ("volume-rgb", "colours")}
+MAX_MAT = 1 << 20               # SPM's hold one or a few 4 × 4 matrices
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether the header's length is Analyze's and the magic is not NIfTI's; an .img is claimed for the header beside it."""
+    opening = header_opening(path, opening)
+    return opening[:4] in (b"\x5c\x01\x00\x00", b"\x00\x00\x01\x5c") and len(opening) >= 348
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """(header, image), and the .mat that places them where there is one."""
+    mat = _mat(path)
+    return (*nifti_files_of(path), mat) if mat.exists() else nifti_files_of(path)
+
+
+def read(path: Path, max_voxels: int) -> Volume:
+    """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" where no .mat lies beside it."""
+    if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
+        raise VolumeError("volume-missing", f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
+                                            "pair NAME.hdr and NAME.img.")
+    header_path, image_path = nifti_files_of(path)
+    with opened(header_path) as file:
+        header = _header(path, file.read(348))
+    grid = _grid(path, header)
+    affine = _affine(path, header)
+    offset = float(header["vox_offset"])
+    with opened(image_path) as file:
+        skip(path, file, int(offset) if np.isfinite(offset) else -1)
+        refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        voxels, notes = read_grid(path, file, grid)
+        if grid.sizes[3] == 1:
+            drain(file)
+    return Volume(voxels, affine, str(path), ("placed by the .mat beside it", *notes))
+
+
+def _header(path: Path, block: bytes) -> Any:
+    """The header's fields, in its own byte order, none of them mended."""
+    from nibabel.spm2analyze import Spm2AnalyzeHeader
+
+    if len(block) < 348:
+        raise VolumeError("volume-truncated", f"{path}: the header ends early. Copy it again from its origin.")
+    return Spm2AnalyzeHeader(block, check=False)  # type: ignore[no-untyped-call]
+
+
+def _grid(path: Path, header: Any) -> Grid:
+    kind, axes = int(header["datatype"]), int(header["dim"][0])
+    if kind in REFUSED:
+        code, what = REFUSED[kind]
+        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+    if kind not in TYPES or not 3 <= axes <= 7:
+        raise VolumeError("volume-corrupt", f"{path}: type {kind} and {axes} axes in the header; one of "
+                                            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.")
+    i, j, k, *rest = (int(size) for size in header["dim"][1 : axes + 1])
+    slope, intercept = header.get_slope_inter()
+    return Grid((i, j, k, int(np.prod(rest, dtype=object)) if rest else 1), np.dtype(header.endianness + TYPES[kind]),
+                slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
+
+
+def _mat(path: Path) -> Path:
+    header = nifti_files_of(path)[0]
+    return header.with_name(header.name.removesuffix(".gz")[:-4] + ".mat")
+
+
+def _affine(path: Path, header: Any) -> NDArray[np.float64]:
+    """(4, 4) voxel index, from 0, to RAS millimetres, out of the .mat beside the pair."""
+    from scipy.io import loadmat
+
+    mat = _mat(path)
+    if not mat.exists():
+        raise VolumeError("volume-orientation", f"{path}: an Analyze 7.5 header does not say which way its axes run, and no {mat.name} "
+                                                "of SPM lies beside it. Convert it to NIfTI with a program that knows them, and check left "
+                                                "and right.")
+    if regular(mat).stat().st_size > MAX_MAT:
+        raise VolumeError("volume-corrupt", f"{mat}: {mat.stat().st_size:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.")
+    try:
+        matrices = loadmat(io.BytesIO(mat.read_bytes()), variable_names=["mat", "M"])
+        found = np.asarray(matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64)
+        affine = (found if found.ndim == 2 else found[:, :, 0]).reshape(4, 4)
+    except MemoryError:
+        raise
+    except Exception as fault:      # scipy meets a file that is no MATLAB file in many ways
+        raise VolumeError("volume-corrupt", f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). "
+                                            "Export it again.") from fault
+    if "mat" not in matrices and header.default_x_flip:
+        affine = np.diag([-1.0, 1.0, 1.0, 1.0]) @ affine
+    from_one = np.eye(4)
+    from_one[:3, 3] = 1.0
+    affine = affine @ from_one
+    refuse_affine(str(path), affine)
+    return affine

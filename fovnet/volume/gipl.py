@@ -1,0 +1,60 @@
+"""GIPL volumes (Guy's Image Processing Lab): .gipl, .gipl.gz.
+
+A header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: they are taken along LPS, as ITK-SNAP takes
+them, and a note says so.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import drain, opened, plain_bytes
+from fovnet.volume.volume import Volume
+
+HEADER = np.dtype([
+    ("sizes", ">u2", 4), ("type", ">u2"), ("spacing", ">f4", 4), ("line", "S80"), ("matrix", ">f4", 20), ("flags", "u1", 2),
+    ("range", ">f8", 2), ("origin", ">f8", 4), ("offset_scale", ">f4", 2), ("user", ">f4", 2), ("magic", ">u4"),
+])  # fmt: skip
+MAGICS = (719555000, 4026526128)
+TYPES = {7: "i1", 8: "u1", 15: ">i2", 16: ">u2", 31: ">u4", 32: ">i4", 64: ">f4", 65: ">f8"}
+REFUSED = {1: ("volume-labels", "one bit a voxel, a mask"), 144: ("volume-complex", "complex"), 160: ("volume-complex", "complex"),
+           192: ("volume-complex", "complex"), 193: ("volume-complex", "complex")}  # fmt: skip
+NOTE = "GIPL has no directions: axes taken to run right to left, front to back, feet to head (LPS), as ITK-SNAP does"
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether bytes 252 to 255 are one of the two magic numbers."""
+    return len(opening) >= HEADER.itemsize and int.from_bytes(opening[252:256], "big") in MAGICS
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """(path,)"""
+    return (path,)
+
+
+def read(path: Path, max_voxels: int) -> Volume:
+    """The first usable frame of a GIPL file, its axes taken along LPS.  Raises VolumeError for what does not fit together."""
+    with opened(path) as file:
+        header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
+        kind = int(header["type"])
+        if kind in REFUSED:
+            code, what = REFUSED[kind]
+            raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+        if kind not in TYPES:
+            raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, TYPES))} wanted. "
+                                                "Export it again.")
+        *sizes, frames = map(int, header["sizes"])
+        grid = Grid((*sizes, max(1, frames)), np.dtype(TYPES[kind]))
+        affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
+        affine[:3, 3] = header["origin"][:3]
+        refuse_affine(str(path), affine)
+        refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        voxels, notes = read_grid(path, file, grid)
+        if grid.sizes[3] == 1:
+            drain(file)
+    return Volume(voxels, LPS_TO_RAS @ affine, str(path), (NOTE, *notes))

@@ -1,0 +1,115 @@
+"""The voxels of a format that stores plain numbers behind a header: NRRD, MetaImage, GIPL, MGH, Analyze.
+
+A reader turns its header into a Grid, which is checked here before anything is allocated; then the numbers are read frame by frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import times, usable
+from fovnet.volume.unpacking import numbers
+
+LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+MAX_AXES = 16                   # the most an NRRD may have
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a header says of the numbers behind it.
+
+    sizes     length of every axis, the fastest in the file first
+    dtype     of a stored number, with its byte order
+    spatial   which of the axes are i, j, k; every other one counts frames
+    slope, intercept   intensity = slope · stored + intercept
+    """
+
+    sizes: tuple[int, ...]
+    dtype: np.dtype[Any]
+    spatial: tuple[int, int, int] = (0, 1, 2)
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(i, j, k) voxels of a frame."""
+        i, j, k = (self.sizes[axis] for axis in self.spatial)
+        return i, j, k
+
+    @property
+    def together(self) -> int:
+        """How many of the first axes must be read at once to have a whole frame: 3 where frames follow one another."""
+        return max(self.spatial) + 1
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all numbers, unpacked."""
+        return math.prod(self.sizes) * self.dtype.itemsize
+
+
+def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | None) -> None:
+    """Raises VolumeError where a header cannot be that of a volume that fits: no voxels, too many, or more than the file holds.
+
+    stored_bytes  what the file holds of the voxels, None where they are packed
+    """
+    if len(grid.sizes) > MAX_AXES or min(grid.sizes) < 0:
+        raise VolumeError("volume-corrupt", f"{path}: a grid of {times(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
+                                            "Export it again.")
+    if 0 in grid.sizes:
+        raise VolumeError("volume-shape", f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.")
+    if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
+        raise VolumeError("volume-corrupt", f"{path}: the header scales the voxels by {grid.slope:g} and "
+                                            f"{grid.intercept:g}. Export it again.")
+    if math.prod(grid.sizes[: grid.together]) > max_voxels:
+        raise VolumeError("volume-too-large", f"{path}: a frame of {times(grid.sizes[: grid.together])} voxels; the limit is "
+                                              f"{max_voxels:,}. Check the header, resample the volume, or raise max_voxels.")
+    if stored_bytes is not None and stored_bytes < grid.bytes:
+        raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
+                                              f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
+
+
+def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
+    """Each frame (i, j, k) in the order of the file, as float32 intensities; read one after another, as they are asked for."""
+    block = grid.sizes[: grid.together]
+    for _ in range(math.prod(grid.sizes[grid.together :])):
+        stored = numbers(path, stream, math.prod(block), grid.dtype).reshape(block, order="F")
+        spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
+        for index in np.ndindex(*spatial_first.shape[3:]):
+            yield _intensities(spatial_first[(..., *index)], grid)
+
+
+def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels (i, j, k), notes) of the first of `count` frames that is finite enough and not constant.
+
+    Raises VolumeError, that of the first frame, where none is.
+    """
+    first_fault: VolumeError | None = None
+    for number, frame in enumerate(found, start=1):
+        try:
+            voxels, notes = usable(str(path), frame)
+        except VolumeError as fault:
+            first_fault = first_fault or fault
+            continue
+        return voxels, ((f"frame {number} of {count}, the first usable one",) if count > 1 else ()) + notes
+    assert first_fault is not None      # no size is 0, so there was a frame
+    raise first_fault
+
+
+def read_grid(path: Path, stream: BinaryIO, grid: Grid) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels, notes) of the first usable frame in a stream that stands at the first number."""
+    return first_usable(path, frames(path, stream, grid), math.prod(grid.sizes) // math.prod(grid.shape))
+
+
+def _intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
+    with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` judges
+        if grid.slope == 1.0 and grid.intercept == 0.0:
+            return np.asarray(stored.astype(np.float32, copy=False))
+        return np.asarray((stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32))

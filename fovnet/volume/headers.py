@@ -1,0 +1,93 @@
+"""Text headers, as NRRD and MetaImage write them: lines of fields, then the voxels, in this file or in another one beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+
+MAX_HEADER = 1 << 20            # a DICOM header copied into key/value lines takes 100 KiB
+
+
+def header_line(path: Path, file: BinaryIO) -> str:
+    """The next line without its end, as text; "" for an empty one.  Raises VolumeError where the header does not end."""
+    line = file.readline(MAX_HEADER)
+    if file.tell() >= MAX_HEADER:
+        raise VolumeError("volume-corrupt", f"{path}: the header goes on after {MAX_HEADER:,} bytes. Export it again.")
+    if not line:
+        raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
+    return line.decode("utf-8", "replace").strip()
+
+
+def whole_numbers(path: Path, field: str, text: str) -> tuple[int, ...]:
+    """The integers in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
+    try:
+        return tuple(int(word) for word in text.split())
+    except ValueError as fault:
+        raise corrupt(path, field, text, "whole numbers") from fault
+
+
+def whole_number(path: Path, field: str, text: str) -> int:
+    """The one integer in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
+    found = whole_numbers(path, field, text)
+    if len(found) != 1:
+        raise corrupt(path, field, text, "one whole number")
+    return found[0]
+
+
+def real_numbers(path: Path, field: str, text: str, count: int) -> NDArray[np.float64]:
+    """(count,) the numbers in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
+    try:
+        found = np.array([float(word) for word in text.split()])
+    except ValueError as fault:
+        raise corrupt(path, field, text, f"{count} numbers") from fault
+    if len(found) != count:
+        raise corrupt(path, field, text, f"{count} numbers")
+    return found
+
+
+def one_of(path: Path, field: str, text: str, known: Sequence[str]) -> str:
+    """The text, lower case, if it is among the known words.  Raises VolumeError "volume-corrupt"."""
+    if text.strip().lower() not in known:
+        raise corrupt(path, field, text, f"one of {', '.join(known)}")
+    return text.strip().lower()
+
+
+def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
+    """The refusal of a field that holds something else than wanted."""
+    return VolumeError("volume-corrupt", f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again.")
+
+
+def unoriented(path: Path, missing: str) -> VolumeError:
+    """The refusal of a volume of which nothing says how it lies in the patient."""
+    return VolumeError("volume-orientation", f"{path}: the header has no {missing}, so nothing says which way is up or left. Convert the "
+                                             "original series again, to NIfTI (dcm2niix).")
+
+
+def beside(path: Path, field: str, name: str) -> Path:
+    """The data file that a header names.  Raises VolumeError "volume-outside" for one that is not in the header's folder or below.
+
+    A header is data from elsewhere: it has no say over what else of the disk is read.
+    """
+    for flavour in (PurePosixPath(name), PureWindowsPath(name)):
+        if flavour.is_absolute() or flavour.drive or ".." in flavour.parts:
+            raise VolumeError("volume-outside", f"{path}: its {field} {_short(name)} lies outside its folder. Put the data beside the "
+                                                "header, and write the bare name into it.")
+    if not name or "\0" in name or len(name) > 255:
+        raise corrupt(path, field, name, "the name of a file")
+    return path.parent / name
+
+
+def scattered(path: Path, field: str, seen: str) -> VolumeError:
+    """The refusal of voxels kept in many files, or as text."""
+    return VolumeError("volume-encoding", f"{path}: the header's {field} is {_short(seen)}; fovnet reads voxels in one binary "
+                                          "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,151 @@
+"""MetaImage volumes: .mha, and .mhd with the data in a file beside it; raw or zlib.
+
+The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as ITK writes and reads them; a header without a
+matrix is refused, for an identity would be a guess.
+Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is that of MetaIO's own table.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import refuse_affine, refuse_modality, times
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
+from fovnet.volume.headers import beside, corrupt, header_line, one_of, real_numbers, scattered, unoriented, whole_number, whole_numbers
+from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.volume import Volume
+
+OPENINGS = (b"ObjectType", b"NDims", b"Comment")
+TYPES = {
+    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4", "MET_UINT": "u4", "MET_LONG": "i4",
+    "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
+}  # fmt: skip
+MATRIX = ("transformmatrix", "rotation", "orientation")
+ORIGIN = ("offset", "position", "origin")
+ORDER = ("binarydatabyteordermsb", "elementbyteordermsb")
+TRUE, FALSE = ("true", "t", "1"), ("false", "f", "0")
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether the first bytes are a field that a MetaImage begins with, and a number of axes is among them."""
+    return opening.lstrip().startswith(OPENINGS) and b"NDims" in opening and b"=" in opening
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """(path,), or (header, data file)."""
+    with opened(path) as file:
+        name = _fields(path, file)["elementdatafile"]
+    return (path,) if name.upper() == "LOCAL" else (path, _data_file(path, name))
+
+
+def read(path: Path, max_voxels: int) -> Volume:
+    """The first usable frame of a MetaImage, brought from LPS to RAS.
+
+    Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data files,
+    "volume-outside" for a data file elsewhere, and for whatever does not fit together.
+    """
+    with opened(path) as file:
+        fields = _fields(path, file)
+        refuse_modality(str(path), fields.get("modality", ""))
+        grid = _grid(path, fields)
+        vox_to_ras = _affine(path, fields, len(grid.sizes))
+        packed = _flag(path, fields, "compresseddata")
+        local = fields["elementdatafile"].upper() == "LOCAL"
+        data_path = path if local else _data_file(path, fields["elementdatafile"])
+        with nullcontext(file) if local else regular(data_path).open("rb") as data:
+            stored = None if packed else plain_bytes(data)
+            refuse_grid(path, grid, max_voxels, stored)
+            voxels, notes = _voxels(path, data, fields, packed, grid, stored)
+    return Volume(voxels, vox_to_ras, str(path), notes)
+
+
+def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
+    """The fields of the header, names in lower case; the file then stands at the byte behind ElementDataFile, the last one."""
+    fields: dict[str, str] = {}
+    while "elementdatafile" not in fields:
+        line = header_line(path, file)
+        name, equals, value = line.partition("=")
+        if line and not equals:
+            raise corrupt(path, "line", line, "Field = value")
+        fields[name.strip().lower()] = value.strip()
+    return fields
+
+
+def _field(path: Path, fields: dict[str, str], name: str) -> str:
+    if name.lower() not in fields:
+        raise VolumeError("volume-corrupt", f"{path}: the header has no field {name}, which every MetaImage must have. Export it again.")
+    return fields[name.lower()]
+
+
+def _grid(path: Path, fields: dict[str, str]) -> Grid:
+    axes = whole_number(path, "NDims", _field(path, fields, "NDims"))
+    sizes = whole_numbers(path, "DimSize", _field(path, fields, "DimSize"))
+    if axes != len(sizes):
+        raise corrupt(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
+    if len(sizes) < 3:
+        raise VolumeError("volume-shape", f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.")
+    kind = _field(path, fields, "ElementType")
+    channels = whole_numbers(path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1"))
+    if channels != (1,) or kind.endswith("_ARRAY"):
+        colours = channels in ((3,), (4,)) and kind.startswith(("MET_UCHAR", "MET_USHORT"))
+        raise VolumeError("volume-rgb" if colours else "volume-shape",
+                          f"{path}: {times(channels)} numbers at each voxel ({kind}), not MR intensities. Give the MR volume itself.")
+    if kind not in TYPES:
+        raise corrupt(path, "ElementType", kind, f"one of {', '.join(TYPES)}")
+    big = any(_flag(path, fields, name) for name in ORDER)
+    slope, = real_numbers(path, "ElementToIntensityFunctionSlope", fields.get("elementtointensityfunctionslope", "1"), 1)
+    intercept, = real_numbers(path, "ElementToIntensityFunctionOffset", fields.get("elementtointensityfunctionoffset", "0"), 1)
+    return Grid(sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=float(slope), intercept=float(intercept))
+
+
+def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64]:
+    """(4, 4) voxel index to RAS millimetres.  Row n of TransformMatrix is the direction of axis n."""
+    matrix = next((fields[name] for name in MATRIX if name in fields), None)
+    origin = next((fields[name] for name in ORIGIN if name in fields), None)
+    spacing = fields.get("elementspacing", fields.get("elementsize"))
+    if matrix is None:
+        raise unoriented(path, "TransformMatrix")
+    if origin is None or spacing is None:
+        raise VolumeError("volume-geometry", f"{path}: the header has no {'Offset' if origin is None else 'ElementSpacing'}, so nothing "
+                                             "says where the voxels lie. Convert the original series again.")
+    rows = real_numbers(path, "TransformMatrix", matrix, axes * axes).reshape(axes, axes)
+    affine = np.eye(4)
+    affine[:3, :3] = rows[:3, :3].T * real_numbers(path, "ElementSpacing", spacing, axes)[:3]
+    affine[:3, 3] = real_numbers(path, "Offset", origin, axes)[:3]
+    affine = LPS_TO_RAS @ affine
+    refuse_affine(str(path), affine)
+    return affine
+
+
+def _flag(path: Path, fields: dict[str, str], name: str) -> bool:
+    return one_of(path, name, fields.get(name, "False"), TRUE + FALSE) in TRUE
+
+
+def _data_file(path: Path, name: str) -> Path:
+    if name.upper().startswith("LIST") or "%" in name:
+        raise scattered(path, "ElementDataFile", name)
+    return beside(path, "ElementDataFile", name)
+
+
+def _voxels(
+    path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None
+) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels, notes) from a file that stands behind the header, or at the start of the data file."""
+    if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
+        raise scattered(path, "BinaryData", fields["binarydata"])
+    skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
+    if skipped == -1 and stored is not None:
+        file.seek(-grid.bytes, 2)
+        skipped = 0
+    skip(path, file, skipped)
+    stream = unpacked(file, "zlib" if packed else "raw")
+    voxels, notes = read_grid(path, stream, grid)
+    if len(grid.sizes) == 3:
+        drain(stream)
+    return voxels, notes

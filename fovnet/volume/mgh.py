@@ -1,0 +1,76 @@
+"""MGH and MGZ volumes, as FreeSurfer writes them.
+
+nibabel knows where each field of the header lies; its default orientation for files without one is not taken.
+Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat); nibabel.freesurfer.mghformat.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.headers import unoriented
+from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
+from fovnet.volume.volume import Volume
+
+DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is kept free
+TYPES = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
+REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", "a tensor at each voxel")}
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether a file named .mgh or .mgz begins with version 1; the format has no magic that would tell it from other bytes."""
+    return path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz")) and opening[3:4] == b"\x01" and len(opening) >= 28
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """(path,)"""
+    return (path,)
+
+
+def read(path: Path, max_voxels: int) -> Volume:
+    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" where goodRASFlag is not set."""
+    from nibabel.freesurfer.mghformat import header_dtype
+
+    with opened(path) as file:
+        start = file.read(header_dtype.itemsize)
+        if len(start) < header_dtype.itemsize:
+            raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
+        header = np.frombuffer(start, header_dtype)[0]
+        grid = _grid(path, header)
+        skip(path, file, DATA_BEGIN - len(start))
+        refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        affine = _affine(path, header)
+        voxels, notes = read_grid(path, file, grid)
+        if grid.sizes[3] == 1:
+            drain(file)
+    return Volume(voxels, affine, str(path), notes)
+
+
+def _grid(path: Path, header: Any) -> Grid:
+    kind = int(header["type"])
+    if kind in REFUSED:
+        code, what = REFUSED[kind]
+        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+    if kind not in TYPES:
+        raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, TYPES))} wanted. "
+                                            "Export it again.")
+    i, j, k, frames = map(int, header["dims"])
+    return Grid((i, j, k, frames), np.dtype(TYPES[kind]))
+
+
+def _affine(path: Path, header: Any) -> NDArray[np.float64]:
+    """(4, 4) voxel index to RAS millimetres: directions and the place of the centre, which is voxel sizes / 2."""
+    if int(header["goodRASFlag"]) <= 0:
+        raise unoriented(path, "valid directions (goodRASFlag 0)")
+    affine = np.eye(4)
+    affine[:3, :3] = header["Mdc"].astype(float).T * header["delta"].astype(float)
+    affine[:3, 3] = header["Pxyz_c"] - affine[:3, :3] @ (header["dims"][:3] / 2)
+    refuse_affine(str(path), affine)
+    return affine

@@ -1,0 +1,259 @@
+"""NRRD volumes: .nrrd, and .nhdr with the data in a file beside it; raw, gzip or bzip2.
+
+The header is text; space, directions and origin give the affine.  What has none is refused: "spacings" alone say nothing about up.
+Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import refuse_affine, refuse_modality, times
+from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid
+from fovnet.volume.headers import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
+from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.volume import Volume
+
+TYPES = {
+    "i1": ("signed char", "int8", "int8_t"),
+    "u1": ("uchar", "unsigned char", "uint8", "uint8_t"),
+    "i2": ("short", "short int", "signed short", "signed short int", "int16", "int16_t"),
+    "u2": ("ushort", "unsigned short", "unsigned short int", "uint16", "uint16_t"),
+    "i4": ("int", "signed int", "int32", "int32_t"),
+    "u4": ("uint", "unsigned int", "uint32", "uint32_t"),
+    "i8": ("longlong", "long long", "long long int", "signed long long", "signed long long int", "int64", "int64_t"),
+    "u8": ("ulonglong", "unsigned long long", "unsigned long long int", "uint64", "uint64_t"),
+    "f4": ("float",),
+    "f8": ("double",),
+}
+SPACES = {                      # what +1 along each axis of the space means, and the factor that turns it into RAS
+    "left-posterior-superior": (-1, -1, 1), "lps": (-1, -1, 1),
+    "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
+    "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
+}  # fmt: skip
+UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
+ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
+TEXT = ("txt", "text", "ascii", "hex")
+NOT_FRAMES = {                  # kinds of an axis (section 6) along which no further volumes lie
+    "complex": "volume-complex", "rgb-color": "volume-rgb", "hsv-color": "volume-rgb", "xyz-color": "volume-rgb",
+    **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
+    **dict.fromkeys(("vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal", "4-vector"), "volume-shape"),
+}  # fmt: skip
+VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The fields of a header, lower case, without the key/value pairs, which are in `said`; `end` is the byte behind it."""
+
+    fields: dict[str, str]
+    said: dict[str, str]
+    end: int
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether the first bytes are an NRRD's."""
+    return opening.startswith(b"NRRD000")
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """(path,), or (header, data file)."""
+    with opened(path) as file:
+        header = _header(path, file)
+    return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
+
+
+def read(path: Path, max_voxels: int) -> Volume:
+    """The first usable frame of an NRRD, brought from its space to RAS.
+
+    Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many data files,
+    "volume-outside" for a data file elsewhere, and for whatever does not fit together.
+    """
+    with opened(path) as file:
+        header = _header(path, file)
+        _refuse_said(path, header)
+        encoding = _encoding(path, header)
+        directions = _directions(path, header)
+        grid = _grid(path, header, directions)
+        vox_to_ras = _affine(path, header, directions, grid)
+        data_path = _data_file(path, header) if "data file" in header.fields else path
+        with regular(data_path).open("rb") if data_path != path else nullcontext(file) as data:
+            stored = plain_bytes(data) if encoding == "raw" else None
+            refuse_grid(path, grid, max_voxels, stored)
+            voxels, notes = _voxels(path, data, header, encoding, grid, stored)
+    return Volume(voxels, vox_to_ras, str(path), notes)
+
+
+def _header(path: Path, file: BinaryIO) -> Header:
+    fields: dict[str, str] = {}
+    said: dict[str, str] = {}
+    header_line(path, file)                                             # the magic
+    while line := _line(path, file, fields):
+        if line.startswith("#"):
+            continue
+        if ":=" in line:
+            name, _, value = line.partition(":=")
+            said[name.strip().lower()] = value
+        elif ":" in line:
+            name, _, value = line.partition(":")
+            fields[name.strip().lower()] = value.strip()
+        else:
+            raise corrupt(path, "line", line, "field: value")
+        if "data file" not in fields and "datafile" in fields:
+            fields["data file"] = fields.pop("datafile")
+        if fields.get("data file", "").upper().startswith("LIST"):
+            break                                                       # the names follow instead of an empty line
+    return Header(fields, said, file.tell())
+
+
+def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
+    """The next line; "" also at the end of a header whose voxels lie elsewhere, which no empty line need end."""
+    try:
+        return header_line(path, file)
+    except VolumeError as fault:
+        if fault.code == "volume-truncated" and "data file" in fields:
+            return ""
+        raise
+
+
+def _refuse_said(path: Path, header: Header) -> None:
+    """Raises VolumeError where the key/value pairs name another modality, or the segments of 3D Slicer."""
+    for key in ("modality", "dicom_0008_0060", "dicom.modality"):
+        refuse_modality(str(path), header.said.get(key, "").strip())
+    if "segment0_id" in header.said:
+        raise VolumeError("volume-labels", f"{path}: the header names segments (Segment0_ID), not MR intensities. "
+                                            "Give the MR volume itself.")
+
+
+def _field(path: Path, header: Header, *names: str) -> str:
+    found = next((header.fields[name] for name in names if name in header.fields), None)
+    if found is None:
+        raise VolumeError("volume-corrupt", f"{path}: the header has no field {names[0]!r}, which every NRRD must have. Export it again.")
+    return found
+
+
+def _encoding(path: Path, header: Header) -> str:
+    seen = _field(path, header, "encoding")
+    if seen.lower() in TEXT:
+        raise scattered(path, "encoding", seen)
+    return ENCODINGS[one_of(path, "encoding", seen, tuple(ENCODINGS))]
+
+
+def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> Grid:
+    """Sizes, type and spatial axes; the frames of other axes must be volumes of their own."""
+    dimension = _dimension(path, header)
+    sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
+    if len(sizes) != dimension:
+        raise corrupt(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
+    spatial = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
+    kinds = header.fields.get("kinds", "").lower().split()
+    for axis, kind in enumerate(kinds[:dimension]):
+        if axis in spatial or sizes[axis] == 1:
+            continue
+        code = NOT_FRAMES.get(kind) or ("volume-shape" if "matrix" in kind else "")
+        if code:
+            raise VolumeError(code, f"{path}: an axis of kind {kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
+                                    "Give the MR volume itself.")
+    if len(spatial) != 3:
+        raise VolumeError("volume-shape", f"{path}: {len(spatial)} of {dimension} axes lie in space; a volume has 3. Give the "
+                                            "whole volume.")
+    return Grid(sizes, _dtype(path, header), (spatial[0], spatial[1], spatial[2]))
+
+
+def _dimension(path: Path, header: Header) -> int:
+    seen = _field(path, header, "dimension")
+    found = whole_number(path, "dimension", seen)
+    if not 1 <= found <= MAX_AXES:
+        raise corrupt(path, "dimension", seen, f"1 to {MAX_AXES}")
+    return found
+
+
+def _dtype(path: Path, header: Header) -> np.dtype[Any]:
+    seen = " ".join(_field(path, header, "type").lower().split())
+    if seen == "block":
+        raise VolumeError("volume-shape", f"{path}: voxels of type 'block' are no numbers. Export it again.")
+    code = next((code for code, names in TYPES.items() if seen in names), None)
+    if code is None:
+        raise corrupt(path, "type", seen, "a type of the NRRD format")
+    if code.endswith("1"):
+        return np.dtype(code)
+    return np.dtype({"little": "<", "big": ">"}[one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))] + code)
+
+
+def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
+    """The step along each axis in the space of the header, millimetres; None for an axis that does not lie in space."""
+    text = header.fields.get("space directions")
+    if text is None or "space" not in header.fields:
+        raise unoriented(path, "space directions" if text is None else "named space")
+    if header.fields["space"].lower() not in SPACES:
+        seen = header.fields["space"]
+        raise VolumeError("volume-orientation", f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
+                                                "left-posterior-superior or a sibling of it is wanted. Convert the original series again.")
+    steps: list[NDArray[np.float64] | None] = []
+    for found in VECTOR.finditer(text):
+        steps.append(None if found[1] is None else _vector(path, "space directions", found[1]))
+    if len(steps) != _dimension(path, header) or VECTOR.sub("", text).strip():
+        raise corrupt(path, "space directions", text, f"{_dimension(path, header)} vectors")
+    return [None if step is None or np.isnan(step).all() else step for step in steps]
+
+
+def _vector(path: Path, field: str, text: str) -> NDArray[np.float64]:
+    try:
+        found = np.array([float(word) for word in text.split(",")])
+    except ValueError as fault:
+        raise corrupt(path, field, text, "3 numbers") from fault
+    if len(found) != 3:
+        raise corrupt(path, field, text, "3 numbers")
+    return found
+
+
+def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None], grid: Grid) -> NDArray[np.float64]:
+    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" as `refuse_affine`, or without an origin."""
+    origin = header.fields.get("space origin")
+    if origin is None:
+        raise VolumeError("volume-geometry", f"{path}: the header has no space origin, so nothing says where the volume lies. "
+                                             "Convert the original series again.")
+    units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
+    if len(units) != 1 or not units <= UNITS_TO_MM.keys():
+        raise corrupt(path, "space units", header.fields["space units"], f"one of {', '.join(UNITS_TO_MM)} for all axes")
+    scale = UNITS_TO_MM[units.pop()]
+    affine = np.eye(4)
+    affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
+    affine[:3, 3] = _vector(path, "space origin", origin.strip().removeprefix("(").removesuffix(")"))
+    affine = np.diag([*(np.asarray(SPACES[header.fields["space"].lower()]) * scale), 1.0]) @ affine
+    refuse_affine(str(path), affine)
+    return affine
+
+
+def _data_file(path: Path, header: Header) -> Path:
+    name = header.fields["data file"]
+    if name.upper().startswith("LIST") or "%" in name:
+        raise scattered(path, "data file", name)
+    return beside(path, "data file", name)
+
+
+def _voxels(
+    path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None
+) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels, notes) from a file that stands where the header ends, or at the start of the data file."""
+    lines = whole_number(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0")))
+    skipped = whole_number(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0")))
+    for _ in range(lines):
+        header_line(path, file)                             # ends with the file, or at 1 MiB
+    if skipped == -1 and stored is not None:
+        file.seek(-grid.bytes, 2)
+        skipped = 0
+    stream = unpacked(file, encoding)
+    skip(path, stream, skipped)
+    voxels, notes = read_grid(path, stream, grid)
+    if grid.together == len(grid.sizes):
+        drain(stream)
+    return voxels, notes

@@ -1,0 +1,205 @@
+"""Every format beside a second library: SimpleITK for NRRD, MetaImage and GIPL, nibabel for MGH and Analyze."""
+
+from __future__ import annotations
+
+import gzip
+
+import nibabel
+import numpy as np
+import pytest
+import SimpleITK
+
+from fovnet.errors import VolumeError
+from fovnet.volume.readers import file_checksum, read, volume_name
+from fovnet.volume.slices import slice_volume
+
+LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+
+
+def itk_image(seed: int = 0, shape=(7, 9, 5), kind: type = np.int16) -> SimpleITK.Image:
+    """Noise on a turned grid; SimpleITK's arrays are indexed k, j, i."""
+    rng = np.random.default_rng(seed)
+    image = SimpleITK.GetImageFromArray(rng.integers(0, 120, shape[::-1]).astype(kind))
+    turned, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    image.SetDirection(turned.ravel())
+    image.SetSpacing(rng.uniform(0.5, 5.0, 3))
+    image.SetOrigin(rng.uniform(-200, 200, 3))
+    return image
+
+
+def ras_affine(image: SimpleITK.Image) -> np.ndarray:
+    """Voxel index to RAS millimetres, from where ITK puts four voxels."""
+    corner = np.array(image.TransformIndexToPhysicalPoint((0, 0, 0)))
+    affine = np.eye(4)
+    affine[:3, 3] = corner
+    for axis in range(3):
+        affine[:3, axis] = np.array(image.TransformIndexToPhysicalPoint([int(axis == n) for n in range(3)])) - corner
+    return LPS_TO_RAS @ affine
+
+
+@pytest.mark.parametrize("name", ["a.nrrd", "a.nhdr", "a.mha", "a.mhd"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_simpleitk_writes_lies_where_simpleitk_says(tmp_path, name, packed, seed):
+    image = itk_image(seed, kind=(np.int16, np.uint8, np.float32, np.float64)[seed])
+    SimpleITK.WriteImage(image, str(tmp_path / name), useCompression=packed)
+    volume = read(tmp_path / name)
+    assert np.array_equal(volume.voxels, SimpleITK.GetArrayFromImage(image).transpose())
+    np.testing.assert_allclose(volume.vox_to_ras, ras_affine(image), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["a.gipl", "a.gipl.gz"])
+def test_gipl_is_taken_as_itk_takes_it_and_that_is_said(tmp_path, name):
+    image = itk_image()
+    image.SetDirection(np.eye(3).ravel())
+    SimpleITK.WriteImage(image, str(tmp_path / name))
+    volume, again = read(tmp_path / name), SimpleITK.ReadImage(str(tmp_path / name))
+    assert np.array_equal(volume.voxels, SimpleITK.GetArrayFromImage(image).transpose())
+    np.testing.assert_allclose(volume.vox_to_ras, ras_affine(again), atol=1e-4)        # spacings are float32 there
+    assert "as ITK-SNAP does" in volume.notes[0]
+
+
+@pytest.mark.parametrize("end", ["<", ">"])
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_simpleitk_reads_the_files_that_we_wrote_as_we_do(tmp_path, made, end, kind):
+    """So that the matrix and the faults, which are made of such files, test the formats and not a private dialect."""
+    body = made.body("oblique")
+    files = [made.nrrd(tmp_path / "a.nrrd", body, end + kind), made.metaimage(tmp_path / "b.mha", body, end + kind, packed=True),
+             made.nrrd(tmp_path / "c.nhdr", body, end + kind, encoding="raw", data="c.raw", space="right-anterior-superior")]
+    for path in files:
+        image = SimpleITK.ReadImage(str(path))
+        assert np.array_equal(SimpleITK.GetArrayFromImage(image).transpose(), body.voxels), path.name
+        np.testing.assert_allclose(ras_affine(image), body.vox_to_ras, atol=1e-6)
+        assert np.array_equal(read(path).voxels, body.voxels)
+        np.testing.assert_allclose(read(path).vox_to_ras, body.vox_to_ras, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["a.mgh", "a.mgz"])
+@pytest.mark.parametrize("kind", ["u1", "i2", "i4", "f4", "u2"])
+def test_mgh_is_read_as_nibabel_reads_it(tmp_path, made, name, kind):
+    path = made.mgh(tmp_path / name, made.body("oblique"), ">" + kind)
+    data = path.read_bytes()
+    image, volume = nibabel.MGHImage.from_bytes(gzip.decompress(data) if name.endswith("z") else data), read(path)
+    assert np.array_equal(volume.voxels, image.get_fdata())
+    np.testing.assert_allclose(volume.vox_to_ras, image.affine, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [nibabel.Spm99AnalyzeImage, nibabel.Spm2AnalyzeImage])
+@pytest.mark.parametrize("dtype", ["<i2", ">i2", "<f4", ">u1"])
+def test_analyze_is_placed_by_the_mat_beside_it(tmp_path, made, kind, dtype):
+    path = made.analyze(tmp_path / "a.hdr", made.body("oblique"), dtype, kind)
+    image, volume = nibabel.load(path.with_suffix(".img")), read(path)
+    assert np.array_equal(volume.voxels, image.get_fdata())
+    np.testing.assert_allclose(volume.vox_to_ras, image.affine, atol=1e-9)
+    assert np.array_equal(read(path.with_suffix(".img")).voxels, volume.voxels)
+
+
+def test_an_old_mat_with_m_alone_flips_left_and_right(tmp_path, made):
+    """SPM99's M is in a frame whose x runs the other way; nibabel's reading is the oracle."""
+    from scipy.io import savemat
+
+    path = made.analyze(tmp_path / "a.hdr", made.body())
+    matrix = np.diag([2.0, 2.0, 3.0, 1.0])
+    savemat(path.with_suffix(".mat"), {"M": matrix}, format="4")
+    np.testing.assert_allclose(read(path).vox_to_ras, nibabel.load(path.with_suffix(".img")).affine)
+    assert read(path).vox_to_ras[0, 0] == -2.0
+
+
+@pytest.mark.parametrize("write", ["nrrd", "metaimage"])
+def test_another_data_file_is_another_checksum(tmp_path, made, write):
+    raw = {"encoding": "raw"} if write == "nrrd" else {}
+    path = getattr(made, write)(tmp_path / "head.hdr.txt", made.body(), data="voxels.raw", **raw)
+    before = file_checksum(path)
+    data = bytearray((tmp_path / "voxels.raw").read_bytes())
+    data[100] ^= 1
+    (tmp_path / "voxels.raw").write_bytes(data)
+    assert file_checksum(path) != before
+
+
+def test_frames_may_lie_on_the_first_or_the_last_axis_of_an_nrrd(tmp_path, made):
+    body = made.body()
+    shape = body.voxels.shape
+    vectors = made.nrrd(tmp_path / "plain.nrrd", body, encoding="raw").read_bytes().decode("latin1")
+    steps = next(line for line in vectors.splitlines() if line.startswith("space directions")).partition(": ")[2]
+    frames = np.stack([np.zeros(shape), body.voxels, body.voxels[::-1]])
+    for name, sizes, directions, array in (
+        ("first", (3, *shape), f"none {steps}", frames), ("last", (*shape, 3), f"{steps} none", np.moveaxis(frames, 0, 3)),
+    ):  # fmt: skip
+        path = made.nrrd(
+            tmp_path / f"{name}.nhdr", body, encoding="raw", data="frames.raw", dimension="4", sizes=" ".join(map(str, sizes)),
+            space_directions=directions, kinds="list domain domain domain" if name == "first" else "domain domain domain list",
+        )  # fmt: skip
+        (tmp_path / "frames.raw").write_bytes(array.astype("<i2").tobytes(order="F"))
+        volume = read(path)
+        assert np.array_equal(volume.voxels, body.voxels)
+        assert volume.notes == ("frame 2 of 3, the first usable one",)
+
+
+def test_frames_of_mgh_and_metaimage_are_read_in_their_order(tmp_path, made):
+    body = made.body()
+    frames = np.stack([np.zeros_like(body.voxels), body.voxels], axis=3)
+    nibabel.save(nibabel.MGHImage(frames, body.vox_to_ras), tmp_path / "four.mgz")
+    four = made.metaimage(
+        tmp_path / "four.mha", body, NDims="4", DimSize=" ".join(map(str, frames.shape)), ElementSpacing="1.5 1.25 4 1",
+        TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1", Offset="31.5 -12.25 -45.75 0",
+    )  # fmt: skip
+    four.write_bytes(four.read_bytes()[: -body.voxels.size * 2] + frames.astype("<i2").tobytes(order="F"))
+    for path in (tmp_path / "four.mgz", four):
+        volume = read(path)
+        assert np.array_equal(volume.voxels, body.voxels)
+        assert volume.notes == ("frame 2 of 2, the first usable one",)
+        np.testing.assert_allclose(volume.vox_to_ras, body.vox_to_ras, atol=1e-5)
+
+
+def test_microns_of_an_nrrd_become_millimetres(tmp_path, made):
+    body = made.body()
+    shrunk = type(body)(body.voxels, np.diag([1e3, 1e3, 1e3, 1.0]) @ body.vox_to_ras, "microns")
+    path = made.nrrd(tmp_path / "a.nrrd", shrunk, space_units='"um" "um" "um"')
+    np.testing.assert_allclose(read(path).vox_to_ras, body.vox_to_ras, atol=1e-12)
+
+
+def test_a_metaimage_gives_intensities_by_its_own_slope_and_offset(tmp_path, made):
+    body = made.body()
+    scaled = made.metaimage(tmp_path / "a.mha", body, ElementToIntensityFunctionSlope="0.5", ElementToIntensityFunctionOffset="10")
+    assert np.array_equal(read(scaled).voxels, body.voxels / 2 + 10)
+
+
+@pytest.mark.parametrize("skip", ["3", "-1"])
+def test_bytes_in_front_of_the_voxels_are_skipped(tmp_path, made, skip):
+    body = made.body()
+    for path in (made.nrrd(tmp_path / "a.nhdr", body, encoding="raw", data="a.raw", byte_skip=skip),
+                 made.metaimage(tmp_path / "b.mhd", body, data="b.raw", HeaderSize=skip)):
+        data = tmp_path / f"{path.stem}.raw"
+        data.write_bytes(b"abc" + data.read_bytes())
+        assert np.array_equal(read(path).voxels, body.voxels)
+
+
+def test_a_volume_keeps_its_name_whatever_its_format():
+    assert {volume_name(name) for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")} == {"a"}
+
+
+def test_real_volumes_of_other_formats_become_slices_or_a_sentence(shared):
+    expected = {
+        "head_fs_mgz.mgz": 85, "head_flair_nrrd.nrrd": 46, "head_gipl.gipl.gz": 21, "ct_slicerio_chest4.nrrd": "volume-ct",
+        **dict.fromkeys((f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")), "volume-labels"),
+    }  # fmt: skip
+    for name, wanted in expected.items():
+        try:
+            got: int | str = len(slice_volume(shared / "data" / "volumes" / name).pixels)
+        except VolumeError as refusal:
+            got = refusal.code
+        assert got == wanted, name
+
+
+@pytest.mark.parametrize("name", ["head_fs_mgz.mgz", "head_flair_nrrd.nrrd", "head_gipl.gipl.gz"])
+def test_real_volumes_lie_where_a_second_library_puts_them(shared, name):
+    path = shared / "data" / "volumes" / name
+    volume = read(path)
+    if name.endswith("mgz"):
+        image = nibabel.load(path)
+        assert np.array_equal(volume.voxels, image.get_fdata())
+        np.testing.assert_allclose(volume.vox_to_ras, image.affine, atol=1e-4)
+        return
+    itk = SimpleITK.ReadImage(str(path))
+    assert np.array_equal(volume.voxels, SimpleITK.GetArrayFromImage(itk).transpose())
+    np.testing.assert_allclose(volume.vox_to_ras, ras_affine(itk), atol=1e-5)
