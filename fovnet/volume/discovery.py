@@ -1,13 +1,24 @@
-"""Which files under the paths a user names may hold volumes, and what to call them."""
+"""Which files under the paths a user names may hold volumes, and what to call them.
+
+A DICOM series is one volume, however many files it has: it is found under its folder or archive, which stands for it where it holds no
+other, and else with the series' digits behind `#` (see dicom_address).
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fovnet.errors import VolumeError
+from fovnet.volume import dicom
+from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom_series import Series
+from fovnet.volume.dicom_source import Item, Unread, files_under, is_archive, looks_like_dicom
+from fovnet.volume.dicom_table import series_row, unread_row
 from fovnet.volume.readers import volume_name
 
 SUFFIXES = (
@@ -16,23 +27,108 @@ SUFFIXES = (
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
 
-def find_volumes(paths: Sequence[Path]) -> list[Path]:
-    """The files to read: those named themselves, whatever they are, and those in folders that look like volumes, sorted, each once.
+@dataclass(frozen=True)
+class Found:
+    """The paths to read, each once, and a row of dicom_table for every DICOM series, those set aside too."""
 
-    Links to folders are not followed, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
+    volumes: list[Path]
+    series: list[dict[str, Any]]
+
+
+def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[Path]:
+    """The paths to read, as `find` gives them."""
+    return find(paths, include).volumes
+
+
+def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
+    """What to read: files named themselves, whatever they are; what looks like a volume in folders; DICOM series; sorted by folder.
+
+    include   kinds of DICOM series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
+    Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
+    not followed, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
     """
     found: dict[Path, None] = {}
+    rows: list[dict[str, Any]] = []
+    files = [path for path in paths if not path.is_dir() and not is_archive(path) and looks_like_dicom(path)]
+    together = {folder: named for folder in dict.fromkeys(path.parent for path in files)
+                if len(named := [path for path in files if path.parent == folder]) > 1}
     for path in paths:
-        if path.is_dir():
-            for folder, folders, names in os.walk(path):
-                folders.sort()
-                found.update(dict.fromkeys(Path(folder, name) for name in sorted(names) if _looks_like_a_volume(Path(folder, name))))
+        inside = together.get(path.parent) if path in files else None
+        if inside is not None:
+            if path != inside[0]:
+                continue
+            some, more = _series_under(path.parent, include, show_ids, set(inside))
+        elif path.is_dir():
+            some, more = _under(path, include, show_ids)
+        elif is_archive(path) or path in files:
+            some, more = _series_under(path, include, show_ids)
         else:
-            found[path] = None
+            some, more = [path], []
+        rows += more
+        found.update(dict.fromkeys(some or ([path] if more else [])))      # a path of which nothing is read says why
     if not found:
-        named = ", ".join(map(str, paths))
-        raise VolumeError("volumes-none", f"{named}: no file that looks like a volume ({', '.join(SUFFIXES)}); name the files themselves")
-    return list(found)
+        named_paths = ", ".join(map(str, paths))
+        known = ", ".join(SUFFIXES)
+        raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); name the files themselves")
+    return Found(list(found), rows)
+
+
+def _under(folder: Path, include: Collection[str], show_ids: bool) -> tuple[list[Path], list[dict[str, Any]]]:
+    """The volumes of a tree: files of other formats, archives, and DICOM series wherever their files lie."""
+    found: list[Path] = []
+    rows: list[dict[str, Any]] = []
+    items: list[Item] = []
+    for path in files_under(folder):
+        if is_archive(path):
+            some, more = _series_under(path, include, show_ids)
+            found += some or ([] if any(row["kind"] != "unreadable" for row in more) else [path])
+            rows += more
+        elif looks_like_dicom(path):
+            items.append(Item(path))
+        elif _looks_like_a_volume(path):
+            found.append(path)
+    survey = dicom.survey_of(items)
+    wanted, more = _listed(survey.series, survey.unread, None, include, show_ids)
+    return sorted(found + wanted), rows + more
+
+
+def _series_under(
+    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """The volumes of an archive, a file, or `only` these files of a folder; and the rows.  An archive that cannot be opened is one path."""
+    try:
+        survey = dicom.survey(place)
+    except (VolumeError, OSError):
+        return [place], []
+    series = [one for one in survey.series if not only or any(item.path in only for item in one.items)]
+    unread = [one for one in survey.unread if not only or one.item.path in only]
+    return _listed(series, unread, place, include, show_ids, bool(only))
+
+
+def _listed(
+    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool, only: bool = False
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """(paths to read, rows) of these series, each in its `place`, else in the folder that holds all of its files."""
+    series, paths = list(series), [one.item.path for one in unread if not one.item.member]
+    folders = [place or _folder_of(series, one) for one in series]
+    rows = []
+    for one, folder in zip(series, folders, strict=True):
+        neighbours = [other for other in series if not other.kind and any(_lies_in(item.path, folder) for item in other.items)]
+        path = folder if neighbours == [one] and not only else address(folder, one.id)
+        paths += [path] if not one.kind or one.kind in include else []
+        rows.append(series_row(one, path, show_ids=show_ids))
+    return paths, rows + [unread_row(one) for one in unread]
+
+
+def _folder_of(everything: Iterable[Series], series: Series) -> Path:
+    """The folder that holds all files of a series' number, or the file where it is a single one; its other volumes count too."""
+    uid = series.frames[0].facts.series_uid
+    files = {item.path for one in everything if one.frames[0].facts.series_uid == uid for item in one.items}
+    return Path(os.path.commonpath(files))
+
+
+def _lies_in(path: Path, place: Path) -> bool:
+    return path == place or place in path.parents
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:

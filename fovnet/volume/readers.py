@@ -12,16 +12,21 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
-from fovnet.volume import nifti
+from fovnet.volume import dicom, nifti
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.volume import Volume
 
 MAX_VOXELS = 2**29              # 2 GiB as float32, about three times that while reading; 0.2 mm heads at 7 T still pass
 OPENING_BYTES = 1024            # enough for the magic of every format below; NIfTI-2's header is 540 bytes
 SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".nii", ".hdr", ".img")
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,10 @@ class Reader:
     read: Callable[[Path, int], Volume]
 
 
-READERS = (Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.files_of, nifti.read),)
+READERS = (
+    Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.files_of, nifti.read),
+    Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.files_of, dicom.read),
+)
 
 
 def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
@@ -45,7 +53,8 @@ def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
     Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
     "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
     """
-    volume = _guarded(reader_of(path), path, max_voxels)
+    reader = reader_of(path)
+    volume = _guarded(lambda: reader.read(path, max_voxels), reader, path)
     refuse_ct(volume)
     refuse_labels(volume)
     return volume
@@ -63,26 +72,53 @@ def reader_of(path: Path) -> Reader:
 
 
 def file_checksum(path: Path) -> str:
-    """SHA-256 hex of the file; of the checksums in a row where a volume is several files.  Raises VolumeError as `read`."""
-    files = reader_of(path).files_of(path)
+    """SHA-256 hex of the file; of the checksums in a row where a volume is several files, or one of several in them.
+
+    Raises VolumeError as `read`.
+    """
+    files = files_of(path)
     try:
         sums = [checksum(file) for file in files]
     except OSError as fault:
         raise _os_fault(path, fault) from fault
+    if split_address(path)[1]:
+        sums.append(split_address(path)[1])
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files a volume is made of, sorted as its format does.  Raises VolumeError as `read`."""
+    reader = reader_of(path)
+    return _guarded(lambda: reader.files_of(path), reader, path)
+
+
+def stamp(path: Path) -> list[list[int]] | None:
+    """Size and time of change of the files behind a path, by which a volume is known to be the one of an earlier run; None where
+    they cannot be asked."""
+    place, series = split_address(path)
+    try:
+        return dicom.stamp_of(path) if series or place.is_dir() else [list(dicom.stamp(path))] if path.exists() else None
+    except (OSError, ValueError, VolumeError):
+        return None
+
+
 def volume_name(path: Path) -> str:
-    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2"."""
-    name = Path(path).name
+    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2", a series "study.zip#0123456789ab" of an
+    archive "study-0123456789ab"."""
+    place, series = split_address(path)
+    if series:
+        return f"{volume_name(place)}-{series}"
+    name = place.name
+    if name in ("", "..") or place.is_dir():            # a folder 1.2.840.113 has no suffix; "." has no name
+        return place.resolve().name or "volume"
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix)
     return name[: len(name) - len(suffix)] or name
 
 
-def _guarded(reader: Reader, path: Path, max_voxels: int) -> Volume:
-    """What the reader reads; everything that goes wrong inside it becomes a VolumeError."""
+def _guarded(work: Callable[[], Result], reader: Reader, path: Path) -> Result:
+    """What the reader gives; everything that goes wrong inside it becomes a VolumeError."""
     try:
-        return reader.read(path, max_voxels)
+        return work()
     except VolumeError:
         raise
     except EOFError as fault:
@@ -100,8 +136,11 @@ def _guarded(reader: Reader, path: Path, max_voxels: int) -> Volume:
 def _opening(path: Path) -> bytes:
     """The first bytes of a file, uncompressed if it is gzip; empty for a folder."""
     try:
+        path = split_address(path)[0]
         if path.is_dir():
             return b""
+        if path.exists() and not path.is_file():        # a pipe would be waited for
+            raise VolumeError("volume-format", f"{path}: neither a file nor a folder. Name a file.")
         with path.open("rb") as file:
             opening = file.read(OPENING_BYTES)
     except OSError as fault:
@@ -132,10 +171,6 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
 
 def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
     """(what a file that no reader claims seems to be, one thing to try)."""
-    if path.is_dir():
-        return "a folder", "Convert a DICOM series with dcm2niix, or name the files in it."
-    if opening[128:132] == b"DICM":
-        return "a DICOM file", "Convert the series with: dcm2niix -z y FOLDER"
     for magic, kind, remedy in _MAGICS:
         if opening.startswith(magic):
             return kind, remedy
@@ -158,8 +193,6 @@ _MAGICS = (
     (b"NRRD", "an NRRD file", _SAVE),
     (b"ObjectType", "a MetaImage file", _SAVE),
     (b"NDims", "a MetaImage file", _SAVE),
-    (b"PK\x03\x04", "a zip archive", "Unpack it; convert a DICOM series in it with dcm2niix."),
-    (b"PK\x05\x06", "an empty zip archive", "Copy it again from its origin."),
     (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
     (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
     (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),
