@@ -39,6 +39,7 @@ PERHAPS = (                     # asked one after another where two images lie a
 PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
     "siemens_b": 0x0019100C, "ge_b": 0x00431039, "philips_b": 0x20011003, "ge_component": 0x0043102F, "csa": 0x00291010,
 }  # fmt: skip
+MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
 
@@ -138,6 +139,8 @@ def frames_of(item: Item) -> list[Frame]:
         if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
             raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
         facts = _facts(get)
+        if not facts.has_pixels and facts.sop_class in MR_IMAGES:
+            raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
         number = whole(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
             raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
@@ -243,11 +246,10 @@ def _b_value(get: Callable[[str], Any]) -> str:
 
 
 def _facts(get: Callable[[str], Any]) -> Facts:
-    rows, columns = whole(get("Rows")), whole(get("Columns"))
     photometric = text(get("PhotometricInterpretation")).upper()
     grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (0, 1)
     words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
-    has_pixels = get("Rows") is not None or get("Columns") is not None or rows * columns > 0
+    has_pixels = get("Rows") is not None or get("Columns") is not None
     return Facts(
         text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
         text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",

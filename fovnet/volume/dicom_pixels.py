@@ -98,11 +98,21 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame]) -> list[NDArray[A
 
 
 def _refuse_syntax(item: Item, dataset: Any) -> Any:
-    """The transfer syntax.  Raises VolumeError "volume-transfer-syntax" for one that is missing or has no decoder."""
-    from pydicom.pixels.decoders.base import get_decoder
-    from pydicom.uid import ImplicitVRLittleEndian
+    """The transfer syntax; where the file does not name it, the one its elements were found to be written in.
 
-    syntax = dataset.file_meta.get("TransferSyntaxUID", ImplicitVRLittleEndian) if hasattr(dataset, "file_meta") else ImplicitVRLittleEndian
+    Raises VolumeError "volume-transfer-syntax" for one that has no decoder.
+    """
+    from pydicom.dataset import FileMetaDataset
+    from pydicom.pixels.decoders.base import get_decoder
+    from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
+
+    if not text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
+        implicit, little = dataset.original_encoding
+        dataset.file_meta = FileMetaDataset()
+        dataset.file_meta.TransferSyntaxUID = (
+            ImplicitVRLittleEndian if implicit else ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+        )
+    syntax = dataset.file_meta.TransferSyntaxUID
     try:
         decoder = get_decoder(syntax)
         if not decoder.is_available:

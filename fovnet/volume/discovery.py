@@ -49,18 +49,19 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     """
     found: dict[Path, None] = {}
     rows: list[dict[str, Any]] = []
-    files = [path for path in paths if not path.is_dir() and not is_archive(path) and looks_like_dicom(path)]
-    together = {folder: named for folder in dict.fromkeys(path.parent for path in files)
-                if len(named := [path for path in files if path.parent == folder]) > 1}
+    beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
-        inside = together.get(path.parent) if path in files else None
-        if inside is not None:
-            if path != inside[0]:
-                continue
-            some, more = _series_under(path.parent, include, show_ids, set(inside))
-        elif path.is_dir():
+        if not path.is_dir() and not is_archive(path) and looks_like_dicom(path):
+            beside.setdefault(path.parent, {})[path] = None
+    for path in paths:
+        named = beside.get(path.parent, {})
+        if path.is_dir():
             some, more = _under(path, include, show_ids)
-        elif is_archive(path) or path in files:
+        elif path in named and len(named) > 1:
+            if path != next(iter(named)):
+                continue                                # its folder has been looked at
+            some, more = _series_under(path.parent, include, show_ids, named)
+        elif path in named or is_archive(path):
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
@@ -100,35 +101,51 @@ def _series_under(
         survey = dicom.survey(place)
     except (VolumeError, OSError):
         return [place], []
-    series = [one for one in survey.series if not only or any(item.path in only for item in one.items)]
-    unread = [one for one in survey.unread if not only or one.item.path in only]
-    return _listed(series, unread, place, include, show_ids, bool(only))
+    if not only:
+        return _listed(survey.series, survey.unread, place, include, show_ids)
+    unread = [one for one in survey.unread if one.item.path in only]
+    return _listed(survey.series, unread, None, include, show_ids, only)
 
 
 def _listed(
-    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool, only: bool = False
+    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool,
+    only: Collection[Path] = (),
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(paths to read, rows) of these series, each in its `place`, else in the folder that holds all of its files."""
-    series, paths = list(series), [one.item.path for one in unread if not one.item.member]
-    folders = [place or _folder_of(series, one) for one in series]
+    """(paths to read, rows) of these series, each in its `place`, else in the folder or file that holds all of it.
+
+    only   files: the series they belong to, among all that lie beside them
+    """
+    series = list(series)
+    paths = [one.item.path for one in unread if not one.item.member]
+    places, homes = _places(series), _homes(series)
     rows = []
-    for one, folder in zip(series, folders, strict=True):
-        neighbours = [other for other in series if not other.kind and any(_lies_in(item.path, folder) for item in other.items)]
-        path = folder if neighbours == [one] and not only else address(folder, one.id)
+    for one in series:
+        if only and not any(item.path in only for item in one.items):
+            continue
+        home = place or places[one.frames[0].facts.series_uid]
+        path = home if homes.get(home) == {one.id} else address(home, one.id)
         paths += [path] if not one.kind or one.kind in include else []
         rows.append(series_row(one, path, show_ids=show_ids))
     return paths, rows + [unread_row(one) for one in unread]
 
 
-def _folder_of(everything: Iterable[Series], series: Series) -> Path:
-    """The folder that holds all files of a series' number, or the file where it is a single one; its other volumes count too."""
-    uid = series.frames[0].facts.series_uid
-    files = {item.path for one in everything if one.frames[0].facts.series_uid == uid for item in one.items}
-    return Path(os.path.commonpath(files))
+def _places(series: Iterable[Series]) -> dict[str, Path]:
+    """The folder that holds all files of a series UID, or the file where it is a single one; whatever volumes it was split into."""
+    files: dict[str, set[Path]] = {}
+    for one in series:
+        files.setdefault(one.frames[0].facts.series_uid, set()).update(item.path for item in one.items)
+    return {uid: Path(os.path.commonpath(together)) for uid, together in files.items()}
 
 
-def _lies_in(path: Path, place: Path) -> bool:
-    return path == place or place in path.parents
+def _homes(series: Iterable[Series]) -> dict[Path, set[str]]:
+    """The ids of the series to read that have images in a file, or anywhere under a folder."""
+    homes: dict[Path, set[str]] = {}
+    for one in series:
+        if not one.kind:
+            files = {item.path for item in one.items}
+            for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
+                homes.setdefault(home, set()).add(one.id)
+    return homes
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:

@@ -55,7 +55,8 @@ def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
     """
     reader = reader_of(path)
     volume = _guarded(lambda: reader.read(path, max_voxels), reader, path)
-    refuse_ct(volume)
+    if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
+        refuse_ct(volume)
     refuse_labels(volume)
     return volume
 
