@@ -7,7 +7,7 @@ behind `#` (see dicom_address).  A series that is named so is read even where tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -114,6 +114,18 @@ def read(path: Path, max_voxels: int) -> Volume:
     "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that make no regular grid; those of dicom_pixels.
     """
     source, series = _chosen(path)
+    try:
+        volume = _stacked(source, series, max_voxels)
+        unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
+        return replace(volume, notes=(*volume.notes, f"{unread} objects beside it could not be used")) if unread else volume
+    except (VolumeError, MemoryError, OSError):
+        raise
+    except Exception as fault:          # values their authors never saw; the library's own words might repeat a header's
+        raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+
+
+def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
+    """The volume of a group of images."""
     frames = series.frames
     shape = (frames[0].columns, frames[0].rows, len(frames))
     if min(shape) < 1:

@@ -8,6 +8,7 @@ Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -97,6 +98,7 @@ def quietly() -> Iterator[None]:
     import pydicom.config
 
     pydicom.config.settings.reading_validation_mode = pydicom.config.IGNORE
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -124,6 +126,8 @@ def dataset_of(item: Item, *, pixels: bool) -> Any:
                 raise
             raise VolumeError("volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
     if "SOPClassUID" not in dataset and "Rows" not in dataset:
+        if pixels:          # its header has been read before: pydicom gives nothing at all where the pixel data have no end
+            raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
         raise VolumeError("volume-format", f"{item}: not a DICOM image; it has neither SOPClassUID nor Rows. Name the image itself.")
     return dataset
 

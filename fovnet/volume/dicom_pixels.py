@@ -6,6 +6,8 @@ Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality tran
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,6 +79,7 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame]) -> list[NDArray[A
     planes = []
     with quietly():
         whole_image: NDArray[Any] | None = None
+        _silence_gdcm()
         for frame in frames:
             try:
                 if frame.tile is None:
@@ -95,6 +98,15 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame]) -> list[NDArray[A
                                                     f"{frame.rows} × {frame.columns}. Export it again.")
             planes.append(plane)
     return planes
+
+
+@functools.cache
+def _silence_gdcm() -> None:
+    """GDCM tells of damaged data on stderr, past Python; the sentence says it."""
+    import gdcm
+
+    for silence in (gdcm.Trace.WarningOff, gdcm.Trace.ErrorOff, gdcm.Trace.DebugOff):
+        silence()
 
 
 def _refuse_syntax(item: Item, dataset: Any) -> Any:
@@ -118,9 +130,9 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
         if not decoder.is_available:
             raise NotImplementedError("no decoder")
     except Exception as fault:
-        name = getattr(syntax, "name", syntax)
-        raise VolumeError("volume-transfer-syntax", f"{item}: the transfer syntax {str(name)[:80]!r} has no decoder here. Decompress the "
-                                                    "series with its archive's tools, or dcmdjpeg.") from fault
+        name = text(getattr(syntax, "name", syntax)) if re.fullmatch(r"[0-9.]{1,64}", str(syntax)) else "that is no UID"
+        raise VolumeError("volume-transfer-syntax", f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
+                                                    "its archive's tools, or dcmdjpeg.") from fault
     return syntax
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from fovnet.volume.dicom_series import Series
 from fovnet.volume.dicom_source import Unread
+from fovnet.volume.dicom_triage import MODALITIES, NO_IMAGES
 
 COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "rows", "columns", "modality", "reason", "path")
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
@@ -25,7 +26,7 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
         "series_number": facts.series_number if facts.series_number.isdigit() else "", "series": series.id,
         "kind": series.kind or "volume", "images": len(series.frames), "rows": frame.rows, "columns": frame.columns,
-        "modality": facts.modality if facts.modality.isalpha() and len(facts.modality) <= 8 else "",
+        "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
         "reason": series.reason or "; ".join(series.notes), "path": str(path),
     }  # fmt: skip
     ids = (facts.patient_id, facts.study_uid, facts.series_uid)

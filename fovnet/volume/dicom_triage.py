@@ -16,6 +16,9 @@ INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat")
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
 CAPTURES = "1.2.840.10008.5.1.4.1.1.7"
 NO_IMAGES = ("SR", "PR", "KO", "SEG", "REG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "FID", "RWV", "AU", "ECG", "HD", "DOC", "PLAN")
+MODALITIES = ("CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", "OT", "SC", "ES", "SM", "GM", "OP", "OPT", "XC", "IO", "PX",
+              "BI", "BMD", "TG", "IVUS", "IVOCT")
+COLOURS = ("RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT", "ARGB", "HSV", "CMYK")
 SCREEN = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
 MAPS = {
     "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP", "MIN IP", "MAX IP", "PROJECTION IMAGE",
@@ -55,10 +58,10 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
     if facts.modality in NO_IMAGES or not facts.has_pixels:
         return "no-pixels", f"{facts.modality if facts.modality in NO_IMAGES else 'an object'} without MR images in it"
     if facts.modality != "MR" and (facts.modality or not facts.sop_class.startswith((MR_CLASSES, CAPTURES))):
-        name = facts.modality if re.fullmatch(r"[A-Z]{2,8}", facts.modality) else "not said"
+        name = facts.modality if facts.modality in MODALITIES else "not known" if facts.modality else "not said"
         return "modality", f"modality {name}, not MR"
     if facts.colour:
-        name = facts.colour if re.fullmatch(r"[A-Z_0-9]{3,16}(COLOR)?|PALETTE COLOR", facts.colour) else "several samples"
+        name = facts.colour if facts.colour in COLOURS else "several samples a pixel"
         return "colour", f"colours ({name}), no MR intensities"
     return None
 

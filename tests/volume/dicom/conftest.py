@@ -113,7 +113,9 @@ def compressed(path: Path, syntax: str) -> None:
     assert writer.Write()
 
 
-def enhanced(frames: np.ndarray, places: list[dict[str, Any]], groups: list[dict[str, dict[str, Any]]] | None = None, **more: Any) -> FileDataset:
+def enhanced(
+    frames: np.ndarray, places: list[dict[str, Any]], groups: list[dict[str, dict[str, Any]]] | None = None, **more: Any
+) -> FileDataset:
     """An enhanced object of frames (n, rows, columns); `groups` adds elements of functional groups to each frame."""
     one = header(ENHANCED, f"{STUDY}.8.1", frames, NumberOfFrames=len(frames), **more)
     shared = Dataset()
@@ -149,8 +151,10 @@ def mosaic(voxels: np.ndarray, affine: np.ndarray = AFFINE, csa: bytes | None = 
     corner = affine @ [-(columns * tiles - columns) / 2, -(rows * tiles - rows) / 2, 0, 1]
     place["ImagePositionPatient"] = [number(x) for x in LPS @ corner[:3]]
     step = LPS @ affine[:3, 2]
-    one = header(MR, f"{STUDY}.9.1", large, InstanceNumber=1, SpacingBetweenSlices=number(float(np.linalg.norm(step))), Manufacturer="SIEMENS",
-                 **place, **{"ImageType": ["ORIGINAL", "PRIMARY", "M", "ND", "MOSAIC"], **more})
+    apart = number(float(np.linalg.norm(step)))
+    one = header(MR, f"{STUDY}.9.1", large, InstanceNumber=1, Manufacturer="SIEMENS", **{
+        **place, "SpacingBetweenSlices": apart, "ImageType": ["ORIGINAL", "PRIMARY", "M", "ND", "MOSAIC"], **more,
+    })  # fmt: skip
     private = one.private_block(0x0029, "SIEMENS CSA HEADER", create=True)
     private.add_new(0x10, "OB", csa_header(slices, step / np.linalg.norm(step)) if csa is None else csa)
     return one

@@ -149,7 +149,8 @@ def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind
     files = [write.enhanced(voxels.transpose(2, 1, 0), places)] if kind == "enhanced" else write.images(voxels, affine)
     write.save(tmp_path / "series", files)
     (tmp_path / "out").mkdir()
-    subprocess.run([dcm2niix, "-b", "n", "-z", "n", "-o", tmp_path / "out", tmp_path / "series"], check=True, capture_output=True, timeout=60)
+    command = [dcm2niix, "-b", "n", "-z", "n", "-o", tmp_path / "out", tmp_path / "series"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
     [converted] = (tmp_path / "out").glob("*.nii")
     image = nibabel.load(converted)
     wanted = to_ras(Volume(np.asarray(image.dataobj, dtype=np.float32), image.affine, "dcm2niix"))
