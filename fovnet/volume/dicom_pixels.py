@@ -1,12 +1,11 @@
 """The intensities of DICOM images: decoded, rescaled, padding taken for background, inverted where white is low.
 
-Native, RLE and deflated data are pydicom's own; JPEG, JPEG-LS and JPEG 2000 go through GDCM, which it finds by itself.
+Native, RLE and deflated data are pydicom's own; JPEG, JPEG-LS and JPEG 2000 go through GDCM, in a process of their own.
 Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality transform).
 """
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
+from fovnet.volume.dicom_decoding import Decoder
 from fovnet.volume.dicom_header import Frame, dataset_of, getter, quietly, real, text, whole
 from fovnet.volume.dicom_source import Item
 from fovnet.volume.fitness import times
@@ -32,26 +32,29 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     for index, frame in enumerate(frames):
         by_item.setdefault(frame.item, []).append(index)
     inverted, padding = False, np.zeros(planes.shape, dtype=bool)
-    padded = False
-    for item, indices in by_item.items():
-        dataset = dataset_of(item, pixels=True)
-        _refuse_pixels(item, dataset)
-        inverted = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
-        limits = _padding(dataset)
-        for index, stored in zip(indices, _stored(item, dataset, [frames[index] for index in indices]), strict=True):
-            frame = frames[index]
-            if frame.slope == 0:
-                raise VolumeError("volume-rescale", f"{item}: a rescale slope of 0 makes all intensities equal. Export it again.")
-            with np.errstate(over="ignore", invalid="ignore"):
-                planes[index] = stored.astype(np.float64) * frame.slope + frame.intercept
-            if limits:
-                padding[index] = (stored >= limits[0]) & (stored <= limits[1])
-                padded = True
+    with Decoder() as decoder:
+        for item, indices in by_item.items():
+            dataset = dataset_of(item, pixels=True)
+            _refuse_pixels(item, dataset)
+            inverted = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
+            limits = _padding(dataset)
+            for index, stored in zip(indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True):
+                planes[index] = _rescaled(stored, frames[index])
+                if limits:
+                    padding[index] = (stored >= limits[0]) & (stored <= limits[1])
     if inverted:
         planes = planes.max() + planes.min() - planes
-    if padded and padding.any() and not padding.all():
+    if padding.any() and not padding.all():
         planes[padding] = planes[~padding].min()
     return planes
+
+
+def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope that makes them all equal."""
+    if frame.slope == 0:
+        raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of 0 makes all intensities equal. Export it again.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
 
 
 def _refuse_pixels(item: Item, dataset: Any) -> None:
@@ -69,44 +72,40 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
                                          "the highest stored bit at the end are read. Export it again.")
 
 
-def _stored(item: Item, dataset: Any, frames: Sequence[Frame]) -> list[NDArray[Any]]:
+def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder) -> list[NDArray[Any]]:
     """The stored values of each frame, (rows, columns), unused bits masked."""
-    from pydicom.pixels.utils import pixel_array
-
     syntax = _refuse_syntax(item, dataset)
+    indices = [frame.number - 1 if frame.number else None for frame in frames]
+    if frames[0].tile is not None:          # all tiles are cut from one large image
+        indices = [None]
     if not syntax.is_compressed and "PixelData" in dataset:
         _refuse_length(item, dataset)
-    planes = []
-    with quietly():
-        whole_image: NDArray[Any] | None = None
-        _silence_gdcm()
-        for frame in frames:
-            try:
-                if frame.tile is None:
-                    plane = pixel_array(dataset, index=frame.number - 1 if frame.number else None, raw=True)
-                else:
-                    whole_image = pixel_array(dataset, raw=True) if whole_image is None else whole_image
-                    row, column = frame.tile
-                    plane = whole_image[row : row + frame.rows, column : column + frame.columns]
-            except MemoryError:
-                raise
-            except Exception as fault:      # decoders meet bytes their authors never saw
-                why = f"the pixel data ({syntax.name}) cannot be decoded ({type(fault).__name__})"
-                raise VolumeError("volume-corrupt", f"{item}: {why}. Copy it again, or decompress it (gdcmconv --raw).") from fault
-            if plane.shape != (frame.rows, frame.columns):
-                raise VolumeError("volume-corrupt", f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
-                                                    f"{frame.rows} × {frame.columns}. Export it again.")
-            planes.append(plane)
-    return planes
+    if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
+        found = decoder.planes(item, indices)
+    else:
+        found = [_own_decoding(item, dataset, index) for index in indices]
+    if frames[0].tile is not None:
+        found = [found[0][frame.tile[0] : frame.tile[0] + frame.rows, frame.tile[1] : frame.tile[1] + frame.columns]
+                 for frame in frames if frame.tile is not None]
+    for plane, frame in zip(found, frames, strict=True):
+        if plane.shape != (frame.rows, frame.columns):
+            raise VolumeError("volume-corrupt", f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
+                                                f"{frame.rows} × {frame.columns}. Export it again.")
+    return found
 
 
-@functools.cache
-def _silence_gdcm() -> None:
-    """GDCM tells of damaged data on stderr, past Python; the sentence says it."""
-    import gdcm
+def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
+    """One frame that pydicom decodes itself."""
+    from pydicom.pixels.utils import pixel_array
 
-    for silence in (gdcm.Trace.WarningOff, gdcm.Trace.ErrorOff, gdcm.Trace.DebugOff):
-        silence()
+    try:
+        with quietly():
+            return pixel_array(dataset, index=index, raw=True)
+    except MemoryError:
+        raise
+    except Exception as fault:              # bytes its authors never saw
+        why = f"the pixel data cannot be decoded ({type(fault).__name__})"
+        raise VolumeError("volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).") from fault
 
 
 def _refuse_syntax(item: Item, dataset: Any) -> Any:
