@@ -182,6 +182,8 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:
         remedy = f"Name a series behind # to have it read all the same, or --include {found.series[0].kind}."
+    if codes == {"volume-single"} and not place.is_dir():
+        remedy = "Name the folder that holds the whole series; --include single reads images one by one."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
 

@@ -87,3 +87,17 @@ def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(tmp_path
             raise AssertionError(f"seed {seed} ({kind}): {fault!r}") from fault
         else:
             assert np.isfinite(stack.z_mm).all() and stack.pixels.shape == (len(stack.z_mm), 128, 128), seed
+
+
+@pytest.mark.parametrize("seed", [685, 0, 1, 2])
+def test_damaged_jpeg_is_refused_even_where_the_decoder_dies(tmp_path, write, seed):
+    """Seed 685 makes GDCM 3.2.6 end its process; in the others libjpeg fills in grey, or fails in its own way."""
+    places, voxels = [write.geometry(write.AFFINE, k) for k in range(5)], write.noise((32, 36, 5), np.uint16)
+    path = write.save(tmp_path, [write.enhanced(voxels.transpose(2, 1, 0), places)]) / "im000.dcm"
+    write.compressed(path, "1.2.840.10008.1.2.4.70")
+    data = path.read_bytes()
+    begin = data.rfind(b"\xe0\x7f\x10\x00") + 12
+    path.write_bytes(data[:begin] + mutated(data[begin:], np.random.default_rng(seed + 10**6)))
+    with pytest.raises(VolumeError) as refusal:
+        slice_volume(path)
+    assert refusal.value.code in ("volume-corrupt", "volume-truncated")

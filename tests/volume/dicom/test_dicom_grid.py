@@ -138,7 +138,7 @@ def test_a_file_without_preamble_is_known(tmp_path, write):
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
 
-@pytest.mark.parametrize("kind", ["axial", "sagittal", "coronal", "oblique", "enhanced"])
+@pytest.mark.parametrize("kind", ["axial", "sagittal", "coronal", "oblique", "enhanced", "mosaic"])
 def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind):
     dcm2niix = shutil.which("dcm2niix") or shutil.which("dcm2niix", path=str(Path(sys.executable).parent))
     if dcm2niix is None:
@@ -146,8 +146,8 @@ def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind
     order = {"sagittal": ((1, 2, 0), (-1, -1, 1)), "coronal": ((0, 2, 1), (1, -1, 1))}.get(kind, ((0, 1, 2), (1, 1, 1)))
     voxels, affine = turned(write.noise((20, 24, 9)), tilted(write.AFFINE, 14 if kind == "oblique" else 0), order)
     places = [write.geometry(affine, k) for k in range(voxels.shape[2])]
-    files = [write.enhanced(voxels.transpose(2, 1, 0), places)] if kind == "enhanced" else write.images(voxels, affine)
-    write.save(tmp_path / "series", files)
+    files = {"enhanced": lambda: [write.enhanced(voxels.transpose(2, 1, 0), places)], "mosaic": lambda: [write.mosaic(voxels, affine)]}
+    write.save(tmp_path / "series", files.get(kind, lambda: write.images(voxels, affine))())
     (tmp_path / "out").mkdir()
     command = [dcm2niix, "-b", "n", "-z", "n", "-o", tmp_path / "out", tmp_path / "series"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
