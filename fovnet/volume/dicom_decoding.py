@@ -1,8 +1,9 @@
 """JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a process of their own.
 
 GDCM 3.2 ends the whole process where JPEG data are damaged in certain ways ("terminate called after throwing ... gdcm::Exception", met
-at the 686th of the files that tests/volume/dicom/test_dicom_fuzz.py makes), and libjpeg fills what it cannot decode with grey and only tells stderr.  Neither may
-reach a batch: the child may die, and what it says of damage counts as damage.  One child serves a whole volume; it takes 0.6 s to start.
+at the 686th of files changed at random; tests/volume/dicom/test_dicom_fuzz.py keeps it), and libjpeg fills what it cannot decode with
+grey and tells stderr alone.  Neither may reach a batch: the child may die, and what it says of damage counts as damage.  One child
+serves a whole volume; it takes 0.6 s to start.
 
     asked     a line of JSON for each object: path, member, indices of frames (null for an object of a single one)
     answered  a line of JSON: shape and dtype, and then the bytes; or why not

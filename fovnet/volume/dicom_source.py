@@ -61,10 +61,14 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
 
 
 def files_under(folder: Path) -> Iterator[Path]:
-    """The regular files under a folder, sorted, hidden ones left out.  Links to folders are not followed: a loop of links ends."""
+    """The regular files under a folder, sorted, hidden ones left out, links that lead nowhere too, so that they can be named.
+
+    Links to folders are not followed: a loop of links ends.  Pipes and devices are no files.
+    """
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (path for name in sorted(names) if not name.startswith(".") and (path := Path(parent, name)).is_file())
+        paths = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
 
 
 def looks_like_dicom(path: Path) -> bool:

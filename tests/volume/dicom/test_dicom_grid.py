@@ -56,15 +56,27 @@ def assert_same_slices(path: Path, voxels: np.ndarray, affine: np.ndarray, grey_
     assert (seen.counted is None) == (wanted.counted is None) and np.array_equal(seen.middle, wanted.middle)
 
 
+def written(write, kind: str, voxels: np.ndarray, affine: np.ndarray) -> list:
+    if kind == "classic":
+        files = write.images(voxels, affine)
+        return files[::2] + files[1::2]                                 # the order of the files says nothing
+    if kind == "enhanced":
+        return [write.enhanced(voxels.transpose(2, 1, 0), [write.geometry(affine, k) for k in range(voxels.shape[2])])]
+    return [write.mosaic(voxels, affine)]
+
+
 @pytest.mark.parametrize("order", ORDERS, ids=str)
-def test_every_axis_order_of_a_classic_series_gives_the_same_slices(tmp_path, write, order):
+@pytest.mark.parametrize("kind", ["classic", "enhanced", "mosaic"])
+def test_every_axis_order_gives_the_same_slices_and_image_numbers(tmp_path, write, kind, order):
     """The 48 orders cover axial, sagittal and coronal images, stacked either way."""
     voxels, affine = turned(write.noise((11, 13, 7)), np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]]), order)
-    files = write.images(voxels, affine)
-    write.save(tmp_path / "series", files[::2] + files[1::2])           # the order of the files says nothing
+    write.save(tmp_path / "series", written(write, kind, voxels, affine))
     assert_same_slices(tmp_path / "series", voxels, affine)
+    if kind == "mosaic":
+        return                                                          # all of its slices are one image
     stack = slice_volume(tmp_path / "series")
-    numbers = [int(uid.rsplit(".", 1)[1]) for uid in stack.images.uids]
+    uids = [int(uid.rsplit(".", 1)[1]) for uid in stack.images.uids]
+    numbers = uids if kind == "classic" else [frame - 1 for frame in stack.images.frames]
     canonical = to_ras(Volume(np.broadcast_to(np.arange(voxels.shape[2], dtype=np.float32), voxels.shape), affine, "numbers"))
     along = np.moveaxis(canonical.voxels, stack.images.axis, 0)
     assert [float(plane.min()) for plane in along] == [float(plane.max()) for plane in along] == numbers
@@ -76,25 +88,14 @@ def test_every_axis_order_of_a_classic_series_gives_the_same_slices(tmp_path, wr
 def test_an_oblique_grid_gives_the_slices_of_the_grid(tmp_path, write, order, degrees, kind):
     upright = np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]])
     voxels, affine = turned(write.noise((11, 13, 7)), tilted(upright, degrees), order)
-    if kind == "classic":
-        files = write.images(voxels, affine)
-    elif kind == "enhanced":
-        files = [write.enhanced(voxels.transpose(2, 1, 0), [write.geometry(affine, k) for k in range(voxels.shape[2])])]
-    else:
-        files = [write.mosaic(voxels, affine)]
-    assert_same_slices(write.save(tmp_path / "series", files), voxels, affine, grey_levels=1)
+    assert_same_slices(write.save(tmp_path / "series", written(write, kind, voxels, affine)), voxels, affine, grey_levels=1)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
 @pytest.mark.parametrize("kind", ["classic", "enhanced", "mosaic"])
 def test_every_integer_type_is_read_exactly(tmp_path, write, dtype, kind):
     voxels = write.noise(dtype=dtype) if np.dtype(dtype).kind == "u" else write.noise(dtype=dtype) - np.dtype(dtype).type(50)
-    files = {
-        "classic": lambda: write.images(voxels),
-        "enhanced": lambda: [write.enhanced(voxels.transpose(2, 1, 0), [write.geometry(write.AFFINE, k) for k in range(9)])],
-        "mosaic": lambda: [write.mosaic(voxels)],
-    }[kind]()
-    volume = read(write.save(tmp_path, files))
+    volume = read(write.save(tmp_path, written(write, kind, voxels, write.AFFINE)))
     assert np.array_equal(volume.voxels, voxels) and np.allclose(volume.vox_to_ras, write.AFFINE)
 
 
@@ -145,9 +146,8 @@ def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind
         pytest.skip("dcm2niix is not installed")
     order = {"sagittal": ((1, 2, 0), (-1, -1, 1)), "coronal": ((0, 2, 1), (1, -1, 1))}.get(kind, ((0, 1, 2), (1, 1, 1)))
     voxels, affine = turned(write.noise((20, 24, 9)), tilted(write.AFFINE, 14 if kind == "oblique" else 0), order)
-    places = [write.geometry(affine, k) for k in range(voxels.shape[2])]
-    files = {"enhanced": lambda: [write.enhanced(voxels.transpose(2, 1, 0), places)], "mosaic": lambda: [write.mosaic(voxels, affine)]}
-    write.save(tmp_path / "series", files.get(kind, lambda: write.images(voxels, affine))())
+    written_as = kind if kind in ("enhanced", "mosaic") else "classic"
+    write.save(tmp_path / "series", written(write, written_as, voxels, affine))
     (tmp_path / "out").mkdir()
     command = [dcm2niix, "-b", "n", "-z", "n", "-o", tmp_path / "out", tmp_path / "series"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)

@@ -11,7 +11,7 @@ import pytest
 from fovnet.decision.answer import answer, facts, refusal, table_rows
 from fovnet.decision.spans import Rule, decide
 from fovnet.errors import VolumeError
-from fovnet.records import write_json, write_tsv
+from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
@@ -169,6 +169,7 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
     assert any(json.loads(path.read_text())["volume_id"] for path in out.glob("*.json"))
 
 
+@pytest.mark.slow
 def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
     """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one slice are refused."""
     refused = {"abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single"}
@@ -178,6 +179,7 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
         "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19), "pelvis_px0218_tfl": (64, 48, 36),
     }  # fmt: skip
     folder = shared / "data" / "volumes"
+    said = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
     for path in sorted([*folder.glob("*.zip"), *folder.glob("*.dcm")]):
         try:
             volume = read(path)
@@ -185,3 +187,5 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
             assert fault.code == refused[path.stem]
         else:
             assert volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
+            spacing_mm = [float(mm) for mm in said[path.stem].split("@")[1].split(",")[0].split("x")]
+            assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
