@@ -117,7 +117,7 @@ def read(path: Path, max_voxels: int) -> Volume:
     try:
         volume = _stacked(source, series, max_voxels)
         unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
-        return replace(volume, notes=(*volume.notes, f"{unread} objects beside it could not be used")) if unread else volume
+        return replace(volume, notes=(*volume.notes, f"{_counted(unread, 'object')} beside it could not be used")) if unread else volume
     except (VolumeError, MemoryError, OSError):
         raise
     except Exception as fault:          # values their authors never saw; the library's own words might repeat a header's
@@ -139,7 +139,7 @@ def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
     if series.copies or len(kept) < len(frames):
-        notes.append(f"{series.copies + len(frames) - len(kept)} doubled images left out: identical")
+        notes.append(f"{_counted(series.copies + len(frames) - len(kept), 'doubled image')} left out: identical")
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)
@@ -194,11 +194,15 @@ def _code(series: Series) -> str:
 
 def _listing(place: Path, found: Survey) -> str:
     """The series of a place as a message lists them, and how many objects were no use."""
-    lines = [f"{address(place, series.id).name} ({len(series.frames)} images of {series.frames[0].columns} × {series.frames[0].rows}"
+    lines = [f"{address(place, series.id).name} ({_counted(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
              f"{series.kind and ': ' + series.reason})" for series in found.series[:LISTED]]
     more = len(found.series) - LISTED
     listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
-    return listed + (f" {len(found.unread)} objects could not be used." if found.unread else "")
+    return listed + (f" {_counted(len(found.unread), 'object')} could not be used." if found.unread else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @lru_cache(maxsize=4)

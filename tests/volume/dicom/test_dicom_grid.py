@@ -6,6 +6,7 @@ import itertools
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import nibabel
@@ -139,20 +140,35 @@ def test_a_file_without_preamble_is_known(tmp_path, write):
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
 
-@pytest.mark.parametrize("kind", ["axial", "sagittal", "coronal", "oblique", "enhanced", "mosaic"])
-def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind):
+def by_dcm2niix(folder: Path, out: Path) -> list[nibabel.Nifti1Image]:
+    """What dcm2niix makes of a folder; the test is skipped where it is not installed."""
     dcm2niix = shutil.which("dcm2niix") or shutil.which("dcm2niix", path=str(Path(sys.executable).parent))
     if dcm2niix is None:
         pytest.skip("dcm2niix is not installed")
+    out.mkdir()
+    subprocess.run([dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=60)
+    return [nibabel.load(path) for path in sorted(out.glob("*.nii"))]
+
+
+@pytest.mark.parametrize("kind", ["axial", "sagittal", "coronal", "oblique", "enhanced", "mosaic"])
+def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind):
     order = {"sagittal": ((1, 2, 0), (-1, -1, 1)), "coronal": ((0, 2, 1), (1, -1, 1))}.get(kind, ((0, 1, 2), (1, 1, 1)))
     voxels, affine = turned(write.noise((20, 24, 9)), tilted(write.AFFINE, 14 if kind == "oblique" else 0), order)
     written_as = kind if kind in ("enhanced", "mosaic") else "classic"
     write.save(tmp_path / "series", written(write, written_as, voxels, affine))
-    (tmp_path / "out").mkdir()
-    command = [dcm2niix, "-b", "n", "-z", "n", "-o", tmp_path / "out", tmp_path / "series"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    [converted] = (tmp_path / "out").glob("*.nii")
-    image = nibabel.load(converted)
+    [image] = by_dcm2niix(tmp_path / "series", tmp_path / "out")
     wanted = to_ras(Volume(np.asarray(image.dataobj, dtype=np.float32), image.affine, "dcm2niix"))
     seen = to_ras(read(tmp_path / "series"))
+    assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["head_dashvtk_T1post", "leg_thigh_STS001_T2", "pelvis_px0000_T2tra", "pelvis_px0001_T2sag"])
+def test_real_series_have_the_voxels_that_dcm2niix_gives_them(tmp_path, shared, name):
+    archive = shared / "data" / "volumes" / f"{name}.zip"
+    with zipfile.ZipFile(archive) as members:
+        members.extractall(tmp_path / "in")
+    [image] = by_dcm2niix(tmp_path / "in", tmp_path / "out")
+    wanted = to_ras(Volume(np.asarray(image.dataobj, dtype=np.float32), image.affine, "dcm2niix"))
+    seen = to_ras(read(archive))
     assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3)
