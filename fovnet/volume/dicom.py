@@ -194,8 +194,10 @@ def _code(series: Series) -> str:
 
 def _listing(place: Path, found: Survey) -> str:
     """The series of a place as a message lists them, and how many objects were no use."""
-    lines = [f"{address(place, series.id).name} ({_counted(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
-             f"{series.kind and ': ' + series.reason})" for series in found.series[:LISTED]]
+    lines = []
+    for series in found.series[:LISTED]:
+        size = f"{_counted(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
+        lines.append(f"{address(place, series.id).name} ({size}{series.kind and ': ' + series.reason})")
     more = len(found.series) - LISTED
     listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
     return listed + (f" {_counted(len(found.unread), 'object')} could not be used." if found.unread else "")

@@ -19,7 +19,8 @@ from fovnet.errors import VolumeError
 
 MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of an archive, as its directory declares them
-MAX_OBJECT = 2 * 2**30          # bytes of one member, or of one deflated object: the largest enhanced objects seen take 1 GB
+MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
+MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 SUFFIXES = (".dcm", ".ima")
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
@@ -110,7 +111,7 @@ def opened(item: Item) -> BinaryIO:
 
 
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError where a deflated object unpacks to more than 2 GiB, before a library unpacks it at one stroke."""
+    """Raises VolumeError where a deflated object unpacks to more than 512 MiB, before a library unpacks it at one stroke."""
     opening = file.read(1024)
     file.seek(0)
     if DEFLATED not in opening or opening[132:138] != b"\x02\x00\x00\x00UL":
@@ -120,9 +121,9 @@ def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
     try:
         while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
             length += len(inflate.decompress(piece, 1 << 20))
-            if length > MAX_OBJECT:
-                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {MAX_OBJECT:,} bytes. "
-                                                      "Check where it comes from.")
+            if length > MAX_DEFLATED:
+                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {MAX_DEFLATED:,} bytes. "
+                                                      "Inflate it (dcmconv +te) if it is what it seems.")
     except zlib.error as fault:
         raise VolumeError("volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again.") from fault
     file.seek(0)
