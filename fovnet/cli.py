@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -457,15 +458,21 @@ def predict(
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
+    include: Annotated[
+        str, typer.Option(help="DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat.")
+    ] = "",
+    show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
-    from fovnet.volume.discovery import find_volumes, name_volumes
+    from fovnet.volume.discovery import find, name_volumes
 
     keep_freed_memory()
-    files = find_volumes(paths)
+    found = find(paths, _included(include), show_ids=show_ids)
+    _write_found(out_folder, found.series, show_ids)
+    files = found.volumes
     named = list(zip(name_volumes(files), files, strict=True))
     networks = load(model, device)
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -1202,16 +1209,43 @@ def _trial_facts(trial: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _included(kinds: str) -> list[str]:
+    """The kinds of DICOM series named in `--include`.  Raises ConfigError for one that there is not."""
+    from fovnet.volume.dicom_triage import INCLUDABLE
+
+    named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    unknown = [kind for kind in named if kind not in INCLUDABLE]
+    if unknown:
+        raise ConfigError("include-unknown", f"--include {unknown[0]}: no such kind of series; the kinds are {', '.join(INCLUDABLE)}")
+    return named
+
+
+def _write_found(folder: Path, series: list[dict[str, Any]], show_ids: bool) -> None:
+    """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
+    from fovnet.records import write_json, write_tsv
+    from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
+
+    if not series:
+        return
+    write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
+    write_json(folder / "found.json", {"series": series})
+    aside = Counter(row["kind"] for row in series if row["kind"] != "volume")
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
+    told = f", of them set aside: {counted}" if aside else ""
+    out.print(f"{len(series)} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
+
+
 def _write_prediction(folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, pictures: bool) -> list[dict[str, Any]]:
     """The rows of one answer, its picture and then its JSON written: a volume with a JSON is a volume that is done."""
     from fovnet.decision.answer import facts, table_rows
     from fovnet.records import write_json
+    from fovnet.volume.readers import stamp
 
     rows = table_rows(one.answer, one.stack)
     if pictures and one.stack is not None:
         _draw_prediction(folder / f"{one.answer.volume_id}.png", one, rows, vocabulary)
     body = facts(one.answer, one.stack, one.raw, vocabulary)
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": _stamp(Path(one.answer.path))})
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": stamp(Path(one.answer.path))})
     return rows
 
 
@@ -1234,22 +1268,14 @@ def _draw_prediction(path: Path, one: Predicted, rows: list[dict[str, Any]], voc
 def _kept_rows(folder: Path, volume_id: str, path: Path, identity: str) -> list[dict[str, Any]] | None:
     """The rows of an earlier run with the same model on the same file, or None where there is none."""
     from fovnet.records import read_json
+    from fovnet.volume.readers import stamp
 
     try:
         kept = read_json(folder / f"{volume_id}.json")
-        same = kept["model"] == identity and kept["file"] == _stamp(path) and kept["path"] == str(path)
+        same = kept["model"] == identity and kept["path"] == str(path) and kept["file"] is not None and kept["file"] == stamp(path)
         return list(kept["rows"]) if same else None
     except (OSError, ValueError, KeyError):
         return None
-
-
-def _stamp(path: Path) -> list[int] | None:
-    """Size and time of change, by which a file is known to be the one of the earlier run; None where it cannot be asked."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return [facts.st_size, facts.st_mtime_ns]
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:

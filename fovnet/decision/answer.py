@@ -80,6 +80,9 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
         "counted": stack.middle, "notes": stack.notes, "checksum": stack.checksum,
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
+        "images": None if stack.images is None else {
+            "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
+        },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
     }  # fmt: skip
 

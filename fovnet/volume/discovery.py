@@ -1,13 +1,24 @@
-"""Which files under the paths a user names may hold volumes, and what to call them."""
+"""Which files under the paths a user names may hold volumes, and what to call them.
+
+A DICOM series is one volume, however many files it has: it is found under its folder or archive, which stands for it where it holds no
+other, and else with the series' digits behind `#` (see dicom_address).
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fovnet.errors import VolumeError
+from fovnet.volume import dicom
+from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom_series import Series
+from fovnet.volume.dicom_source import Item, Unread, files_under, is_archive, looks_like_dicom
+from fovnet.volume.dicom_table import series_row, unread_row
 from fovnet.volume.readers import volume_name
 
 SUFFIXES = (
@@ -16,23 +27,125 @@ SUFFIXES = (
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
 
-def find_volumes(paths: Sequence[Path]) -> list[Path]:
-    """The files to read: those named themselves, whatever they are, and those in folders that look like volumes, sorted, each once.
+@dataclass(frozen=True)
+class Found:
+    """The paths to read, each once, and a row of dicom_table for every DICOM series, those set aside too."""
 
-    Links to folders are not followed, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
+    volumes: list[Path]
+    series: list[dict[str, Any]]
+
+
+def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[Path]:
+    """The paths to read, as `find` gives them."""
+    return find(paths, include).volumes
+
+
+def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
+    """What to read: files named themselves, whatever they are; what looks like a volume in folders; DICOM series; sorted by folder.
+
+    include   kinds of DICOM series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
+    Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
+    not followed, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
     """
     found: dict[Path, None] = {}
+    rows: list[dict[str, Any]] = []
+    beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
+        if not path.is_dir() and not is_archive(path) and looks_like_dicom(path):
+            beside.setdefault(path.parent, {})[path] = None
+    for path in paths:
+        named = beside.get(path.parent, {})
         if path.is_dir():
-            for folder, folders, names in os.walk(path):
-                folders.sort()
-                found.update(dict.fromkeys(Path(folder, name) for name in sorted(names) if _looks_like_a_volume(Path(folder, name))))
+            some, more = _under(path, include, show_ids)
+        elif path in named and len(named) > 1:
+            if path != next(iter(named)):
+                continue                                # its folder has been looked at
+            some, more = _series_under(path.parent, include, show_ids, named)
+        elif path in named or is_archive(path):
+            some, more = _series_under(path, include, show_ids)
         else:
-            found[path] = None
+            some, more = [path], []
+        rows += more
+        found.update(dict.fromkeys(some or ([path] if more else [])))      # a path of which nothing is read says why
     if not found:
-        named = ", ".join(map(str, paths))
-        raise VolumeError("volumes-none", f"{named}: no file that looks like a volume ({', '.join(SUFFIXES)}); name the files themselves")
-    return list(found)
+        named_paths = ", ".join(map(str, paths))
+        known = ", ".join(SUFFIXES)
+        raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); name the files themselves")
+    return Found(list(found), rows)
+
+
+def _under(folder: Path, include: Collection[str], show_ids: bool) -> tuple[list[Path], list[dict[str, Any]]]:
+    """The volumes of a tree: files of other formats, archives, and DICOM series wherever their files lie."""
+    found: list[Path] = []
+    rows: list[dict[str, Any]] = []
+    items: list[Item] = []
+    for path in files_under(folder):
+        if is_archive(path):
+            some, more = _series_under(path, include, show_ids)
+            found += some or ([] if any(row["kind"] != "unreadable" for row in more) else [path])
+            rows += more
+        elif looks_like_dicom(path):
+            items.append(Item(path))
+        elif _looks_like_a_volume(path):
+            found.append(path)
+    survey = dicom.survey_of(items)
+    wanted, more = _listed(survey.series, survey.unread, None, include, show_ids)
+    return sorted(found + wanted), rows + more
+
+
+def _series_under(
+    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """The volumes of an archive, a file, or `only` these files of a folder; and the rows.  An archive that cannot be opened is one path."""
+    try:
+        survey = dicom.survey(place)
+    except (VolumeError, OSError):
+        return [place], []
+    if not only:
+        return _listed(survey.series, survey.unread, place, include, show_ids)
+    unread = [one for one in survey.unread if one.item.path in only]
+    return _listed(survey.series, unread, None, include, show_ids, only)
+
+
+def _listed(
+    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool,
+    only: Collection[Path] = (),
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """(paths to read, rows) of these series, each in its `place`, else in the folder or file that holds all of it.
+
+    only   files: the series they belong to, among all that lie beside them
+    """
+    series = list(series)
+    paths = [one.item.path for one in unread if not one.item.member]
+    places, homes = _places(series), _homes(series)
+    rows = []
+    for one in series:
+        if only and not any(item.path in only for item in one.items):
+            continue
+        home = place or places[one.frames[0].facts.series_uid]
+        path = home if homes.get(home) == {one.id} else address(home, one.id)
+        paths += [path] if not one.kind or one.kind in include else []
+        rows.append(series_row(one, path, show_ids=show_ids))
+    return paths, rows + [unread_row(one) for one in unread]
+
+
+def _places(series: Iterable[Series]) -> dict[str, Path]:
+    """The folder that holds all files of a series UID, or the file where it is a single one; whatever volumes it was split into."""
+    files: dict[str, set[Path]] = {}
+    for one in series:
+        files.setdefault(one.frames[0].facts.series_uid, set()).update(item.path for item in one.items)
+    return {uid: Path(os.path.commonpath(together)) for uid, together in files.items()}
+
+
+def _homes(series: Iterable[Series]) -> dict[Path, set[str]]:
+    """The ids of the series to read that have images in a file, or anywhere under a folder."""
+    homes: dict[Path, set[str]] = {}
+    for one in series:
+        if not one.kind:
+            files = {item.path for item in one.items}
+            for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
+                homes.setdefault(home, set()).add(one.id)
+    return homes
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:

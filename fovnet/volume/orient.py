@@ -50,7 +50,11 @@ def closest_canonical(volume: Volume) -> Volume:
     vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
     vox_to_ras[:3, 3] = np.round(vox_to_ras[:3, 3], 6)     # t + c·(n-1) rounds differently in each storage order
     voxels = orientations.apply_orientation(volume.voxels, orientation)  # type: ignore[no-untyped-call]
-    return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0)
+    images = volume.images
+    if images is not None:
+        axis, sign = orientation[images.axis]
+        images = images.turned(int(axis), sign < 0)
+    return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0, images=images)
 
 
 def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:

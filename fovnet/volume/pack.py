@@ -27,6 +27,7 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_coll
 from fovnet.volume.parallel import in_order
 from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
+from fovnet.volume.volume import Images
 
 COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message")
 
@@ -233,6 +234,9 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         stack = slice_volume(job.row.path, job.slicing, checksum=checksum)
     counted = {} if stack.counted is None else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
+    if stack.images is not None:
+        counted |= {"images_axis": np.asarray(stack.images.axis), "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
+                    "images_frames": np.asarray(stack.images.frames)}
     records.write_npz(cached, pixels=stack.pixels, z_mm=stack.z_mm, covers=stack.covers, side_mm=np.asarray(stack.side_mm),
                       vox_to_ras=stack.vox_to_ras, notes=np.asarray(stack.notes, dtype=np.str_), **counted)
     return stack, cached
@@ -241,8 +245,12 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
 def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
     arrays = records.read_npz(cached)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
+    images = None
+    if "images_axis" in arrays:
+        uids, frames = map(str, arrays["images_uids"]), map(int, arrays["images_frames"])
+        images = Images(int(arrays["images_axis"]), tuple(uids), tuple(frames))
     return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
-                      checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices)
+                      checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices, images)
 
 
 def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int) -> list[Sliced]:

@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
-from fovnet.volume import analyze, gipl, metaimage, mgh, nifti, nrrd
+from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.unpacking import DAMAGED, regular
 from fovnet.volume.volume import Volume
@@ -46,6 +47,7 @@ READERS = (
     Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.files_of, mgh.read),
     Reader("GIPL", ".gipl, .gipl.gz", gipl.claims, gipl.files_of, gipl.read),
     Reader("Analyze", ".hdr/.img with SPM's .mat", analyze.claims, analyze.files_of, analyze.read),
+    Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.files_of, dicom.read),
 )
 
 
@@ -57,7 +59,8 @@ def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
     """
     reader = reader_of(path)
     volume = _guarded(reader, path, lambda: reader.read(path, max_voxels))
-    refuse_ct(volume)
+    if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
+        refuse_ct(volume)
     refuse_labels(volume)
     return volume
 
@@ -74,15 +77,41 @@ def reader_of(path: Path) -> Reader:
 
 
 def file_checksum(path: Path) -> str:
-    """SHA-256 hex of the file; of the checksums in a row where a volume is several files.  Raises VolumeError as `read`."""
-    reader = reader_of(path)
-    sums = _guarded(reader, path, lambda: [checksum(regular(file)) for file in reader.files_of(path)])
+    """SHA-256 hex of the file; of the checksums in a row where a volume is several files, or one of several in them.
+
+    Raises VolumeError as `read`.
+    """
+    sums = _guarded(reader_of(path), path, lambda: [checksum(regular(file)) for file in files_of(path)])
+    if split_address(path)[1]:
+        sums.append(split_address(path)[1])
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files a volume is made of, sorted as its format does.  Raises VolumeError as `read`."""
+    reader = reader_of(path)
+    return _guarded(reader, path, lambda: reader.files_of(path))
+
+
+def stamp(path: Path) -> list[list[int]] | None:
+    """Size and time of change of the files behind a path, by which a volume is known to be the one of an earlier run; None where
+    they cannot be asked."""
+    place, series = split_address(path)
+    try:
+        return dicom.stamp_of(path) if series or place.is_dir() else [list(dicom.stamp(path))] if path.exists() else None
+    except (OSError, ValueError, VolumeError):
+        return None
+
+
 def volume_name(path: Path) -> str:
-    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2"."""
-    name = Path(path).name
+    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2", a series "study.zip#0123456789ab" of an
+    archive "study-0123456789ab"."""
+    place, series = split_address(path)
+    if series:
+        return f"{volume_name(place)}-{series}"
+    name = place.name
+    if name in ("", "..") or place.is_dir():            # a folder 1.2.840.113 has no suffix; "." has no name
+        return place.resolve().name or "volume"
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix)
     return name[: len(name) - len(suffix)] or name
 
@@ -108,6 +137,7 @@ def _guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
 def _opening(path: Path) -> bytes:
     """The first bytes of a file, uncompressed if it is gzip; empty for a folder."""
     try:
+        path = split_address(path)[0]
         if path.is_dir():
             return b""
         with regular(path).open("rb") as file:
@@ -143,10 +173,6 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
 
 def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
     """(what a file that no reader claims seems to be, one thing to try)."""
-    if path.is_dir():
-        return "a folder", "Convert a DICOM series with dcm2niix, or name the files in it."
-    if opening[128:132] == b"DICM":
-        return "a DICOM file", "Convert the series with: dcm2niix -z y FOLDER"
     for magic, kind, remedy in _MAGICS:
         if opening.startswith(magic):
             return kind, remedy
@@ -164,8 +190,6 @@ _MAGICS = (
     (b"NRRD", "a damaged NRRD file", _SAVE),
     (b"ObjectType", "a damaged MetaImage file", _SAVE),
     (b"NDims", "a damaged MetaImage file", _SAVE),
-    (b"PK\x03\x04", "a zip archive", "Unpack it; convert a DICOM series in it with dcm2niix."),
-    (b"PK\x05\x06", "an empty zip archive", "Copy it again from its origin."),
     (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
     (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
     (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),

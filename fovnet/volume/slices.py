@@ -15,7 +15,7 @@ from fovnet.volume import readers
 from fovnet.volume.fitness import refuse_plane
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.volume import Volume
+from fovnet.volume.volume import Images, Volume
 
 SIDE = 128
 """Pixels along each side of a slice."""
@@ -54,6 +54,8 @@ class SliceStack:
     source      path;  checksum SHA-256 of the file;  notes what was done, in sentences
     counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle: what regions.tsv counts in
     counted_slices  how many slices that volume has.  Both None unless the volume was resampled, where they differ from `covers`
+    images          the source images (DICOM), in the order of the slices that `covers` or `counted` count if images.axis is 2; else
+                    every cut goes through all of them.  None for other formats
     """
 
     pixels: NDArray[np.uint8]
@@ -66,6 +68,7 @@ class SliceStack:
     notes: tuple[str, ...] = ()
     counted: NDArray[np.int64] | None = None
     counted_slices: int | None = None
+    images: Images | None = None
 
     @property
     def middle(self) -> NDArray[np.int64]:
@@ -110,7 +113,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     counted = None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
     return SliceStack(
         pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum, volume.notes + _grouping_note(covers, z_mm),
-        counted, None if volume.counted_z_mm is None else len(volume.counted_z_mm),
+        counted, None if volume.counted_z_mm is None else len(volume.counted_z_mm), volume.images,
     )
 
 

@@ -9,6 +9,23 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
+class Images:
+    """The source images of a volume, one for each index along `axis` of its grid: what leads from an answer back to the archive.
+
+    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 where the object is one image
+    """
+
+    axis: int
+    uids: tuple[str, ...]
+    frames: tuple[int, ...]
+
+    def turned(self, axis: int, reverse: bool) -> Images:
+        """The same images where their axis has become another, perhaps running the other way."""
+        step = -1 if reverse else 1
+        return Images(axis, self.uids[::step], self.frames[::step])
+
+
+@dataclass(frozen=True)
 class Volume:
     """MR intensities on a regular grid.
 
@@ -18,6 +35,7 @@ class Volume:
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
     counted_z_mm  (n,) scanner heights of the slices that labels count, where that is no longer this grid's third axis:
                   a volume resampled by `orient.to_ras` keeps the heights of the slices of its closest-canonical form; else None
+    images      the source images, where the format has any, counted as the slices that labels count; else None
 
     A reader hands over the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
     """
@@ -27,6 +45,7 @@ class Volume:
     source: str
     notes: tuple[str, ...] = ()
     counted_z_mm: NDArray[np.float64] | None = None
+    images: Images | None = None
 
     @property
     def spacing_mm(self) -> NDArray[np.float64]:

@@ -1,0 +1,56 @@
+"""The frames of an enhanced multi-frame object: what is shared, and what each frame says itself.
+
+Private groups are passed over: some vendors repeat positions there in another frame of reference.
+Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhanced MR).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom_header import Facts, Frame, frame_from, getter, many, whole
+from fovnet.volume.dicom_source import Item
+
+GROUPS = (
+    "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
+    "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
+    "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
+)  # fmt: skip
+CALLED_ELSEWHERE = {            # the enhanced name of what a classic image calls otherwise
+    "EffectiveEchoTime": "EchoTime", "TemporalPositionIndex": "TemporalPositionIdentifier", "FrameAcquisitionNumber": "AcquisitionNumber",
+    "NominalCardiacTriggerDelayTime": "TriggerTime", "InversionTimes": "InversionTime", "FrameAcquisitionDateTime": "AcquisitionTime",
+    "TemporalPositionTimeOffset": "ContentTime",
+}  # fmt: skip
+
+
+def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
+    """A Frame for each frame of the object.  Raises VolumeError where header and frames do not match in number."""
+    each = dataset.PerFrameFunctionalGroupsSequence
+    declared = whole(getter(dataset)("NumberOfFrames")) or 1
+    if len(each) != declared:
+        raise VolumeError("volume-corrupt", f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.")
+    shared = many(dataset.get("SharedFunctionalGroupsSequence"))
+    common = _flat(shared[0]) if shared else {}
+    top = getter({key: value for key in ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber")
+                  if (value := getter(dataset)(key)) is not None})
+    frames = []
+    for number, groups in enumerate(each, start=1):
+        own = getter(_flat(groups), common)
+        frame = frame_from(item, facts, lambda key, own=own: own(key) if own(key) is not None else top(key), number)  # type: ignore[misc]
+        frames.append(replace(frame, instance=number))
+    return frames
+
+
+def _flat(groups: Any) -> dict[str, Any]:
+    """The elements of the first item of each functional group, by keyword."""
+    found: dict[str, Any] = {}
+    for name in GROUPS:
+        sequence = groups.get(name)
+        if sequence:
+            get = getter(sequence[0])
+            for key in (element.keyword for element in sequence[0]):
+                if key and (value := get(key)) is not None:
+                    found[CALLED_ELSEWHERE.get(key, key)] = value
+    return found

@@ -1,0 +1,270 @@
+"""What the header of a DICOM object says of each image in it, read without the pixels.
+
+Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; what follows knows no
+other difference.  Free text, names and dates are left behind here: of a description only the kind it stands for travels on.
+Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8.13 enhanced MR.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom_source import Item, opened, refuse_deflate_bomb
+
+Vector = tuple[float, ...]
+
+TOP = (
+    "SOPClassUID", "SOPInstanceUID", "Modality", "PatientID", "StudyInstanceUID", "SeriesInstanceUID", "SeriesNumber", "InstanceNumber",
+    "ImageType", "SeriesDescription", "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
+    "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
+    "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
+)  # fmt: skip
+PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
+APART = (                       # images that differ in one of these are never one volume
+    ("image type", "ImageType"), ("component", "ComplexImageComponent"), ("echo", "EchoNumbers"), ("stack", "StackID"),
+    ("temporal position", "TemporalPositionIdentifier"), ("b-value", "DiffusionBValue"),
+)  # fmt: skip
+PERHAPS = (                     # asked one after another where two images lie at one position: slices of a 2-D volume differ in some
+    ("echo time", "EchoTime"), ("acquisition number", "AcquisitionNumber"), ("trigger time", "TriggerTime"),
+    ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"), ("gradient direction", "DiffusionGradientOrientation"),
+    ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
+)  # fmt: skip
+PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
+    "siemens_b": 0x0019100C, "ge_b": 0x00431039, "philips_b": 0x20011003, "ge_component": 0x0043102F, "csa": 0x00291010,
+}  # fmt: skip
+MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
+GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
+COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a header says of the object as a whole: ids, what it is, `words` of its description in upper case (never shown)."""
+
+    patient_id: str = ""
+    study_uid: str = ""
+    series_uid: str = ""
+    series_number: str = ""
+    modality: str = ""
+    sop_class: str = ""
+    has_pixels: bool = True
+    colour: str = ""
+    burned_in: bool = False
+    captured: bool = False
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One image of `rows` × `columns` pixels and where it lies, in DICOM's own frame (x left, y back, z head; mm).
+
+    number       of the frame in its object, from 1; 0 where the object is a single image
+    tile         row and column of its first pixel in a mosaic; else None
+    orientation  (6,) direction of growing column, then of growing row;  position (3,) centre of the first pixel;
+    spacing_mm   (2,) between rows, between columns.  None where the header gives no such numbers
+    apart, perhaps  (name, value) of what sets volumes of a series apart, always and where positions are doubled
+    """
+
+    item: Item
+    facts: Facts
+    sop_uid: str
+    number: int
+    rows: int
+    columns: int
+    orientation: Vector | None
+    position: Vector | None
+    spacing_mm: Vector | None
+    image_type: tuple[str, ...]
+    apart: tuple[tuple[str, str], ...]
+    perhaps: tuple[tuple[str, str], ...]
+    instance: int = 0
+    slope: float = 1.0
+    intercept: float = 0.0
+    tile: tuple[int, int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """pydicom warns of every value that breaks a rule; archives hold thousands, and what matters is checked here."""
+    import pydicom.config
+
+    pydicom.config.settings.reading_validation_mode = pydicom.config.IGNORE
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def dataset_of(item: Item, *, pixels: bool) -> Any:
+    """The pydicom dataset of an object, without pixel data unless asked.  Raises VolumeError for what is no DICOM object."""
+    import pydicom
+    from pydicom.errors import InvalidDicomError
+
+    with quietly(), opened(item) as file:
+        refuse_deflate_bomb(item, file)
+        force = file.read(132)[128:] != b"DICM"
+        file.seek(0)
+        try:
+            dataset = pydicom.dcmread(file, stop_before_pixels=not pixels, specific_tags=None if pixels else _wanted(), force=force)
+        except InvalidDicomError as fault:
+            raise VolumeError("volume-format", f"{item}: not a DICOM file. Name the image itself.") from fault
+        except EOFError as fault:
+            raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.") from fault
+        except VolumeError:
+            raise
+        except Exception as fault:      # bytes its authors never saw; whatever it raises, the object cannot be read
+            if isinstance(fault, OSError) and fault.errno is not None:
+                raise
+            raise VolumeError("volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+    if "SOPClassUID" not in dataset and "Rows" not in dataset:
+        if pixels:          # its header has been read before: pydicom gives nothing at all where the pixel data have no end
+            raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
+        raise VolumeError("volume-format", f"{item}: not a DICOM image; it has neither SOPClassUID nor Rows. Name the image itself.")
+    return dataset
+
+
+def frames_of(item: Item) -> list[Frame]:
+    """The images of an object; of one that has no pixels a single one of 0 × 0.  Raises VolumeError."""
+    from fovnet.volume.dicom_enhanced import enhanced_frames
+    from fovnet.volume.dicom_mosaic import is_mosaic, mosaic_frames
+
+    dataset = dataset_of(item, pixels=False)
+    with quietly():
+        get = getter(dataset)
+        if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
+            raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
+        facts = _facts(get)
+        if not facts.has_pixels and facts.sop_class in MR_IMAGES:
+            raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
+        number = whole(get("NumberOfFrames"))
+        if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
+            raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
+        if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
+            return enhanced_frames(item, dataset, facts)
+        frame = frame_from(item, facts, get, 1 if number > 1 else 0)
+        if is_mosaic(frame):
+            return mosaic_frames(frame, dataset)
+        if number > 1 and facts.modality == "MR" and not facts.captured:
+            raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
+                                                 "Export it as an enhanced or as a classic series.")
+        return [frame]
+
+
+def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int) -> Frame:
+    """The Frame that a look-up by keyword describes."""
+    image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
+    component = component_of(get, image_type)
+    values = {"ComplexImageComponent": component, "DiffusionBValue": _b_value(get), "ImageType": "\\".join(image_type)}
+    slope, intercept = real(get("RescaleSlope")), real(get("RescaleIntercept"))
+    return Frame(
+        item, facts, text(get("SOPInstanceUID")), number, whole(get("Rows")), whole(get("Columns")),
+        vector(get("ImageOrientationPatient"), 6), vector(get("ImagePositionPatient"), 3), vector(get("PixelSpacing"), 2), image_type,
+        tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
+        tuple((name, _value(get(key))) for name, key in PERHAPS),
+        whole(get("InstanceNumber")), 1.0 if slope is None else slope, intercept or 0.0,
+    )  # fmt: skip
+
+
+def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
+    """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the image type."""
+    named = text(get("ComplexImageComponent")).upper()
+    if named in GE_COMPONENTS:
+        return named
+    private = whole(get("ge_component"))
+    if text(get("ge_component")) and 0 < private < 4:
+        return GE_COMPONENTS[private]
+    return next((COMPONENTS[part] for part in image_type[2:] if part in COMPONENTS), "MAGNITUDE")
+
+
+def getter(*layers: Any) -> Callable[[str], Any]:
+    """A look-up by keyword in datasets or mappings, the first that has the element; None where none can give it."""
+    def get(keyword: str) -> Any:
+        for layer in layers:
+            try:
+                found = layer.get(PRIVATE.get(keyword, keyword))
+                found = getattr(found, "value", found) if keyword in PRIVATE else found
+            except Exception:           # an element whose value pydicom cannot convert is as good as none
+                continue
+            if found is not None and found != "":
+                return found
+        return None
+
+    return get
+
+
+def text(value: object) -> str:
+    """A value as stripped text, empty for none."""
+    if isinstance(value, bytes):
+        value = value.decode("ascii", "replace")
+    return "" if value is None else str(value).strip("\0 ")
+
+
+def many(value: Any) -> tuple[Any, ...]:
+    """The values of an element, one or several."""
+    if value is None or isinstance(value, str | bytes | Mapping):
+        return () if value is None else (value,)
+    try:
+        return tuple(value)
+    except TypeError:
+        return (value,)
+
+
+def real(value: Any) -> float | None:
+    """The first value as a finite number."""
+    try:
+        number = float(text(next(iter(many(value)), None)))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def whole(value: Any) -> int:
+    """The first value as a whole number, 0 where it is none."""
+    return int(real(value) or 0)
+
+
+def vector(value: Any, length: int) -> Vector | None:
+    """Just so many finite numbers, or None."""
+    numbers = [real(part) for part in many(value)]
+    return tuple(number for number in numbers if number is not None) if len(numbers) == length and None not in numbers else None
+
+
+def _value(value: Any) -> str:
+    """A value to compare, rounded where it is a number, for one scanner writes 4.6 and 4.60001 in one series."""
+    number = real(value) if len(many(value)) == 1 else None
+    return "\\".join(map(text, many(value))) if number is None else f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
+
+
+def _b_value(get: Callable[[str], Any]) -> str:
+    number = next((found for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b") if (found := real(get(key))) is not None), None)
+    return "" if number is None else f"{number % 1e5:.0f}"              # GE adds a multiple of 10^5 to some
+
+
+def _facts(get: Callable[[str], Any]) -> Facts:
+    photometric = text(get("PhotometricInterpretation")).upper()
+    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (0, 1)
+    words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
+    has_pixels = get("Rows") is not None or get("Columns") is not None
+    return Facts(
+        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
+        text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
+        text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
+    )  # fmt: skip
+
+
+@functools.cache
+def _wanted() -> list[Any]:
+    """The elements to read; the rest of a header, up to megabytes of private data, is skipped."""
+    from pydicom.datadict import tag_for_keyword
+
+    keywords = (*TOP, *PLACED, *(key for _, key in APART + PERHAPS))
+    return [tag for key in keywords if (tag := tag_for_keyword(key)) is not None] + list(PRIVATE.values())

@@ -1,0 +1,71 @@
+"""Siemens mosaics: the slices of a volume as tiles of one large image.
+
+The position in the header is that of the mosaic's own corner, as if the large image were one slice around the same centre; the
+tiles lie half the difference further in.  Number and normal of the slices stand in the private CSA header (nibabel reads it).
+Source: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic" (nipy.org/nibabel/dicom/dicom_mosaic.html).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom_header import Frame, getter, real, whole
+
+
+def is_mosaic(frame: Frame) -> bool:
+    """Whether the image type says so."""
+    return "MOSAIC" in frame.image_type
+
+
+def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
+    """A Frame for each tile that holds a slice, in the order of acquisition.
+
+    One position is all a mosaic has, so here alone the spacing between slices is taken from the header, and said.
+    Raises VolumeError "volume-mosaic" where the CSA header is missing, damaged, or does not fit the image.
+    """
+    slices, normal = _csa(frame, dataset)
+    tiles = math.ceil(math.sqrt(slices))
+    step_mm = real(getter(dataset)("SpacingBetweenSlices")) or 0.0
+    if frame.orientation is None or frame.position is None or frame.spacing_mm is None or step_mm <= 0:
+        raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
+                                           "slices. Export it again with its geometry.")
+    if frame.rows % tiles or frame.columns % tiles or not frame.rows or not frame.columns:
+        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices need {tiles} × {tiles} tiles, which {frame.rows} × "
+                                           f"{frame.columns} pixels do not divide into. Export it again.")
+    rows, columns = frame.rows // tiles, frame.columns // tiles
+    along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
+    spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
+    first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
+    note = f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
+    # every mosaic is a volume of its own: a series of them is a course in time
+    apart = tuple((name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart)
+    return [
+        replace(frame, apart=apart, rows=rows, columns=columns, number=0,
+                tile=(index // tiles * rows, index % tiles * columns), instance=frame.instance,
+                position=tuple(map(float, first + index * step_mm * normal)), notes=(note,))
+        for index in range(slices)
+    ]  # fmt: skip
+
+
+def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
+    """(number of slices, normal (3,) towards the next slice) from the private header."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")         # nibabel calls its DICOM readers experimental whenever they are imported
+        from nibabel.nicom import csareader
+    reader: Any = csareader
+    try:
+        header = reader.read(bytes(getter(dataset)("csa")))
+        slices = whole(reader.get_n_mosaic(header))
+        normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
+    except Exception as fault:                  # missing, or any bytes: the reader raises what its parsing meets
+        raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
+                                           "how many slices it holds. Export it from the scanner again.") from fault
+    if not 1 <= slices <= 4096 or normal.shape != (3,) or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2:
+        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices along {np.round(normal, 3)} cannot be. Export it again.")
+    return slices, normal / np.linalg.norm(normal)

@@ -1,0 +1,155 @@
+"""The intensities of DICOM images: decoded, rescaled, padding taken for background, inverted where white is low.
+
+Native, RLE and deflated data are pydicom's own; JPEG, JPEG-LS and JPEG 2000 go through GDCM, in a process of their own.
+Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality transform).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom_decoding import Decoder
+from fovnet.volume.dicom_header import Frame, dataset_of, getter, quietly, real, text, whole
+from fovnet.volume.dicom_source import Item
+from fovnet.volume.fitness import times
+
+BITS = (8, 16, 32)
+
+
+def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
+    """(n, rows, columns) float32 of images of one size, rescaled, in the order given.
+
+    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt".
+    """
+    planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
+    by_item: dict[Item, list[int]] = {}
+    for index, frame in enumerate(frames):
+        by_item.setdefault(frame.item, []).append(index)
+    inverted, padding = False, np.zeros(planes.shape, dtype=bool)
+    with Decoder() as decoder:
+        for item, indices in by_item.items():
+            dataset = dataset_of(item, pixels=True)
+            _refuse_pixels(item, dataset)
+            inverted = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
+            limits = _padding(dataset)
+            for index, stored in zip(indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True):
+                planes[index] = _rescaled(stored, frames[index])
+                if limits:
+                    padding[index] = (stored >= limits[0]) & (stored <= limits[1])
+    if inverted:
+        planes = planes.max() + planes.min() - planes
+    if padding.any() and not padding.all():
+        planes[padding] = planes[~padding].min()
+    return planes
+
+
+def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope that makes them all equal."""
+    if frame.slope == 0:
+        raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of 0 makes all intensities equal. Export it again.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
+
+
+def _refuse_pixels(item: Item, dataset: Any) -> None:
+    """Raises VolumeError if the pixel description cannot be that of grey MR images."""
+    get = getter(dataset)
+    bits, stored, high = whole(get("BitsAllocated")), whole(get("BitsStored")), whole(get("HighBit"))
+    photometric, samples = text(get("PhotometricInterpretation")).upper(), whole(get("SamplesPerPixel"))
+    if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
+        raise VolumeError("volume-truncated", f"{item}: a header without pixel data. Copy it again from its origin.")
+    if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples != 1:
+        raise VolumeError("volume-rgb", f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the series "
+                                        "the colours were made from.")
+    if "PixelData" in dataset and (bits not in BITS or not 1 < stored <= bits or high != stored - 1):
+        raise VolumeError("volume-bits", f"{item}: {stored} bits stored of {bits} allocated, highest {high}; 8, 16 or 32 allocated with "
+                                         "the highest stored bit at the end are read. Export it again.")
+
+
+def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder) -> list[NDArray[Any]]:
+    """The stored values of each frame, (rows, columns), unused bits masked."""
+    syntax = _refuse_syntax(item, dataset)
+    indices = [frame.number - 1 if frame.number else None for frame in frames]
+    if frames[0].tile is not None:          # all tiles are cut from one large image
+        indices = [None]
+    if not syntax.is_compressed and "PixelData" in dataset:
+        _refuse_length(item, dataset)
+    if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
+        found = decoder.planes(item, indices)
+    else:
+        found = [_own_decoding(item, dataset, index) for index in indices]
+    if frames[0].tile is not None:
+        found = [found[0][frame.tile[0] : frame.tile[0] + frame.rows, frame.tile[1] : frame.tile[1] + frame.columns]
+                 for frame in frames if frame.tile is not None]
+    for plane, frame in zip(found, frames, strict=True):
+        if plane.shape != (frame.rows, frame.columns):
+            raise VolumeError("volume-corrupt", f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
+                                                f"{frame.rows} × {frame.columns}. Export it again.")
+    return found
+
+
+def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
+    """One frame that pydicom decodes itself."""
+    from pydicom.pixels.utils import pixel_array
+
+    try:
+        with quietly():
+            return pixel_array(dataset, index=index, raw=True)
+    except MemoryError:
+        raise
+    except Exception as fault:              # bytes its authors never saw
+        why = f"the pixel data cannot be decoded ({type(fault).__name__})"
+        raise VolumeError("volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).") from fault
+
+
+def _refuse_syntax(item: Item, dataset: Any) -> Any:
+    """The transfer syntax; where the file does not name it, the one its elements were found to be written in.
+
+    Raises VolumeError "volume-transfer-syntax" for one that has no decoder.
+    """
+    from pydicom.dataset import FileMetaDataset
+    from pydicom.pixels.decoders.base import get_decoder
+    from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
+
+    if not text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
+        implicit, little = dataset.original_encoding
+        dataset.file_meta = FileMetaDataset()
+        dataset.file_meta.TransferSyntaxUID = (
+            ImplicitVRLittleEndian if implicit else ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+        )
+    syntax = dataset.file_meta.TransferSyntaxUID
+    try:
+        decoder = get_decoder(syntax)
+        if not decoder.is_available:
+            raise NotImplementedError("no decoder")
+    except Exception as fault:
+        name = text(getattr(syntax, "name", syntax)) if re.fullmatch(r"[0-9.]{1,64}", str(syntax)) else "that is no UID"
+        raise VolumeError("volume-transfer-syntax", f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
+                                                    "its archive's tools, or dcmdjpeg.") from fault
+    return syntax
+
+
+def _refuse_length(item: Item, dataset: Any) -> None:
+    get = getter(dataset)
+    bits, frames = whole(get("BitsAllocated")), max(1, whole(get("NumberOfFrames")))
+    wanted, seen = whole(get("Rows")) * whole(get("Columns")) * frames * bits // 8, len(dataset.PixelData or b"")
+    if seen < wanted:
+        raise VolumeError("volume-truncated", f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Copy it again.")
+    if seen > wanted + 1 and seen > wanted * 1.01 + 4096:
+        raise VolumeError("volume-corrupt", f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Export it again.")
+
+
+def _padding(dataset: Any) -> tuple[float, float] | None:
+    """(low, high) of the stored values that mean "no image here", if the header names any."""
+    get = getter(dataset)
+    value, limit = real(get("PixelPaddingValue")), real(get("PixelPaddingRangeLimit"))
+    if value is None:
+        return None
+    other = value if limit is None else limit
+    return min(value, other), max(value, other)

@@ -1,0 +1,204 @@
+"""Images into groups that are one volume each.
+
+A series, as scanners number them, may hold several volumes: echoes, phases of a heart or of a contrast agent, b-values, magnitude and
+phase, the three planes of a localiser.  Images are kept apart by what always tells volumes apart (orientation, matrix, pixel size,
+`dicom_header.APART`); where two then still lie at one position, by the first of `dicom_header.PERHAPS` that parts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.dicom_header import PERHAPS, Frame
+from fovnet.volume.dicom_source import Item, opened
+from fovnet.volume.dicom_triage import kind_of
+
+SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
+SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
+REPEATED_MM = 0.5               # two passes of one series lie nearer than this, and show the same
+LOOKS = ("image type", "component")
+SIZE = ("matrix size", "pixel spacing", "orientation")
+
+
+@dataclass(frozen=True)
+class Series:
+    """The images of one volume, in the order of their numbers.
+
+    id      twelve hex digits, the same wherever the files lie      kind, reason  why it is set aside; empty for one to read
+    copies  identical copies of an image that were left out         notes  what the series holds beside it, in sentences
+    """
+
+    id: str
+    frames: tuple[Frame, ...]
+    kind: str = ""
+    reason: str = ""
+    copies: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def items(self) -> list[Item]:
+        """The objects the images come from, each once."""
+        return list(dict.fromkeys(frame.item for frame in self.frames))
+
+
+def series_of(frames: Iterable[Frame]) -> list[Series]:
+    """The groups of images, in the order of series number and image number."""
+    together: dict[tuple[str, str], list[Frame]] = {}
+    for frame in frames:
+        together.setdefault((frame.facts.study_uid, frame.facts.series_uid), []).append(frame)
+    found = [series for one in together.values() for series in _volumes(one)]
+    return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
+                                             series.frames[0].instance, series.id))
+
+
+def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
+    """(n,) millimetres of each image along the normal of the first; None where one says no position."""
+    axes = frames[0].orientation
+    if axes is None or any(frame.position is None for frame in frames):
+        return None
+    return np.asarray([frame.position for frame in frames], dtype=np.float64) @ np.cross(axes[:3], axes[3:])
+
+
+def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one."""
+    order = np.argsort(along, kind="stable")
+    labels = np.empty(len(along), dtype=np.int64)
+    labels[order] = np.concatenate([[0], np.cumsum(np.diff(along[order]) > SAME_PLACE_MM)])
+    return labels
+
+
+def _volumes(frames: list[Frame]) -> list[Series]:
+    """The groups of one series."""
+    frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
+    parts: dict[tuple[str, ...], list[Frame]] = {}
+    directions: list[Frame] = []
+    for frame in frames:
+        parts.setdefault(_apart(frame, directions), []).append(frame)
+    names = (*SIZE, *(name for name, _ in frames[0].apart))
+    differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
+    groups = [(key + own, told, group) for key, part in parts.items() for own, told, group in _told_apart(part, ())]
+    differ += sorted({name for _, told, _ in groups for name in told})
+    apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
+    found: list[Series] = []
+    for number, (key, _, group) in enumerate(groups, start=1):
+        lost = sum(copies.get(_image(frame), 0) for frame in group)
+        kind, reason = kind_of(tuple(group))
+        note = (f"volume {number} {apart}",) if len(groups) > 1 else ()
+        found.append(Series(_id(group[0], key, found), tuple(group), kind, reason, lost, (*note, *group[0].notes)))
+    return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
+
+
+def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
+    """The groups, of those that show the same slices at another time, echo or b-value only the first still to read."""
+    kept: list[Series] = []
+    result = []
+    for series in found:
+        if not series.kind and any(_same_slices(series, other) for other in kept):
+            reason = f"the same slices once more, of another {' or '.join(name for name in differ if name not in LOOKS)}"
+            series = replace(series, kind="repeat", reason=reason)
+        elif not series.kind:
+            kept.append(series)
+        result.append(series)
+    return result
+
+
+def _same_slices(one: Series, other: Series) -> bool:
+    """Whether two groups show the same planes in the same way."""
+    mine, others = one.frames[0], other.frames[0]
+    looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, others)]
+    sizes = [(frame.rows, frame.columns, frame.spacing_mm, len(series.frames)) for frame, series in ((mine, one), (others, other))]
+    if looks[0] != looks[1] or sizes[0] != sizes[1] or mine.orientation is None or others.orientation is None:
+        return False
+    along, along_other = positions_along(one.frames), positions_along(other.frames)
+    if along is None or along_other is None or np.abs(np.subtract(mine.orientation, others.orientation)).max() >= SAME_DIRECTION:
+        return False
+    return bool(np.abs(np.sort(along) - np.sort(along_other)).max() < REPEATED_MM)
+
+
+def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
+    """What an image may share with those of its volume only; `directions` collects the orientations met so far."""
+    spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
+    turned = "none"
+    if frame.orientation is not None:
+        same = [one for one in directions if one.orientation is not None
+                and np.abs(np.subtract(one.orientation, frame.orientation)).max() < SAME_DIRECTION]
+        directions += [] if same else [frame]
+        turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in (same or [frame])[0].orientation or ())
+        turned += f"#{directions.index((same or [frame])[0])}"
+    return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
+
+
+def _told_apart(frames: list[Frame], told: tuple[str, ...]) -> list[tuple[tuple[str, ...], tuple[str, ...], list[Frame]]]:
+    """(values, names of attributes, images) of the volumes in a group whose positions are doubled, as far as they can be told."""
+    most = _most_at_one_place(frames)
+    if most == 1:
+        return [((), told, frames)]
+    for index, (name, _) in enumerate(PERHAPS):
+        parts: dict[str, list[Frame]] = {}
+        for frame in frames:
+            parts.setdefault(frame.perhaps[index][1], []).append(frame)
+        # As many parts as images at a place, or fewer: an attribute that differs from slice to slice parts slices, not volumes.
+        if 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most:
+            return [((value, *rest), names, group) for value, part in parts.items()
+                    for rest, names, group in _told_apart(part, (*told, name))]
+    runs = _runs(frames, most)
+    return [((f"run {index}",), (*told, "order of the image numbers"), run) for index, run in enumerate(runs)] or [((), told, frames)]
+
+
+def _most_at_one_place(frames: Sequence[Frame]) -> int:
+    along = positions_along(frames)
+    return 1 if along is None else int(np.bincount(position_labels(along)).max())
+
+
+def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
+    """The images in runs of consecutive numbers that each hold every position once; none where they do not come out even."""
+    along, length = positions_along(frames), len(frames) // times
+    if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):
+        return []
+    labels = position_labels(along).reshape(times, length)
+    whole = all(sorted(run) == list(range(length)) for run in labels.tolist())
+    return [frames[start : start + length] for start in range(0, len(frames), length)] if whole else []
+
+
+def _image(frame: Frame) -> tuple[str, int, tuple[int, int] | None]:
+    return frame.sop_uid, frame.number, frame.tile
+
+
+def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[tuple[str, int, tuple[int, int] | None], int]]:
+    """(images without identical copies, how many were left out of each): two files of one UID and the same bytes."""
+    seen: dict[tuple[str, int, tuple[int, int] | None], list[Item]] = {}
+    kept: list[Frame] = []
+    copies: dict[tuple[str, int, tuple[int, int] | None], int] = {}
+    for frame in frames:
+        before = seen.setdefault(_image(frame), []) if frame.sop_uid else []
+        if any(item == frame.item or _bytes_digest(item) == _bytes_digest(frame.item) for item in before):
+            copies[_image(frame)] = copies.get(_image(frame), 0) + 1
+            continue
+        before.append(frame.item)
+        kept.append(frame)
+    return kept, copies
+
+
+def _bytes_digest(item: Item) -> str:
+    with opened(item) as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _id(frame: Frame, key: tuple[str, ...], others: Sequence[Series]) -> str:
+    """Twelve hex digits; another twelve in the unlikely case that a volume of the series has them."""
+    number = 0
+    while True:
+        facts = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]
+        digits = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
+        if all(other.id != digits for other in others):
+            return digits
+        number += 1
+
+
+def _digits(number: str) -> str:
+    return number if number.isascii() and number.isdigit() and len(number) < 18 else "0"

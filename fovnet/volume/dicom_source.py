@@ -1,0 +1,190 @@
+"""Where DICOM objects come from: a file, the files under a folder, the members of a zip archive.
+
+Nothing of an archive is ever written to disk: members are read into memory one at a time, and no further than the limits below.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from fovnet.errors import VolumeError
+
+MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
+MAX_UNPACKED = 16 * 2**30       # bytes of an archive, as its directory declares them
+MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
+MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+SUFFIXES = (".dcm", ".ima")
+ZIP_MAGIC = b"PK"
+ENCRYPTED, LINK = 1, 0o120000
+DEFLATED = b"1.2.840.10008.1.2.1.99"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Item:
+    """One object: a file, or a member of the archive `path`."""
+
+    path: Path
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}, member {self.member}" if self.member else str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What could not be used of a place, and why."""
+
+    item: Item
+    fault: VolumeError
+
+
+def begins_like_dicom(opening: bytes) -> bool:
+    """Whether the first bytes are a DICOM file's: "DICM" at 128, or, in old files without, group 0008 at once."""
+    return opening[128:132] == b"DICM" or (opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00"))
+
+
+def items_of(place: Path) -> Iterator[Item | Unread]:
+    """The objects of a place that look like DICOM, by name; a file named itself always, whatever it looks like."""
+    if place.is_dir():
+        yield from (Item(path) for path in files_under(place) if looks_like_dicom(path))
+    elif is_archive(place):
+        yield from _members(place)
+    else:
+        yield Item(place)
+
+
+def files_under(folder: Path) -> Iterator[Path]:
+    """The regular files under a folder, sorted, hidden ones left out, links that lead nowhere too, so that they can be named.
+
+    Links to folders are not followed: a loop of links ends.  Pipes and devices are no files.
+    """
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
+
+
+def looks_like_dicom(path: Path) -> bool:
+    """Whether a file's suffix or first bytes are DICOM's; tables of contents (DICOMDIR) are not meant."""
+    if path.name.upper() == "DICOMDIR":
+        return False
+    if path.name.lower().endswith(SUFFIXES):
+        return True
+    try:
+        with path.open("rb") as file:
+            return begins_like_dicom(file.read(132))
+    except OSError:
+        return False
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a regular file begins as a zip archive does.  A pipe is never opened: it would wait for ever."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(2) == ZIP_MAGIC
+    except OSError:
+        return False
+
+
+def opened(item: Item) -> BinaryIO:
+    """The bytes of an object as a stream: the file itself, or the member unpacked into memory.  Raises VolumeError, OSError."""
+    if item.member:
+        return io.BytesIO(_unpacked(item))
+    if not stat.S_ISREG(item.path.stat().st_mode):
+        raise VolumeError("volume-format", f"{item.path}: neither a file nor a folder. Name a file.")
+    file = item.path.open("rb")
+    if not file.read(1):
+        file.close()
+        raise VolumeError("volume-empty", f"{item.path}: there are 0 bytes in it. Copy it again from its origin.")
+    file.seek(0)
+    return file
+
+
+def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
+    """Raises VolumeError where a deflated object unpacks to more than 512 MiB, before a library unpacks it at one stroke."""
+    opening = file.read(1024)
+    file.seek(0)
+    if DEFLATED not in opening or opening[132:138] != b"\x02\x00\x00\x00UL":
+        return
+    file.seek(144 + int.from_bytes(opening[140:144], "little"))
+    inflate, length = zlib.decompressobj(wbits=-15), 0
+    try:
+        while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
+            length += len(inflate.decompress(piece, 1 << 20))
+            if length > MAX_DEFLATED:
+                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {MAX_DEFLATED:,} bytes. "
+                                                      "Inflate it (dcmconv +te) if it is what it seems.")
+    except zlib.error as fault:
+        raise VolumeError("volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again.") from fault
+    file.seek(0)
+
+
+def _archive(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as fault:
+        raise VolumeError("volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin.") from fault
+
+
+def _members(path: Path) -> Iterator[Item | Unread]:
+    """The members that begin like DICOM, sorted by name, and those that might have held some."""
+    with _archive(path) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        _refuse_archive(path, members)
+        for member in sorted(members, key=lambda one: one.filename):
+            item, name = Item(path, member.filename), PurePosixPath(member.filename).name
+            if name.upper() == "DICOMDIR" or name.startswith(".") or member.filename.startswith("__MACOSX/"):
+                continue
+            try:
+                with archive.open(member) as file:
+                    opening = file.read(132)
+            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as fault:
+                yield Unread(item, _damaged(item, fault))
+                continue
+            if opening.startswith(b"PK\x03\x04"):
+                yield Unread(item, VolumeError("volume-archive-nested", f"{item}: an archive in an archive. Unpack the outer one."))
+            elif begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
+                yield item
+
+
+def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Raises VolumeError for an archive that is too large, encrypted, or whose names lead out of it."""
+    unpacked = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED:
+        raise VolumeError("volume-archive-size", f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
+                                                 f"{MAX_MEMBERS:,} and {MAX_UNPACKED:,}. Unpack it, and name the folder.")
+    for member in members:
+        if member.flag_bits & ENCRYPTED:
+            raise VolumeError("volume-archive-encrypted", f"{path}: the archive is encrypted. Unpack it with its password first.")
+        parts = PurePosixPath(member.filename.replace("\\", "/"))
+        if parts.is_absolute() or ".." in parts.parts or member.external_attr >> 16 & 0o170000 == LINK:
+            raise VolumeError("volume-archive-path", f"{path}: a member is a link, or its name {member.filename!r} leads out of the "
+                                                     "archive. Unpack it where that does no harm, and name the folder.")
+
+
+def _unpacked(item: Item) -> bytes:
+    """A member's bytes; one that is longer than the archive's directory says is damaged, or meant to do damage."""
+    try:
+        with _archive(item.path) as archive:
+            declared = archive.getinfo(item.member).file_size
+            if declared > MAX_OBJECT:
+                raise VolumeError("volume-archive-size", f"{item}: {declared:,} bytes in one member; the limit is {MAX_OBJECT:,}. "
+                                                         "Unpack the archive, and name the folder.")
+            with archive.open(item.member) as file:
+                return file.read(declared)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as fault:
+        raise _damaged(item, fault) from fault
+
+
+def _damaged(item: Item, fault: Exception) -> VolumeError:
+    return VolumeError("volume-corrupt", f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.")

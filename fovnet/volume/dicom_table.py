@@ -1,0 +1,43 @@
+"""What was found of DICOM, as a table: a row a series, also of those set aside, and of objects that were no use.
+
+Nobody is named: patient, study and series are twelve hex digits of a SHA-256 of their ids, which say which rows belong together.
+Somebody who has a list of ids can still find one by trying; keep the table where the images may be kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from fovnet.volume.dicom_series import Series
+from fovnet.volume.dicom_source import Unread
+from fovnet.volume.dicom_triage import MODALITIES, NO_IMAGES
+
+COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "rows", "columns", "modality", "reason", "path")
+ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
+"""The real ids, where they are asked for."""
+
+
+def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
+    """One row; `kind` is "volume" for a series to read, else what it is set aside as."""
+    frame, facts = series.frames[0], series.frames[0].facts
+    row = {
+        "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
+        "series_number": facts.series_number if facts.series_number.isdigit() else "", "series": series.id,
+        "kind": series.kind or "volume", "images": len(series.frames), "rows": frame.rows, "columns": frame.columns,
+        "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
+        "reason": series.reason or "; ".join(series.notes), "path": str(path),
+    }  # fmt: skip
+    ids = (facts.patient_id, facts.study_uid, facts.series_uid)
+    return row | dict(zip(ID_COLUMNS, ids, strict=True)) if show_ids else row
+
+
+def unread_row(unread: Unread) -> dict[str, Any]:
+    """The row of an object that could not be used."""
+    return {"kind": "unreadable", "images": 0, "reason": str(unread.fault), "path": str(unread.item)}
+
+
+def short_hash(text: str) -> str:
+    """Twelve hex digits that stand for an id; empty for none."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""

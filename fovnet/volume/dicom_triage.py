@@ -1,0 +1,78 @@
+"""What kind of series a DICOM header announces: a volume to read, or something to set aside, and why.
+
+Archives hold localisers, maps computed from other images, pictures of a screen and objects of other machines beside the volumes.
+They are set aside rather than guessed at; the reasons hold nothing but words of this file.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fovnet.volume.dicom_header import Facts, Frame
+
+INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat")
+"""Kinds that can be read all the same, if asked for.  "repeat" is found in dicom_series: it takes two groups to see it."""
+
+MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
+CAPTURES = "1.2.840.10008.5.1.4.1.1.7"
+NO_IMAGES = ("SR", "PR", "KO", "SEG", "REG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "FID", "RWV", "AU", "ECG", "HD", "DOC", "PLAN")
+MODALITIES = ("CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", "OT", "SC", "ES", "SM", "GM", "OP", "OPT", "XC", "IO", "PX",
+              "BI", "BMD", "TG", "IVUS", "IVOCT")
+COLOURS = ("RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT", "ARGB", "HSV", "CMYK")
+SCREEN = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
+MAPS = {
+    "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP", "MIN IP", "MAX IP", "PROJECTION IMAGE",
+    "SUBTRACT", "SUBTRACTION", "SUB", "PERFUSION", "CBF", "CBV", "RELCBF", "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP", "T2 MAP",
+    "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP", "B0 MAP", "B1 MAP", "VELOCITY", "STDDEV", "KTRANS", "FMRI",
+}  # fmt: skip
+SAID_TO_BE_MAPS = re.compile(
+    r"\b(E?ADC|FA|COLFA|TENSOR|MIN?IP|MIPS?|SUB|SUBTRACTIONS?|CB[FV]|RCBV|MTT|TTP|KTRANS|(T1|T2|T2S|R2|B0|B1) ?MAPS?)\b"
+)
+LOCALISERS = re.compile(
+    r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|SURVEY|PLAN ?SCAN|(3|THREE|TRI) ?(PLANE|PL))\b|^(\d+ )?LOC\b|\bLOC$"
+)
+
+
+def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
+    """(kind, reason) of one group of images; both empty for a volume to read.
+
+    Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
+    """
+    first, facts = frames[0], frames[0].facts
+    found = _no_mr_image(facts)
+    if found is None and (SCREEN & set(first.image_type) or facts.captured or facts.sop_class.startswith(CAPTURES)):
+        found = "screenshot", "a secondary capture or a picture of a screen"
+    if found is None and facts.burned_in and first.orientation is None:
+        found = "screenshot", "a picture with writing burned in, without a place in the scanner"
+    words = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
+    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(words)):
+        found = "localizer", "a localiser"
+    if found is None:
+        found = _computed(first, words)
+    if found is None and len(frames) == 1:
+        found = "single", "a single image, no stack"
+    return found or ("", "")
+
+
+def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
+    if facts.modality in NO_IMAGES or not facts.has_pixels:
+        return "no-pixels", f"{facts.modality if facts.modality in NO_IMAGES else 'an object'} without MR images in it"
+    if facts.modality != "MR" and (facts.modality or not facts.sop_class.startswith((MR_CLASSES, CAPTURES))):
+        name = facts.modality if facts.modality in MODALITIES else "not known" if facts.modality else "not said"
+        return "modality", f"modality {name}, not MR"
+    if facts.colour:
+        name = facts.colour if facts.colour in COLOURS else "several samples a pixel"
+        return "colour", f"colours ({name}), no MR intensities"
+    return None
+
+
+def _computed(first: Frame, words: str) -> tuple[str, str] | None:
+    """A map or a projection; magnitude's companions of a complex image."""
+    named = sorted(MAPS & set(first.image_type[2:]))
+    if named:
+        return "derived", f"a derived image ({named[0]})"
+    said = SAID_TO_BE_MAPS.search(words) if first.image_type[:1] == ("DERIVED",) else None
+    if said:
+        return "derived", f"a derived image ({said[0]})"
+    component = dict(first.apart)["component"]
+    return None if component == "MAGNITUDE" else ("phase", f"the {component.lower()} part of a complex image")

@@ -1,0 +1,191 @@
+"""Folders, trees and archives: every volume found once, everything else named, nobody's name anywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.decision.answer import answer, facts, refusal, table_rows
+from fovnet.decision.spans import Rule, decide
+from fovnet.errors import VolumeError
+from fovnet.records import read_tsv, write_json, write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.dicom import survey
+from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom_table import COLUMNS
+from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.pack import slice_collections
+from fovnet.volume.readers import read, stamp, volume_name
+from fovnet.volume.slices import slice_volume
+
+NAME, BORN = "Zqxavier", "19370203"
+
+
+def tree(at: Path, write) -> Path:
+    """Two series in one folder, one in its own, one in an archive; a localiser; two broken files and one of another kind."""
+    write.save(at / "mixed", write.images(write.noise(seed=1), series=11), "a")
+    write.save(at / "mixed", write.images(write.noise(seed=2), series=12), "b")
+    write.save(at / "alone", write.images(write.noise(seed=3), series=13))
+    write.save(at / "packed", write.images(write.noise(seed=4), series=14))
+    write.zipped(at / "packed.zip", at / "packed")
+    for path in [*(at / "packed").iterdir()]:
+        path.unlink()
+    write.save(at / "loc", write.images(write.noise(), series=15, SeriesDescription="localizer"))
+    (at / "mixed" / "broken.dcm").write_bytes(bytes(128) + b"DICM" + bytes(99))
+    (at / "half.dcm").write_bytes((at / "alone" / "im000.dcm").read_bytes()[:500])
+    (at / "notes.nii").write_text("no volume")
+    return at
+
+
+def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
+    found = find([tree(tmp_path, write)])
+    names = [path.relative_to(tmp_path).as_posix() for path in found.volumes]
+    series = {series.frames[0].facts.series_number: series.id for series in survey(tmp_path / "mixed").series}
+    assert sorted(names) == sorted(["alone", f"mixed#{series['11']}", f"mixed#{series['12']}", "packed.zip", "mixed/broken.dcm", "half.dcm",
+                                    "notes.nii"])
+    seeds = {f"mixed#{series['11']}": 1, f"mixed#{series['12']}": 2, "alone": 3, "packed.zip": 4}
+    for path, name in zip(found.volumes, names, strict=True):
+        if name in seeds:
+            assert np.array_equal(read(path).voxels, write.noise(seed=seeds[name]))
+        else:
+            with pytest.raises(VolumeError):
+                read(path)
+    kinds = sorted(row["kind"] for row in found.series)
+    assert kinds == ["localizer", "unreadable", "unreadable", "volume", "volume", "volume", "volume"]
+    assert len(set(name_volumes(found.volumes))) == len(found.volumes)
+
+
+def test_what_is_included_is_found_too(tmp_path, write):
+    plain, more = find([tree(tmp_path, write)]), find([tmp_path], ["localizer"])
+    [localizer] = set(more.volumes) - set(plain.volumes)
+    assert localizer.parent == tmp_path and np.array_equal(read(localizer).voxels, write.noise())
+
+
+def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
+    tree(tmp_path, write)
+    files = sorted((tmp_path / "alone").iterdir())
+    assert find_volumes(files[:4]) == [tmp_path / "alone"]
+    first = next(series for series in survey(tmp_path / "mixed").series if series.frames[0].facts.series_number == "11")
+    assert find_volumes(sorted((tmp_path / "mixed").glob("a*.dcm"))) == [address(tmp_path / "mixed", first.id)]
+
+
+def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
+    folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
+    assert find_volumes([folder]) == [folder]
+    with pytest.raises(VolumeError, match="--include localizer"):
+        read(folder)
+
+
+def test_a_series_over_two_folders_is_one_volume(tmp_path, write):
+    files = write.images(write.noise())
+    write.save(tmp_path / "disc1", files[:5])
+    write.save(tmp_path / "disc2", files[5:])
+    assert find_volumes([tmp_path]) == [tmp_path]
+    assert np.array_equal(read(tmp_path).voxels, write.noise())
+
+
+def test_names_of_series_hold_no_identity_and_no_slash(tmp_path, write):
+    tree(tmp_path, write)
+    assert volume_name(tmp_path / "a.zip#0123456789ab") == "a-0123456789ab"
+    assert volume_name(tmp_path / "mixed") == "mixed" and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
+
+
+def test_a_changed_image_changes_the_stamp_and_another_series_does_not(tmp_path, write):
+    write.save(tmp_path, write.images(write.noise(), series=1), "a")
+    write.save(tmp_path, write.images(write.noise(), series=2), "b")
+    one, other = (address(tmp_path, series.id) for series in survey(tmp_path).series)
+    before = stamp(one), stamp(other)
+    changed = write.images(write.noise(), series=2, SeriesDescription="longer than before")[0]
+    write.save(tmp_path, [changed], "b")
+    assert stamp(one) == before[0] and stamp(other) != before[1]
+
+
+def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
+    """volumes.tsv holds addresses; a second slicing finds the first one's work, images and all."""
+    write.save(tmp_path / "dicom", write.images(write.noise(seed=1), series=1), "a")
+    write.save(tmp_path / "dicom", write.images(write.noise(seed=2), series=2), "b")
+    ids = [series.id for series in survey(tmp_path / "dicom").series]
+    rows = [{"volume_id": f"v{n}", "subject_id": "s", "path": f"dicom#{one}"} for n, one in enumerate(ids)]
+    write_tsv(tmp_path / "volumes.tsv", ("volume_id", "subject_id", "path"), rows)
+    pack = slice_collections({"c": tmp_path}, tmp_path / "out")
+    assert [record.status for record in pack.records] == ["ok", "ok"] and len({record.checksum for record in pack.records}) == 2
+    for index, one in enumerate(ids):
+        assert np.array_equal(pack.stack(index).pixels, slice_volume(address(tmp_path / "dicom", one)).pixels)
+    cached = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()}
+    slice_collections({"c": tmp_path}, tmp_path / "out")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()} == cached and len(cached) == 2
+
+
+def planted(one) -> None:
+    """A rare name, and a birthday, in every text element that says something of a person, a place or a day."""
+    for key in ("PatientName", "OtherPatientIDs", "AccessionNumber", "InstitutionName", "ReferringPhysicianName", "StudyDescription",
+                "SeriesDescription", "ProtocolName", "SequenceName", "PatientComments", "StationName", "ImageComments", "StudyID",
+                "OperatorsName", "PatientAddress", "PatientID", "ReceiveCoilName", "RequestedProcedureDescription"):  # fmt: skip
+        setattr(one, key, NAME)
+    for key in ("PatientBirthDate", "StudyDate", "SeriesDate", "AcquisitionDate", "ContentDate"):
+        setattr(one, key, BORN)
+    for key in ("StudyTime", "AcquisitionTime", "ContentTime"):
+        setattr(one, key, "030219.37")
+    one.add_new(0x00091001, "LO", NAME)
+
+
+SPOILT = {
+    "sound": {},
+    "echoes": {"EchoTime": lambda k: str(k % 2)},
+    "a localiser": {"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER", NAME.upper()]},
+    "another modality": {"Modality": NAME.upper()[:8]},
+    "other colours": {"PhotometricInterpretation": NAME.upper()},
+    "no geometry": {"ImageOrientationPatient": ["0"] * 6},
+    "doubled": {"ImagePositionPatient": ["0", "0", "0"]},
+    "words for numbers": {"BitsStored": 40},
+    "a series number of words": {"SeriesInstanceUID": f"1.2.{BORN}"},
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT)
+def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
+    files = write.images(write.noise(), **spoilt)
+    for one in files:
+        planted(one)
+    folder, out = write.save(tmp_path / "series", files), tmp_path / "out"
+    (folder / "broken.dcm").write_bytes((folder / "im000.dcm").read_bytes()[:700])
+    found = find([folder], ["localizer", "derived", "phase", "single", "repeat"])
+    write_tsv(out / "found.tsv", COLUMNS, found.series)
+    for volume_id, path in zip(name_volumes(found.volumes), found.volumes, strict=True):
+        try:
+            stack = slice_volume(path)
+        except VolumeError as fault:
+            given, stack, raw = refusal(volume_id, str(path), fault), None, None
+        else:
+            raw = np.full((len(stack.pixels), len(DEFAULT.classes)), 1 / len(DEFAULT.classes))
+            given = answer(volume_id, str(path), decide(raw, stack.z_mm, DEFAULT, Rule()), Rule(), stack.notes)
+        write_json(out / f"{volume_id}.json", facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)})
+    for written in out.iterdir():
+        text = written.read_text().replace(str(tmp_path), "")
+        assert NAME.lower() not in text.lower() and BORN not in text and "030219" not in text, written.name
+    assert any(json.loads(path.read_text())["volume_id"] for path in out.glob("*.json"))
+
+
+@pytest.mark.slow
+def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
+    """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one slice are refused."""
+    refused = {"abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single"}
+    shapes = {
+        "abd_CMB_T2_a": (536, 512, 37), "abd_dbdicom_B0": (128, 128, 13), "chest_breast_UCSF_06": (256, 256, 60),
+        "chest_breast_uta4_p1": (352, 352, 128), "head_dashvtk_T1post": (260, 320, 24), "leg_thigh_STS001_T2": (384, 384, 40),
+        "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19), "pelvis_px0218_tfl": (64, 48, 36),
+    }  # fmt: skip
+    folder = shared / "data" / "volumes"
+    said = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
+    for path in sorted([*folder.glob("*.zip"), *folder.glob("*.dcm")]):
+        try:
+            volume = read(path)
+        except VolumeError as fault:
+            assert fault.code == refused[path.stem]
+        else:
+            assert volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
+            spacing_mm = [float(mm) for mm in said[path.stem].split("@")[1].split(",")[0].split("x")]
+            assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
