@@ -176,7 +176,11 @@ def phantom(
 
 
 @app.command("slice")
-def slice_(config: ConfigFile, workers: Workers = 1) -> None:
+def slice_(
+    config: ConfigFile,
+    workers: Workers = 1,
+    prune_cache: Annotated[bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")] = False,
+) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     from fovnet.config import vocabulary
     from fovnet.volume.pack import slice_collections
@@ -190,7 +194,8 @@ def slice_(config: ConfigFile, workers: Workers = 1) -> None:
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
-            seed=settings.seed, workers=workers, progress=tell,
+            seed=settings.seed, workers=workers, prune_cache=prune_cache, progress=tell,
+            say=lambda sentence: err.print(sentence, markup=False, highlight=False),
         )  # fmt: skip
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
