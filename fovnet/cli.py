@@ -462,28 +462,30 @@ def predict(
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest."""
     from fovnet.decision.ensemble import load
+    from fovnet.decision.kept import kept_rows
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.volume.discovery import find_volumes, name_volumes
 
     keep_freed_memory()
-    files = find_volumes(paths)
+    files = sorted(find_volumes(paths))      # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
     networks = load(model, device)
     rows: dict[str, list[dict[str, Any]]] = {}
     fresh = []
     for volume_id, path in named:
-        kept = _kept_rows(out_folder, volume_id, path, networks.identity)
+        kept = kept_rows(out_folder, volume_id, path, networks.identity, picture=pictures)
         if kept is None:
             fresh.append((volume_id, path))
         else:
             rows[volume_id] = kept
     with _bar("predicting") as tell:
         tell(len(rows), len(named))
-        for one in predicted(fresh, networks):
+        for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = _write_prediction(out_folder, one, networks.vocabulary, networks.identity, pictures)
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
@@ -1175,13 +1177,15 @@ def _trial_facts(trial: Any) -> dict[str, Any]:
 def _write_prediction(folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, pictures: bool) -> list[dict[str, Any]]:
     """The rows of one answer, its picture and then its JSON written: a volume with a JSON is a volume that is done."""
     from fovnet.decision.answer import facts, table_rows
+    from fovnet.decision.kept import content
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
     if pictures and one.stack is not None:
         _draw_prediction(folder / f"{one.answer.volume_id}.png", one, rows, vocabulary)
     body = facts(one.answer, one.stack, one.raw, vocabulary)
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": _stamp(Path(one.answer.path))})
+    file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": file}, keep_same=True)
     return rows
 
 
@@ -1201,33 +1205,12 @@ def _draw_prediction(path: Path, one: Predicted, rows: list[dict[str, Any]], voc
     save_png(figure, path)
 
 
-def _kept_rows(folder: Path, volume_id: str, path: Path, identity: str) -> list[dict[str, Any]] | None:
-    """The rows of an earlier run with the same model on the same file, or None where there is none."""
-    from fovnet.records import read_json
-
-    try:
-        kept = read_json(folder / f"{volume_id}.json")
-        same = kept["model"] == identity and kept["file"] == _stamp(path) and kept["path"] == str(path)
-        return list(kept["rows"]) if same else None
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def _stamp(path: Path) -> list[int] | None:
-    """Size and time of change, by which a file is known to be the one of the earlier run; None where it cannot be asked."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return [facts.st_size, facts.st_mtime_ns]
-
-
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     """spans.tsv, and the same on the screen where there is somebody to read it."""
     from fovnet.decision.answer import COLUMNS
     from fovnet.records import write_tsv
 
-    write_tsv(folder / "spans.tsv", COLUMNS, rows)
+    write_tsv(folder / "spans.tsv", COLUMNS, rows, keep_same=True)
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
         numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]

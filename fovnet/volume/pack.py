@@ -25,6 +25,7 @@ from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume import cache, readers
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
+from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
 from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
@@ -154,7 +155,8 @@ def slice_collections(
         for name, table in tables.items() for row in table.volumes
     ]
     results: list[Sliced] = []
-    for (name, _), result in zip(jobs, in_order(_slice, (job for _, job in jobs), workers, _crashed), strict=True):
+    sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
+    for (name, _), result in zip(jobs, sliced, strict=True):
         results.append(replace(result, record=replace(result.record, collection=name)))
         if say and result.use == "remade":
             say(f"{result.record.volume_id}: its entry in {out / 'cache'} was damaged; cut again from the volume")
@@ -231,6 +233,10 @@ def _slice(job: Job) -> Sliced:
 def _crashed(job: Job) -> Sliced:
     message = f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to larger voxels."
     return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
+
+
+def _size(job: Job) -> int:
+    return bytes_to_read(job.row.path, job.slicing.max_voxels)
 
 
 def _began(job: Job) -> VolumeRecord:
