@@ -46,14 +46,17 @@ if TYPE_CHECKING:
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.search.trial import Outcome, Trial
+    from fovnet.volume.adapters.gathered import Gathered
     from fovnet.volume.pack import Pack
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
+collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collection from a tree of volumes as it was published.")
 bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings, and how fast networks train.")
 slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
+app.add_typer(collect, name="collect")
 app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
 app.add_typer(searching, name="search")
@@ -173,6 +176,76 @@ def phantom(
     with _bar("simulating") as tell:
         table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers, progress=tell)
     out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
+
+
+Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
+Tables = Annotated[Path, typer.Option("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
+
+
+@collect.command("bids")
+def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The anatomical MR images of a BIDS data set, with what their sidecars say of the scanner; unlabelled."""
+    from fovnet.volume.adapters.bids import gather_bids
+
+    _collected(gather_bids(tree), out_folder, replace)
+
+
+@collect.command("organs")
+def collect_organs(
+    tree: Tree,
+    out_folder: Tables,
+    labels: Annotated[Path | None, typer.Option(help="What numbered labels mean: a table of number and name.")] = None,
+    replace: Replace = False,
+) -> None:
+    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""
+    from fovnet.volume.adapters.masked import gather_masked
+
+    _collected(gather_masked(tree, labels), out_folder, replace)
+
+
+@collect.command("totalsegmentator")
+def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The TotalSegmentator MRI data set as published, labelled by its organs."""
+    from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
+
+    _collected(gather_totalsegmentator(tree), out_folder, replace)
+
+
+@collect.command("spider")
+def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """SPIDER as published: lumbar spines."""
+    from fovnet.volume.adapters.spider import gather_spider
+
+    _collected(gather_spider(tree), out_folder, replace)
+
+
+@collect.command("chaos")
+def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """CHAOS as published: the MR series, unlabelled."""
+    from fovnet.volume.adapters.chaos import gather_chaos
+
+    _collected(gather_chaos(tree), out_folder, replace)
+
+
+@collect.command("ixi")
+def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """IXI as published: heads."""
+    from fovnet.volume.adapters.ixi import gather_ixi
+
+    _collected(gather_ixi(tree), out_folder, replace)
+
+
+def _collected(gathered: Gathered, folder: Path, replace: bool) -> None:
+    """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
+    from fovnet.volume.adapters.gathered import write_tables
+
+    table = write_tables(folder, gathered, replace=replace)
+    subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
+    aside = f"{len(gathered.aside)} notes on what is broken ({gathered.broken}), left out or not labelled in {folder / 'aside.tsv'}"
+    out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
+    if gathered.broken:
+        raise typer.Exit(3)
 
 
 @app.command("slice")
