@@ -256,6 +256,7 @@ def slice_(
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     from fovnet.config import vocabulary
+    from fovnet.volume.identity import read_identifiers
     from fovnet.volume.pack import slice_collections
     from fovnet.volume.slices import Slicing
 
@@ -267,7 +268,8 @@ def slice_(
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
-            seed=settings.seed, workers=workers, prune_cache=prune_cache, progress=tell,
+            seed=settings.seed, workers=workers, identifiers=read_identifiers(settings.identifiers, results.folder),
+            prune_cache=prune_cache, progress=tell,
             say=lambda sentence: err.print(sentence, markup=False, highlight=False),
         )  # fmt: skip
     refused = [record for record in pack.records if record.status == "refused"]
@@ -1204,7 +1206,11 @@ def _manifest(pack: Pack) -> list[dict[str, Any]]:
     """A row a volume; a subject is known by collection and id together, as in the split."""
     from dataclasses import asdict
 
-    return [{**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}"} for record in pack.records]
+    return [
+        {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
+         "message": record.message_in_reports}
+        for record in pack.records
+    ]  # fmt: skip
 
 
 def _write_report(settings: Settings, results: Results, pack: Pack) -> None:

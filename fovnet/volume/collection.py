@@ -295,8 +295,8 @@ def _split_subjects(lines: Sequence[Line]) -> list[str]:
         split = line.cells.get("split", "")
         other = first.setdefault(line.cells["subject_id"], line) if split in SPLITS and line.cells.get("subject_id") else line
         if split != other.cells.get("split", ""):
-            faults.append(line.fault("split", f"subject {line.cells['subject_id']!r} is in {other.cells['split']!r} in line "
-                                              f"{other.number}; one person must stay in one split"))
+            faults.append(line.fault("split", f"its subject is in {other.cells['split']!r} in line {other.number}; one person must stay "
+                                              "in one split"))
     return faults
 
 

@@ -25,18 +25,20 @@ from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume import cache, readers
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
+from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
 from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 
-COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message")
+COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message", "shown_id")
 
 
 @dataclass(frozen=True)
 class VolumeRecord:
     """What became of one volume.
 
+    subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
     split       train, validation, test; empty for a volume that is refused or not labelled
     status      "ok", or "refused" with the stable `code` and the sentence `message`
     first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices as in SliceStack
@@ -60,6 +62,17 @@ class VolumeRecord:
     notes: tuple[str, ...] = ()
     counted: tuple[int, ...] | None = None
     counted_slices: int | None = None
+    shown_id: str = ""
+
+    @property
+    def name_in_reports(self) -> str:
+        """What a report calls the volume; packs made before there was such a name keep the volume_id."""
+        return self.shown_id or self.volume_id
+
+    @property
+    def message_in_reports(self) -> str:
+        """The message without the file's path and name, where those are not to be shown."""
+        return scrubbed(self.message, self.path, self.volume_id, self.name_in_reports)
 
 
 @dataclass(frozen=True)
@@ -134,6 +147,7 @@ def slice_collections(
     slicing: Slicing | None = None,
     seed: int = 0,
     workers: int = 1,
+    identifiers: Identifiers = Identifiers(),  # noqa: B008  (frozen)
     prune_cache: bool = False,
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[str], None] | None = None,
@@ -143,6 +157,7 @@ def slice_collections(
     The bytes do not depend on `workers`, nor on what the cache held.  A volume that cannot be read is refused and recorded, never
     stops the others.  Raises CollectionError for a fault in a table, before any volume is read.
 
+    identifiers  how subjects are named in what is written; the splits are drawn from the ids as they are in the tables
     prune_cache  remove the entries of the cache that none of these volumes uses with these settings
     say          told in a sentence what the cache was good for: every damaged entry, then the counts
     """
@@ -167,6 +182,7 @@ def slice_collections(
     if say:
         say(_cache_use(results, pruned))
     results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed))
+    results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
     return load_pack(out)
 
@@ -299,6 +315,11 @@ def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeR
         if _takes_part(result.record) else result
         for result in results
     ]
+
+
+def _named(record: VolumeRecord, identifiers: Identifiers) -> VolumeRecord:
+    """The record with the subject as it may be shown."""
+    return replace(record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id))
 
 
 def _takes_part(record: VolumeRecord) -> bool:

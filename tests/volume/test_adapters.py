@@ -75,9 +75,9 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     """Any field of view, any organs that nobody outlined: no border is ever invented."""
     first = draw.draw(integers(0, TALL - 2))
     last = draw.draw(integers(first, TALL - 1))
-    left = draw.draw(sampled_from((0, 0, 0, 11, 20)))
-    without = draw.draw(sampled_from(((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("brain", "sacrum"))))
-    rungs, unsaid = told(first, last, left, draw.draw(sampled_from((WIDE, WIDE, WIDE - 11))), without)
+    left, right = draw.draw(sampled_from(((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20))))
+    without = draw.draw(sampled_from(((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("lung_right",))))
+    rungs, unsaid = told(first, last, left, right, without)
     assert bool(unsaid) != bool(len(rungs))
     if len(rungs):
         assert np.array_equal(rungs, person()[2][first : last + 1])
@@ -103,6 +103,7 @@ def test_usual_fields_of_view_are_labelled(first, last, regions):
 def test_what_cannot_be_known_is_said_and_not_guessed():
     assert "no organ tells" in told(95, 125, without=("hip_left", "hip_right"))[1]
     assert "no organ tells" in told(95, 110, left=20, right=28)[1]       # a narrow field beside the hips
+    assert "no organ tells" in told(113, 172, left=20, without=("lung_right",))[1]      # neither lung, and only one was looked for
     assert "no organ tells" in told(107, 148, left=20)[1]                # the apex of one lung, the other beside the field
     assert told(112, 119)[1] == "" and "no organ tells" in told(104, 106, without=("hip_left", "hip_right"))[1]
     organs = extents(0, TALL - 1)

@@ -99,7 +99,7 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 5, split 'training': write one of train, validation, test",
         "volumes.tsv, line 6, path '': must be given",
         "volumes.tsv, line 3, volume_id 'one': stands in line 2 already",
-        "volumes.tsv, line 6, split 'test': subject 'anna' is in 'train' in line 2",
+        "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
         "regions.tsv, line 4, last_slice '5': lies below first_slice 9",

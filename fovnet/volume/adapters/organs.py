@@ -8,11 +8,11 @@ The hip bones give the first two (lowest and highest slice), the liver the third
 
 1.  Up to the highest slice of an organ that ends a region below, the slices belong to that region or a lower one; above it to a
     higher one, *if the organ's end was seen*: an organ cut off by the first or last slice, or by a side of the volume within 10 mm
-    of its end, gives no limit, nor does one of a pair whose other side was looked for in vain: the apex of the other lung may lie
+    of its end, gives no limit, nor does the left one without the right or the other way round: the apex of the other lung may lie
     higher.  It still tells that the slices it shows are on its own side.  For the ischium the same from above.
-2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it has its limit outside:
-    all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips there is no pelvis; and lung or
-    heart without liver is above its dome.
+2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it, about the middle of the
+    body, has its limit outside: all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips
+    there is no pelvis; and lung or heart without liver is above its dome.
 3.  Slices that are still open are told by what else they show (WITNESSES): brain, kidneys, sacrum, shin.
 4.  Regions never descend towards the head.
 5.  Where a slice is then still open, or two rules contradict each other, the volume gets no labels at all: half a labelling would
@@ -131,8 +131,9 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
 
 def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
     """Whether the organs of a limit were looked for where they would have been seen, and are not there."""
-    asked = [organs[name] for name in limit.organs if name in organs]
-    return bool(asked) and not any(asked) and wide_mm >= limit.wide_mm
+    asked = [name for name in limit.organs if name in organs]
+    both = any("left" in name for name in asked) == any("right" in name for name in asked)
+    return bool(asked) and both and not any(organs[name] for name in asked) and wide_mm >= limit.wide_mm
 
 
 def _bound(limit: Limit, asked: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
@@ -141,7 +142,7 @@ def _bound(limit: Limit, asked: Mapping[str, Extent | None], low: NDArray[np.int
     if not found:
         return
     sides = [[one for name, one in asked.items() if side in name] for side in ("left", "right")]
-    paired = all(not side or any(side) for side in sides)
+    paired = any(sides[0]) == any(sides[1])         # both, or a mask that knows no sides
     if limit.highest:
         last = max(one.last for one in found)
         high[: last + 1] = np.minimum(high[: last + 1], limit.below)
