@@ -11,9 +11,9 @@ import nibabel
 
 from fovnet.volume.readers import MAX_VOXELS
 
-BYTES_PER_VOXEL = 12        # float32 as stored, float32 as RAS, and a mask or a copy in the making
-PACKED_TO_BYTES = 18        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 12 bytes for its 2
-PLAIN_TO_BYTES = 12         # of a file of bytes, the smallest voxels there are
+BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
+PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
+PLAIN_TO_BYTES = 18         # of a file of bytes, the smallest voxels there are
 LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers
 HEADER_BYTES = 540          # NIfTI-2's; NIfTI-1's has 348
 

@@ -169,14 +169,7 @@ def slice_collections(
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
     ]
-    results: list[Sliced] = []
-    sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
-    for (name, _), result in zip(jobs, sliced, strict=True):
-        results.append(replace(result, record=replace(result.record, collection=name)))
-        if say and result.use == "remade":
-            say(f"{result.record.volume_id}: its entry in {out / 'cache'} was damaged; cut again from the volume")
-        if progress:
-            progress(len(results), len(jobs))
+    results = _cut(jobs, workers, progress, say)
     used = {result.cached for result in results if result.cached}
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if say:
@@ -185,6 +178,21 @@ def slice_collections(
     results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
     return load_pack(out)
+
+
+def _cut(
+    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, say: Callable[[str], None] | None
+) -> list[Sliced]:
+    """What became of every (collection, job), in order."""
+    results: list[Sliced] = []
+    sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
+    for (name, job), result in zip(jobs, sliced, strict=True):
+        results.append(replace(result, record=replace(result.record, collection=name)))
+        if say and result.use == "remade":
+            say(f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume")
+        if progress:
+            progress(len(results), len(jobs))
+    return results
 
 
 def load_pack(folder: Path) -> Pack:
