@@ -1208,7 +1208,7 @@ def _manifest(pack: Pack) -> list[dict[str, Any]]:
 
     return [
         {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
-         "message": record.message_in_reports}
+         "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
         for record in pack.records
     ]  # fmt: skip
 

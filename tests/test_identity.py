@@ -106,7 +106,7 @@ def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_pa
     page = (results / "report.html").read_text()
     assert not any(f">{row['volume_id']}<" in page or f"{row['volume_id']}.nii" in page for row in working)
     (refused,) = (row for row in working if row["status"] == "refused")
-    assert refused["shown_id"] in page and refused["path"] in refused["message"]
+    assert "Volumes are named by hashes" in page and refused["shown_id"] in page and refused["path"] in refused["message"]
 
 
 def test_plain_ids_are_written_when_asked_for_and_the_splits_are_the_same(cohort: Path, tmp_path: Path) -> None:

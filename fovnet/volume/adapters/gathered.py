@@ -32,11 +32,15 @@ class Aside:
 
 @dataclass
 class Gathered:
-    """The rows of a collection in the making; regions in slices of the volume in its closest RAS order, or millimetres."""
+    """The rows of a collection in the making; regions in slices of the volume in its closest RAS order, counted from the feet.
+
+    taken  names of the volumes, in small letters
+    """
 
     volumes: list[VolumeRow] = field(default_factory=list)
     regions: list[RegionRow] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
 
     @property
     def broken(self) -> int:
@@ -45,10 +49,10 @@ class Gathered:
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
         """Takes a volume and its labels in; sets it aside where its name cannot be one or is taken."""
-        taken = {row.volume_id.casefold() for row in self.volumes}
-        if not NAME.fullmatch(volume.volume_id) or volume.volume_id.casefold() in taken:
+        if not NAME.fullmatch(volume.volume_id) or volume.volume_id.casefold() in self.taken:
             self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} is taken or cannot be a file name; rename it"))
             return
+        self.taken.add(volume.volume_id.casefold())
         self.volumes.append(volume)
         self.regions += labels
 
