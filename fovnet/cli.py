@@ -47,14 +47,17 @@ if TYPE_CHECKING:
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.search.trial import Outcome, Trial
+    from fovnet.volume.adapters.gathered import Gathered
     from fovnet.volume.pack import Pack
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )  # fmt: skip
+collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collection from a tree of volumes as it was published.")
 bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings, and how fast networks train.")
 slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
+app.add_typer(collect, name="collect")
 app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
 app.add_typer(searching, name="search")
@@ -176,10 +179,85 @@ def phantom(
     out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
 
 
+Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
+Tables = Annotated[Path, typer.Option("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
+
+
+@collect.command("bids")
+def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The anatomical MR images of a BIDS data set, with what their sidecars say of the scanner; unlabelled."""
+    from fovnet.volume.adapters.bids import gather_bids
+
+    _collected(gather_bids(tree), out_folder, replace)
+
+
+@collect.command("organs")
+def collect_organs(
+    tree: Tree,
+    out_folder: Tables,
+    labels: Annotated[Path | None, typer.Option(help="What numbered labels mean: a table of number and name.")] = None,
+    replace: Replace = False,
+) -> None:
+    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""
+    from fovnet.volume.adapters.masked import gather_masked
+
+    _collected(gather_masked(tree, labels), out_folder, replace)
+
+
+@collect.command("totalsegmentator")
+def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The TotalSegmentator MRI data set as published, labelled by its organs."""
+    from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
+
+    _collected(gather_totalsegmentator(tree), out_folder, replace)
+
+
+@collect.command("spider")
+def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """SPIDER as published: lumbar spines."""
+    from fovnet.volume.adapters.spider import gather_spider
+
+    _collected(gather_spider(tree), out_folder, replace)
+
+
+@collect.command("chaos")
+def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """CHAOS as published: the MR series, unlabelled."""
+    from fovnet.volume.adapters.chaos import gather_chaos
+
+    _collected(gather_chaos(tree), out_folder, replace)
+
+
+@collect.command("ixi")
+def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """IXI as published: heads."""
+    from fovnet.volume.adapters.ixi import gather_ixi
+
+    _collected(gather_ixi(tree), out_folder, replace)
+
+
+def _collected(gathered: Gathered, folder: Path, replace: bool) -> None:
+    """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
+    from fovnet.volume.adapters.gathered import write_tables
+
+    table = write_tables(folder, gathered, replace=replace)
+    subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
+    aside = f"{len(gathered.aside)} notes on what is broken ({gathered.broken}), left out or not labelled in {folder / 'aside.tsv'}"
+    out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
+    if gathered.broken:
+        raise typer.Exit(3)
+
+
 @app.command("slice")
-def slice_(config: ConfigFile, workers: Workers = 1) -> None:
+def slice_(
+    config: ConfigFile,
+    workers: Workers = 1,
+    prune_cache: Annotated[bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")] = False,
+) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     from fovnet.config import vocabulary
+    from fovnet.volume.identity import read_identifiers
     from fovnet.volume.pack import slice_collections
     from fovnet.volume.slices import Slicing
 
@@ -191,7 +269,9 @@ def slice_(config: ConfigFile, workers: Workers = 1) -> None:
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
-            seed=settings.seed, workers=workers, progress=tell,
+            seed=settings.seed, workers=workers, identifiers=read_identifiers(settings.identifiers, results.folder),
+            prune_cache=prune_cache, progress=tell,
+            say=lambda sentence: err.print(sentence, markup=False, highlight=False),
         )  # fmt: skip
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
@@ -462,9 +542,11 @@ def predict(
         str, typer.Option(help="DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat.")
     ] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest."""
     from fovnet.decision.ensemble import load
+    from fovnet.decision.kept import kept_rows
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.volume.discovery import find, name_volumes
@@ -472,20 +554,20 @@ def predict(
     keep_freed_memory()
     found = find(paths, _included(include), show_ids=show_ids)
     _write_found(out_folder, found.series, show_ids)
-    files = found.volumes
+    files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
     networks = load(model, device)
     rows: dict[str, list[dict[str, Any]]] = {}
     fresh = []
     for volume_id, path in named:
-        kept = _kept_rows(out_folder, volume_id, path, networks.identity)
+        kept = kept_rows(out_folder, volume_id, path, networks.identity, picture=pictures)
         if kept is None:
             fresh.append((volume_id, path))
         else:
             rows[volume_id] = kept
     with _bar("predicting") as tell:
         tell(len(rows), len(named))
-        for one in predicted(fresh, networks):
+        for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = _write_prediction(out_folder, one, networks.vocabulary, networks.identity, pictures)
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
@@ -1166,7 +1248,11 @@ def _manifest(pack: Pack) -> list[dict[str, Any]]:
     """A row a volume; a subject is known by collection and id together, as in the split."""
     from dataclasses import asdict
 
-    return [{**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}"} for record in pack.records]
+    return [
+        {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
+         "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
+        for record in pack.records
+    ]  # fmt: skip
 
 
 def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
@@ -1238,14 +1324,15 @@ def _write_found(folder: Path, series: list[dict[str, Any]], show_ids: bool) -> 
 def _write_prediction(folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, pictures: bool) -> list[dict[str, Any]]:
     """The rows of one answer, its picture and then its JSON written: a volume with a JSON is a volume that is done."""
     from fovnet.decision.answer import facts, table_rows
+    from fovnet.decision.kept import content
     from fovnet.records import write_json
-    from fovnet.volume.readers import stamp
 
     rows = table_rows(one.answer, one.stack)
     if pictures and one.stack is not None:
         _draw_prediction(folder / f"{one.answer.volume_id}.png", one, rows, vocabulary)
     body = facts(one.answer, one.stack, one.raw, vocabulary)
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": stamp(Path(one.answer.path))})
+    file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": file}, keep_same=True)
     return rows
 
 
@@ -1265,25 +1352,12 @@ def _draw_prediction(path: Path, one: Predicted, rows: list[dict[str, Any]], voc
     save_png(figure, path)
 
 
-def _kept_rows(folder: Path, volume_id: str, path: Path, identity: str) -> list[dict[str, Any]] | None:
-    """The rows of an earlier run with the same model on the same file, or None where there is none."""
-    from fovnet.records import read_json
-    from fovnet.volume.readers import stamp
-
-    try:
-        kept = read_json(folder / f"{volume_id}.json")
-        same = kept["model"] == identity and kept["path"] == str(path) and kept["file"] is not None and kept["file"] == stamp(path)
-        return list(kept["rows"]) if same else None
-    except (OSError, ValueError, KeyError):
-        return None
-
-
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     """spans.tsv, and the same on the screen where there is somebody to read it."""
     from fovnet.decision.answer import COLUMNS
     from fovnet.records import write_tsv
 
-    write_tsv(folder / "spans.tsv", COLUMNS, rows)
+    write_tsv(folder / "spans.tsv", COLUMNS, rows, keep_same=True)
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
         numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]

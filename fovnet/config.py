@@ -238,6 +238,7 @@ class Settings(Section):
     seed: int = Field(1, ge=0)
     collections: dict[str, str] = {}
     regions: str = "default"
+    identifiers: Literal["hashed", "plain"] = "hashed"
     phantom: Phantom = Phantom()
     prepare: Prepare = Prepare()
     training: Training = Training()

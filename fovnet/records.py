@@ -44,15 +44,24 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
     return path
 
 
-def write_text(path: Path, text: str) -> Path:
-    """`path`, holding `text` as UTF-8."""
-    return replace_with(path, lambda file: file.write(text.encode()))
+def write_text(path: Path, text: str, *, keep_same: bool = False) -> Path:
+    """`path`, holding `text` as UTF-8; with `keep_same`, left alone where it holds that already.
+
+    Bytes of a file name that are no UTF-8, which Python keeps as lone surrogates, are written as \\udcff.
+    """
+    encoded = text.encode(errors="backslashreplace")
+    if keep_same and path.is_file() and path.read_bytes() == encoded:
+        return path
+    return replace_with(path, lambda file: file.write(encoded))
 
 
-def write_json(path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None) -> Path:
+def write_json(
+    path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None, keep_same: bool = False
+) -> Path:
     """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them, and seed."""
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
-    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=_plain, allow_nan=False) + "\n")
+    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=_plain, allow_nan=False) + "\n",
+                      keep_same=keep_same)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -63,13 +72,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return facts
 
 
-def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Path:
+def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
     """`path`, one tab-separated line a row under a header; None becomes an empty cell, floats keep three decimals."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    return write_text(path, buffer.getvalue())
+    return write_text(path, buffer.getvalue(), keep_same=keep_same)
 
 
 def read_tsv(path: Path) -> list[dict[str, str]]:

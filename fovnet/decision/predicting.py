@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,23 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, answer, refusal
 from fovnet.decision.ensemble import Ensemble
+from fovnet.decision.kept import places
 from fovnet.decision.spans import decide
 from fovnet.errors import FovnetError, VolumeError
+from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
+from fovnet.volume.parallel import Admission, in_order
 from fovnet.volume.slices import SliceStack, Slicing, slice_volume
 
-READ_AHEAD = 2      # volumes: one being cut while another is being classified, and no more in memory
+Places = list[list[int]] | None
+READ_AHEAD = 2      # volumes with one worker: one being cut, and one cut while another is classified
+
+
+@dataclass(frozen=True)
+class Read:
+    """What reading a volume came to: its slices, or what is wrong with it; `places` of its files as they were before."""
+
+    result: SliceStack | FovnetError
+    places: Places = None
 
 
 @dataclass(frozen=True)
@@ -27,29 +40,70 @@ class Predicted:
     answer: Answer
     stack: SliceStack | None = None
     raw: NDArray[np.float64] | None = None
+    places: Places = None
 
 
-def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble) -> Iterator[Predicted]:
-    """The answers for (volume_id, path) pairs, in order, each as soon as it is there; the next volumes are read meanwhile."""
+def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
+    """The answers for (volume_id, path) pairs, in order, each as soon as it is there; the next volumes are read meanwhile.
+
+    workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
+             classified by itself.
+    Volumes being read, or read and waiting, are bounded in number and by `BUDGET_BYTES` together; beside them one is classified.
+    """
     slicing = Slicing(**ensemble.prepare)
-    with ThreadPoolExecutor(1) as reader:
-        ahead: deque[tuple[str, Path, Future[SliceStack]]] = deque()
-        for volume_id, path in paths:
-            ahead.append((volume_id, path, reader.submit(slice_volume, path, slicing)))
-            if len(ahead) > READ_AHEAD:
-                yield _predicted(*ahead.popleft(), ensemble)
-        while ahead:
-            yield _predicted(*ahead.popleft(), ensemble)
+    files = [path for _, path in paths]
+    work, size = partial(_read, slicing=slicing), partial(bytes_to_read, max_voxels=slicing.max_voxels)
+    reading = in_order(work, files, workers, _crashed, size=size, budget=BUDGET_BYTES) if workers > 1 else _beside(work, files, size)
+    for (volume_id, path), read in zip(paths, reading, strict=True):
+        yield _predicted(volume_id, path, read, ensemble)
 
 
-def _predicted(volume_id: str, path: Path, reading: Future[SliceStack], ensemble: Ensemble) -> Predicted:
+def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> Iterator[Read]:
+    """What `work` makes of each file, in order, a thread being ahead of whoever takes it."""
+    door = Admission(iter(files), READ_AHEAD, size, BUDGET_BYTES)
+    ahead: deque[Future[Read]] = deque()
+    reader = ThreadPoolExecutor(1)
     try:
-        stack = reading.result()
+        while True:
+            ahead += [reader.submit(work, path) for path in door.admitted()]
+            if not ahead:
+                return
+            read = ahead.popleft().result()
+            door.leave()
+            yield read
+    finally:
+        reader.shutdown(cancel_futures=True)
+
+
+def _read(path: Path, slicing: Slicing) -> Read:
+    """The slices of a volume, or what is wrong with it; in a worker."""
+    before = places(path)           # a file that changes while it is read is then seen to have changed
+    try:
+        return Read(slice_volume(path, slicing), before)
+    except FovnetError as error:
+        return Read(error, before)
+    except MemoryError:
+        return Read(_too_large(path), before)
+
+
+def _crashed(path: Path) -> Read:
+    return Read(VolumeError("volume-crash", f"{path}: reading it ended its process twice (memory?). Use fewer workers, or resample it "
+                                            "to larger voxels."))
+
+
+def _too_large(path: Path) -> VolumeError:
+    return VolumeError("volume-too-large", f"{path}: not enough memory to look at it; resample it to larger voxels")
+
+
+def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
+    stack = read.result
+    if isinstance(stack, FovnetError):
+        return Predicted(refusal(volume_id, str(path), stack), places=read.places)
+    try:
         raw = ensemble.probabilities(stack.pixels)
         decision = decide(raw, stack.z_mm, ensemble.vocabulary, ensemble.rule)
-        return Predicted(answer(volume_id, str(path), decision, ensemble.rule, stack.notes), stack, raw)
+        return Predicted(answer(volume_id, str(path), decision, ensemble.rule, stack.notes), stack, raw, read.places)
     except FovnetError as error:
-        return Predicted(refusal(volume_id, str(path), error))
+        return Predicted(refusal(volume_id, str(path), error), places=read.places)
     except MemoryError:
-        large = VolumeError("volume-too-large", f"{path}: not enough memory to look at it; resample it to larger voxels")
-        return Predicted(refusal(volume_id, str(path), large))
+        return Predicted(refusal(volume_id, str(path), _too_large(path)), places=read.places)

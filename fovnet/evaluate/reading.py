@@ -51,7 +51,7 @@ def _decided(pack: Pack, record: VolumeRecord, decisions: Path) -> Case:
             "decision-stale", f"{path}: {len(said['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
         )
     return Case(
-        volume_id=record.volume_id,
+        volume_id=record.name_in_reports,
         subject_id=f"{record.collection}/{record.subject_id}",
         collection=record.collection,
         status=said["status"],
@@ -72,6 +72,7 @@ def _decided(pack: Pack, record: VolumeRecord, decisions: Path) -> Case:
 def _refused(record: VolumeRecord) -> Case:
     nothing = np.zeros((0, 0))
     return Case(
-        record.volume_id, f"{record.collection}/{record.subject_id}", record.collection, "refused", record.message, record.attributes,
+        record.name_in_reports, f"{record.collection}/{record.subject_id}", record.collection, "refused", record.message_in_reports,
+        record.attributes,
         np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
     )  # fmt: skip

@@ -67,7 +67,8 @@ def gather(
 ) -> Page:
     """Everything the report shows, in words.
 
-    manifest  rows of volume_id, subject_id, collection, split, labelled, status, slices, message
+    manifest  rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
+              is no name of a file
     trials    slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
               configuration was set by hand (where none is marked, the lowest slot counts as the start)
     members   slot, score, configuration, weights
@@ -183,9 +184,11 @@ def _inputs_sentence(manifest: Sequence[Mapping[str, Any]]) -> str:
     if not manifest:
         return "No list of prepared volumes was handed to this report."
     subjects = len({row.get("subject_id") for row in manifest})
+    hashed = " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, tells them (column shown_id)."
     return (
         f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. "
         "All volumes of one subject stand in the same split; this was checked."
+        f"{hashed if any(row.get('hashed') for row in manifest) else ''}"
     )
 
 

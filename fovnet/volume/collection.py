@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -33,6 +34,11 @@ VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
 RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
 NAME = re.compile(r"[^\s./\\][^/\\\x00-\x1f]{0,199}")     # becomes a file name: <volume_id>.json, <volume_id>.png
+
+
+GUESSABLE = 2000        # names a wrong one is compared with, 20 ms; of more, a table with many faults would take hours
+NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -87,17 +93,20 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     """
     table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
     faults: list[str] = []
-    lines = _table(table, VOLUME_COLUMNS, faults)
+    lines, astray = _table(table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := _volume_row(line, faults))]
-    faults += _repeated(lines) + _split_subjects(lines)
+    faults += _repeated(lines) + _split_subjects(lines) + _shared_files(volumes, lines)
     labels = table.with_name("regions.tsv")
     labelled: list[tuple[Line, RegionRow]] = []
     if labels.exists():
-        known = {line.cells["volume_id"] for line in lines}
-        for line in _table(labels, REGION_COLUMNS, faults):
+        # What stands in a line that cannot be read, or in a table without volume_id, may be meant: one fault there, not one a row here.
+        named = {line.cells["volume_id"] for line in lines if line.cells.get("volume_id")}
+        known = named | astray if named else None
+        for line in _table(labels, REGION_COLUMNS, faults)[0]:
             label = _region_row(line, known, vocabulary, faults)
             labelled += [(line, label)] if label else []
-        faults += _conflicts(labelled, vocabulary)
+        labelled, doubled = _without_doubles(labelled)
+        faults += doubled + _conflicts(labelled, vocabulary)
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         raise CollectionError("collection-invalid", f"{table.parent}: {count} in the tables\n  " + "\n  ".join(faults))
@@ -148,76 +157,108 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
     return meant.get(wanted)
 
 
-def _table(path: Path, columns: Sequence[str], faults: list[str]) -> list[Line]:
-    """The lines of a tab-separated table; a table that cannot be used at all gives none and one fault."""
+def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[Line], set[str]]:
+    """(lines of a tab-separated table, every word of the lines that cannot be told into columns).
+
+    A fault is added for each of those lines, and for each wanted column that is missing; what the other columns hold is still read.
+    """
+    records = [(number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()]
+    first, heading = records[0] if records else (1, "")
+    header = _cells(heading) or []
+    missing = [column for column in columns if column not in header]
+    if missing:
+        near = [match for column in missing if (match := get_close_matches(column, set(header) - set(columns), 1))]
+        hint = f"Is {near[0][0]!r} meant?" if near else "Are the columns separated by tabs?"
+        faults.append(f"{path}, line {first}: no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}")
+    twice = sorted({column for column in header if column and header.count(column) > 1})
+    if twice:
+        faults.append(f"{path}, line {first}: column {', '.join(twice)} stands there twice. Rename one.")
+    if missing == list(columns) or twice:
+        return [], set()
+    lines: list[Line] = []
+    astray: set[str] = set()
+    for number, line in records[1:]:
+        cells = _cells(line)
+        if cells is None:
+            faults.append(f"{path}, line {number}: a quotation mark opens a cell and is not closed in that line. Take it out, or close it.")
+        elif len(cells) > len(header) and any(cells[len(header):]):
+            faults.append(f"{path}, line {number}: {len(cells)} cells under {len(header)} columns. Is a tab too many in it?")
+        else:
+            if any(cells):
+                lines.append(Line(path, number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))))
+            continue
+        astray.update(word.strip(' "') for word in line.split("\t"))
+    if len(records) == 1 and not missing and columns == VOLUME_COLUMNS:
+        faults.append(f"{path}, line {first}: no volume under the header. Write a line for each.")
+    return lines, astray
+
+
+def _cells(line: str) -> list[str] | None:
+    """The cells of one line, without the blanks around them; None where a quoted cell does not end in it."""
     try:
-        reader = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter="\t")
-        records = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+        (cells,) = csv.reader([line], delimiter="\t", strict=True)
+    except csv.Error as fault:
+        if "unexpected end of data" in str(fault):
+            return None                     # read on, it would swallow the lines below
+        (cells,) = csv.reader([line], delimiter="\t")
+    return [cell.strip() for cell in cells]
+
+
+def _text_lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as fault:
         raise CollectionError("collection-missing", f"{path}: there is no such table. A collection is a folder with a volumes.tsv "
                                                     f"of the columns {', '.join(VOLUME_COLUMNS)}.") from fault
-    except (OSError, UnicodeDecodeError, csv.Error) as fault:
-        raise CollectionError("collection-unreadable", f"{path}: not a UTF-8 table ({fault}). Save it as UTF-8.") from fault
-    header = records[0][1] if records else []
-    missing = [column for column in columns if column not in header]
-    if missing:
-        near = get_close_matches(missing[0], header, 1)
-        hint = f"Is {near[0]!r} meant?" if near else "Are the columns separated by tabs?"
-        faults.append(f"{path}, line 1: no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}")
-        return []
-    twice = sorted({column for column in header if header.count(column) > 1})
-    if twice:
-        faults.append(f"{path}, line 1: column {', '.join(twice)} stands there twice. Rename one.")
-        return []
-    lines = []
-    for number, cells in records[1:]:
-        if len(cells) > len(header) and any(cells[len(header):]):
-            faults.append(f"{path}, line {number}: {len(cells)} cells under {len(header)} columns. Is a tab too many in it?")
-        elif any(cells):
-            lines.append(Line(path, number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))))
-    return lines
+    except UnicodeDecodeError as fault:
+        number = fault.object[: fault.start].count(b"\n") + 1
+        raise CollectionError("collection-unreadable", f"{path}, line {number}: not a UTF-8 table ({fault}). Save it as UTF-8.") from fault
+    except OSError as fault:
+        raise CollectionError("collection-unreadable", f"{path}: cannot be read ({fault.strerror}). Check it and its folder.") from fault
+    return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
 
 
 def _volume_row(line: Line, faults: list[str]) -> VolumeRow | None:
-    found = []
-    for column in VOLUME_COLUMNS:
-        if not line.cells[column]:
-            found.append(line.fault(column, "must be given"))
-    if line.cells["volume_id"] and not NAME.fullmatch(line.cells["volume_id"]):
+    found = [line.fault(column, "must be given") for column in VOLUME_COLUMNS if line.cells.get(column) == ""]
+    if line.cells.get("volume_id") and not NAME.fullmatch(line.cells["volume_id"]):
         found.append(line.fault("volume_id", "becomes a file name: at most 200 characters, no slash, no dot in front"))
-    if "\0" in line.cells["path"]:
+    if "\0" in line.cells.get("path", ""):
         found.append(line.fault("path", "holds a null character, which no file name can"))
     split = line.cells.get("split", "")
     if split and split not in SPLITS:
         found.append(line.fault("split", f"write one of {', '.join(SPLITS)}, or leave it empty"))
     faults += found
-    if found:
+    if found or not line.cells.keys() >= set(VOLUME_COLUMNS):
         return None
     attributes = {name: cell for name, cell in line.cells.items() if name not in (*VOLUME_COLUMNS, "split") and name}
     return VolumeRow(line.cells["volume_id"], line.cells["subject_id"], line.file.parent / line.cells["path"], split, attributes)
 
 
-def _region_row(line: Line, known: set[str], vocabulary: Vocabulary, faults: list[str]) -> RegionRow | None:
+def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faults: list[str]) -> RegionRow | None:
+    """The label of one line, or None and its faults; `known` are the volumes there are, None where nobody can know them."""
     found = []
-    volume_id = line.cells["volume_id"]
-    if volume_id not in known:
+    volume_id, said = line.cells.get("volume_id"), line.cells.get("region")
+    if volume_id == "":
+        found.append(line.fault("volume_id", "must be given"))
+    elif volume_id is not None and known is not None and volume_id not in known:
         found.append(line.fault("volume_id", "is not in volumes.tsv" + _did_you_mean(volume_id, known)))
-    region = region_named(line.cells["region"], vocabulary)
-    if region is None:
+    region = None if said is None else region_named(said, vocabulary)
+    if region is None and said is not None:
         names = {spelling.lower(): kind.name for kind in vocabulary.regions for spelling in (kind.name, *kind.synonyms)}
-        near = get_close_matches(line.cells["region"].lower(), names, 1)
+        near = get_close_matches(said.lower(), names, 1)
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
         found.append(line.fault("region", hint))
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
     if len(given) != 1:
-        both = "give slices or millimetres, not both" if given else "give first_slice and last_slice, or from_mm and to_mm"
+        seen = ", ".join(f"{column} {line.cells[column]!r}" for columns in RANGES for column in columns if line.cells.get(column))
+        both = f"give slices or millimetres, not both ({seen})" if given else "give first_slice and last_slice, or from_mm and to_mm"
         found.append(f"{line.file}, line {line.number}: {both}")
     else:
         first, last = (_number(line, column, given[0] == RANGES[1], found) for column in given[0])
         if first is not None and last is not None and first > last:
             found.append(line.fault(given[0][1], f"lies below {given[0][0]} {first:g}; ranges run from feet to head"))
     faults += found
-    if found or region is None or first is None or last is None:
+    if found or volume_id is None or region is None or first is None or last is None:
         return None
     return RegionRow(volume_id, region, first, last, given[0] == RANGES[1])
 
@@ -225,22 +266,22 @@ def _region_row(line: Line, known: set[str], vocabulary: Vocabulary, faults: lis
 def _number(line: Line, column: str, in_mm: bool, faults: list[str]) -> float | None:
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices."""
     cell = line.cells.get(column, "")
-    try:
-        value = float(cell) if in_mm else float(int(cell))
-    except ValueError:
-        value = float("nan")
-    if not np.isfinite(value) or (value < 0 and not in_mm):
-        faults.append(line.fault(column, "a number of millimetres is wanted" if in_mm else "a whole slice number from 0 is wanted"))
+    written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
+    value = float(cell) if written.fullmatch(cell) else float("nan")
+    if not np.isfinite(value):
+        comma = "; write a point, not a comma" if NUMBER.fullmatch(cell.replace(",", ".")) else ""
+        faults.append(line.fault(column, f"a {'number of millimetres' if in_mm else 'whole slice number from 0'} is wanted{comma}"))
         return None
     return value
 
 
 def _repeated(lines: Sequence[Line]) -> list[str]:
-    """A fault for each volume_id that stood there before, also in other capitals: some file systems keep only one of those."""
+    """A fault for each volume_id that stood there before, also in other capitals or with its accents composed otherwise: some file
+    systems keep only one of those."""
     first: dict[str, int] = {}
     faults = []
     for line in lines:
-        name = line.cells["volume_id"].casefold()
+        name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
         if name and first.setdefault(name, line.number) != line.number:
             faults.append(line.fault("volume_id", f"stands in line {first[name]} already; give every volume its own name"))
     return faults
@@ -252,35 +293,79 @@ def _split_subjects(lines: Sequence[Line]) -> list[str]:
     faults = []
     for line in lines:
         split = line.cells.get("split", "")
-        other = first.setdefault(line.cells["subject_id"], line) if split else line
+        other = first.setdefault(line.cells["subject_id"], line) if split in SPLITS and line.cells.get("subject_id") else line
         if split != other.cells.get("split", ""):
-            faults.append(line.fault("split", f"subject {line.cells['subject_id']!r} is in {other.cells['split']!r} in line "
-                                              f"{other.number}; one person must stay in one split"))
+            faults.append(line.fault("split", f"its subject is in {other.cells['split']!r} in line {other.number}; one person must stay "
+                                              "in one split"))
     return faults
+
+
+def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[str]:
+    """A fault for each line that gives a file to a second person, who might then stand in another split."""
+    of_name = {line.cells.get("volume_id"): line for line in reversed(lines)}
+    first: dict[Path, VolumeRow] = {}
+    faults = []
+    for row in volumes:
+        owner = first.setdefault(row.path, row)
+        if owner.subject_id != row.subject_id:
+            faults.append(of_name[row.volume_id].fault("path", f"is the file of another subject in line {of_name[owner.volume_id].number} "
+                                                               "already; one file shows one person"))
+    return faults
+
+
+def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple[Line, RegionRow]], list[str]]:
+    """(rows that say something new, a fault for each that only repeats another: a line copied and not changed)."""
+    first: dict[RegionRow, Line] = {}
+    kept, faults = [], []
+    for line, row in rows:
+        other = first.setdefault(row, line)
+        if other is line:
+            kept.append((line, row))
+        else:
+            faults.append(line.fault("region", f"the same volume, region and range stand in line {other.number} already; change one"))
+    return kept, faults
 
 
 def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[str]:
-    """A fault for every two rows of one volume that give one slice two rungs of the chain, or the chain upside down."""
+    """A fault for every row of a volume that gives a slice a second rung of the chain, turns the chain upside down, or counts in
+    millimetres where others count in slices, so that nobody can tell whether they overlap."""
     order = {name: rung for rung, name in enumerate(vocabulary.chain)}
-    by_volume: dict[tuple[str, bool], list[tuple[Line, RegionRow]]] = {}
+    by_volume: dict[str, list[tuple[Line, RegionRow]]] = {}
     for line, row in rows:
         if row.region in order or row.region == NONE:
-            by_volume.setdefault((row.volume_id, row.in_mm), []).append((line, row))
+            by_volume.setdefault(row.volume_id, []).append((line, row))
     faults = []
-    for together in by_volume.values():
-        together.sort(key=lambda pair: (pair[1].first, pair[1].last))
-        for (_, lower), (line, upper) in pairwise(together):
-            overlap = upper.first < lower.last if upper.in_mm else upper.first <= lower.last
-            if overlap and lower.region != upper.region:
-                faults.append(line.fault("region",
-                                         f"overlaps {lower.region} ({lower.first:g} to {lower.last:g}); mend one of the two"))
-        chain = [(line, row) for line, row in together if row.region in order]
-        for (_, lower), (line, upper) in pairwise(chain):
-            if order[upper.region] < order[lower.region]:
-                faults.append(line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order"))
+    for every in by_volume.values():
+        unit = every[0][1].in_mm
+        for line, row in every:
+            if row.in_mm != unit:
+                column, other = RANGES[row.in_mm][0], RANGES[unit]
+                faults.append(line.fault(column, f"line {every[0][0].number} gives {' and '.join(other)}; one volume, one unit"))
+        together = sorted((pair for pair in every if pair[1].in_mm == unit), key=lambda pair: (pair[1].first, pair[1].last))
+        faults += _overlaps(together) + _upside_down([pair for pair in together if pair[1].region in order], order)
     return faults
 
 
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), 1)
+def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[str]:
+    """A fault for each row that begins before another region below it has ended; rows by ascending first slice."""
+    faults = []
+    furthest: dict[str, RegionRow] = {}
+    for line, upper in together:
+        lower = max((row for name, row in furthest.items() if name != upper.region), key=lambda row: row.last, default=None)
+        furthest[upper.region] = max(upper, furthest.get(upper.region, upper), key=lambda row: row.last)
+        if lower is not None and (upper.first < lower.last if upper.in_mm else upper.first <= lower.last):
+            faults.append(line.fault("region", f"overlaps {lower.region} ({lower.first:g} to {lower.last:g}); mend one of the two"))
+    return faults
+
+
+def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[str]:
+    """A fault for each row that stands above a region it should be below."""
+    return [
+        line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order")
+        for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]
+    ]
+
+
+def _did_you_mean(name: str, known: set[str]) -> str:
+    near = get_close_matches(name, list(known), 1) if len(known) <= GUESSABLE else []
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -26,6 +26,8 @@ SUFFIXES = (
 )  # fmt: skip
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
+LONGEST = 200       # bytes of a name
+
 
 @dataclass(frozen=True)
 class Found:
@@ -149,17 +151,23 @@ def _homes(series: Iterable[Series]) -> dict[Path, set[str]]:
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:
-    """One volume_id a path, in order: the name without suffix, with -2, -3, ... where files in different folders share one."""
+    """One volume_id a path, in order: the name without suffix, with -2, -3, ... where files in different folders share one.
+
+    Names that differ in capitals alone count as shared, for some file systems keep one file of the two; a longer name than
+    `LONGEST` is cut, for `<volume_id>.json` and its temporary name have to fit into the 255 bytes of a file name.
+    """
     seen: Counter[str] = Counter()
     taken: set[str] = set()
     ids = []
-    for name in map(volume_name, paths):
-        seen[name] += 1
-        volume_id = name if seen[name] == 1 else f"{name}-{seen[name]}"
-        while volume_id in taken:
-            seen[name] += 1
-            volume_id = f"{name}-{seen[name]}"
-        taken.add(volume_id)
+    for path in paths:
+        name = volume_name(path).encode(errors="replace")[:LONGEST].decode(errors="ignore")
+        same = name.casefold()
+        seen[same] += 1
+        volume_id = name if seen[same] == 1 else f"{name}-{seen[same]}"
+        while volume_id.casefold() in taken:
+            seen[same] += 1
+            volume_id = f"{name}-{seen[same]}"
+        taken.add(volume_id.casefold())
         ids.append(volume_id)
     return ids
 

@@ -65,6 +65,14 @@ def read(path: Path, max_voxels: int) -> Volume:
     return Volume(voxels, vox_to_ras, str(path), notes)
 
 
+def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """(voxels along each axis, (4, 4) affine to RAS) as the header tells.  Raises VolumeError as `read`."""
+    with opened(path) as file:
+        fields = _fields(path, file)
+    grid = _grid(path, fields)
+    return grid.sizes, _affine(path, fields, len(grid.sizes))
+
+
 def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
     """The fields of the header, names in lower case; the file then stands at the byte behind ElementDataFile, the last one."""
     fields: dict[str, str] = {}

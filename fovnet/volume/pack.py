@@ -4,13 +4,14 @@
     slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False where not labelled
     volumes.json   a record for each volume, refused ones too; classes; settings
     manifest.tsv   the same, for a spreadsheet
-    cache/         one npz a volume, named by the file's checksum and the settings: a killed run goes on where it was.
+    cache/         the slices of each volume by the file's checksum and the settings: a killed run goes on where it was.
                    May be deleted at any time.
 """
 
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -22,20 +23,23 @@ from numpy.typing import NDArray
 from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
-from fovnet.volume import readers
+from fovnet.volume import cache, readers
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
+from fovnet.volume.identity import Identifiers, scrubbed
+from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
 from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 from fovnet.volume.volume import Images
 
-COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message")
+COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message", "shown_id")
 
 
 @dataclass(frozen=True)
 class VolumeRecord:
     """What became of one volume.
 
+    subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
     split       train, validation, test; empty for a volume that is refused or not labelled
     status      "ok", or "refused" with the stable `code` and the sentence `message`
     first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices as in SliceStack
@@ -59,6 +63,17 @@ class VolumeRecord:
     notes: tuple[str, ...] = ()
     counted: tuple[int, ...] | None = None
     counted_slices: int | None = None
+    shown_id: str = ""
+
+    @property
+    def name_in_reports(self) -> str:
+        """What a report calls the volume; packs made before there was such a name keep the volume_id."""
+        return self.shown_id or self.volume_id
+
+    @property
+    def message_in_reports(self) -> str:
+        """The message without the file's path and name, where those are not to be shown."""
+        return scrubbed(self.message, self.path, self.volume_id, self.name_in_reports)
 
 
 @dataclass(frozen=True)
@@ -114,11 +129,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Sliced:
-    """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory."""
+    """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory.
+
+    use  what the cache was good for: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
+    """
 
     cached: Path | None
     truth: NDArray[np.bool_] | None
     record: VolumeRecord
+    use: str = ""
 
 
 def slice_collections(
@@ -129,12 +148,19 @@ def slice_collections(
     slicing: Slicing | None = None,
     seed: int = 0,
     workers: int = 1,
+    identifiers: Identifiers = Identifiers(),  # noqa: B008  (frozen)
+    prune_cache: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Pack:
     """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
 
-    The bytes do not depend on `workers`.  A volume that cannot be read is refused and recorded, never stops the others.  Raises
-    CollectionError for a fault in a table, before any volume is read.
+    The bytes do not depend on `workers`, nor on what the cache held.  A volume that cannot be read is refused and recorded, never
+    stops the others.  Raises CollectionError for a fault in a table, before any volume is read.
+
+    identifiers  how subjects are named in what is written; the splits are drawn from the ids as they are in the tables
+    prune_cache  remove the entries of the cache that none of these volumes uses with these settings
+    say          told in a sentence what the cache was good for: every damaged entry, then the counts
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
@@ -144,14 +170,30 @@ def slice_collections(
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
     ]
-    results: list[Sliced] = []
-    for (name, _), result in zip(jobs, in_order(_slice, (job for _, job in jobs), workers, _crashed), strict=True):
-        results.append(replace(result, record=replace(result.record, collection=name)))
-        if progress:
-            progress(len(results), len(jobs))
+    results = _cut(jobs, workers, progress, say)
+    used = {result.cached for result in results if result.cached}
+    pruned = cache.prune(out / "cache", used) if prune_cache else None
+    if say:
+        say(_cache_use(results, pruned))
     results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed))
+    results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
     return load_pack(out)
+
+
+def _cut(
+    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, say: Callable[[str], None] | None
+) -> list[Sliced]:
+    """What became of every (collection, job), in order."""
+    results: list[Sliced] = []
+    sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
+    for (name, job), result in zip(jobs, sliced, strict=True):
+        results.append(replace(result, record=replace(result.record, collection=name)))
+        if say and result.use == "remade":
+            say(f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume")
+        if progress:
+            progress(len(results), len(jobs))
+    return results
 
 
 def load_pack(folder: Path) -> Pack:
@@ -200,7 +242,7 @@ def _slice(job: Job) -> Sliced:
     """One volume sliced and cached, or refused; in a worker process."""
     record = _began(job)
     try:
-        stack, cached = _cached_stack(job)
+        stack, cached, use = _cached_stack(job)
         shown = truth(stack, job.labels, job.vocabulary) if job.labels else None
     except FovnetError as fault:
         return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
@@ -210,12 +252,16 @@ def _slice(job: Job) -> Sliced:
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())))
+                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())), use)
 
 
 def _crashed(job: Job) -> Sliced:
     message = f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to larger voxels."
     return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
+
+
+def _size(job: Job) -> int:
+    return bytes_to_read(job.row.path, job.slicing.max_voxels)
 
 
 def _began(job: Job) -> VolumeRecord:
@@ -224,26 +270,28 @@ def _began(job: Job) -> VolumeRecord:
     return VolumeRecord(row.volume_id, row.subject_id, "", path, bool(job.labels), "ok", attributes=dict(row.attributes))
 
 
-def _cached_stack(job: Job) -> tuple[SliceStack, Path]:
-    """(slices, cache file) of a volume, cut now or in an earlier run; a cache entry that cannot be read is made again."""
+def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
+    """(slices, cache file, use) of a volume, cut now or in an earlier run; an entry that is not what was written is made again."""
     checksum = readers.file_checksum(job.row.path)
-    key = records.digest({"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM})
-    cached = job.cache / f"{key}.npz"
+    cached = cache.entry(job.cache, {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM})
     try:
-        return _from_cache(cached, job.row.path, checksum), cached
+        return _from_cache(cached, job.row.path, checksum), cached, "hit"
+    except FileNotFoundError:
+        use = "made"
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        stack = slice_volume(job.row.path, job.slicing, checksum=checksum)
+        use = "remade"
+    stack = slice_volume(job.row.path, job.slicing, checksum=checksum)
     counted = {} if stack.counted is None else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
     if stack.images is not None:
         counted |= {"images_axis": np.asarray(stack.images.axis), "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
                     "images_frames": np.asarray(stack.images.frames)}
-    records.write_npz(cached, pixels=stack.pixels, z_mm=stack.z_mm, covers=stack.covers, side_mm=np.asarray(stack.side_mm),
-                      vox_to_ras=stack.vox_to_ras, notes=np.asarray(stack.notes, dtype=np.str_), **counted)
-    return stack, cached
+    cache.write(cached, {"pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": np.asarray(stack.side_mm),
+                          "vox_to_ras": stack.vox_to_ras, "notes": np.asarray(stack.notes, dtype=np.str_), **counted})
+    return stack, cached, use
 
 
 def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
-    arrays = records.read_npz(cached)
+    arrays = cache.read(cached)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
     images = None
     if "images_axis" in arrays:
@@ -251,6 +299,22 @@ def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
         images = Images(int(arrays["images_axis"]), tuple(uids), tuple(frames))
     return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
                       checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices, images)
+
+
+def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str:
+    """What the cache was good for, in a sentence."""
+    count = Counter(result.use for result in results)
+    said = f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut again (damaged entries)"
+    return said if pruned is None else f"{said}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
+
+
+def _sealed(cached: Path) -> dict[str, records.Array]:
+    """The arrays of an entry that was there a moment ago.  Raises CollectionError "cache-changed" where somebody took it away since."""
+    try:
+        return cache.read(cached)
+    except (OSError, ValueError) as fault:
+        raise CollectionError("cache-changed", f"{cached}: changed while its slices were packed ({fault}). Slice the collection again, "
+                                               "one run at a time in one results folder.") from fault
 
 
 def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int) -> list[Sliced]:
@@ -267,6 +331,11 @@ def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeR
         if _takes_part(result.record) else result
         for result in results
     ]
+
+
+def _named(record: VolumeRecord, identifiers: Identifiers) -> VolumeRecord:
+    """The record with the subject as it may be shown."""
+    return replace(record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id))
 
 
 def _takes_part(record: VolumeRecord) -> bool:
@@ -295,7 +364,7 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
         for result in results:
             if result.cached is None:
                 continue
-            stack = records.read_npz(result.cached)
+            stack = _sealed(result.cached)
             rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
             z_mm[rows], covers[rows] = stack["z_mm"], stack["covers"]
             shown[rows] = False if result.truth is None else result.truth

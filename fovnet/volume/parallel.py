@@ -1,4 +1,7 @@
-"""Many jobs on many processes, with the results in the order of the jobs and a crashed process counted as one job's fault."""
+"""Many jobs on many processes, with the results in the order of the jobs and a crashed process counted as one job's fault.
+
+Reading ahead is bounded twice: in number, and in the bytes that the jobs under way are said to take.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -17,9 +19,18 @@ READ_AHEAD = 4      # jobs under way per worker: enough to keep all busy behind 
 
 
 def in_order(
-    work: Callable[[Job], Result], jobs: Iterable[Job], workers: int, crashed: Callable[[Job], Result]
+    work: Callable[[Job], Result],
+    jobs: Iterable[Job],
+    workers: int,
+    crashed: Callable[[Job], Result],
+    *,
+    size: Callable[[Job], int] | None = None,
+    budget: int = 0,
 ) -> Iterator[Result]:
     """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in this process.
+
+    Under way, handed out and not yet taken, are at most READ_AHEAD jobs a worker; and with a `size`, only so many that their sizes
+    together stay within `budget`, except that one job is always under way, however large.
 
     A process that dies (memory, a fault in a C library) takes its pool with it: the jobs under way are then tried again one
     by one, each in a process of its own, and the one that kills its process again is answered by `crashed(job)`.
@@ -27,22 +38,65 @@ def in_order(
     if workers <= 1:
         yield from map(work, jobs)
         return
-    remaining = iter(jobs)
+    remaining = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
     while True:
         waiting: deque[tuple[Job, Future[Result]]] = deque()
-        with _pool(workers) as pool:
-            try:
-                while True:
-                    for job in islice(remaining, READ_AHEAD * workers - len(waiting)):
-                        waiting.append((job, _submitted(pool, work, job)))
-                    if not waiting:
-                        return
-                    yield waiting[0][1].result()
-                    waiting.popleft()
-            except BrokenProcessPool:
-                pass                            # the pool is gone; whoever was waiting is tried alone
+        pool = _pool(workers)
+        try:
+            while True:
+                for job in remaining.admitted():
+                    waiting.append((job, _submitted(pool, work, job)))
+                if not waiting:
+                    return
+                result = waiting[0][1].result()
+                waiting.popleft()
+                remaining.leave()
+                yield result
+        except BrokenProcessPool:
+            pass                                # the pool is gone; whoever was waiting is tried alone
+        finally:
+            pool.shutdown(cancel_futures=True)  # stopped half way, nobody waits for what nobody wants any more
         for job, _ in waiting:
-            yield _alone(work, job, crashed)
+            result = _alone(work, job, crashed)
+            remaining.leave()
+            yield result
+
+
+class Admission(Generic[Job]):
+    """The door to what is under way: jobs in their order, while number and size allow.
+
+    >>> door = Admission(iter([3, 4, 9, 1]), most=3, size=lambda job: job, budget=8)
+    >>> list(door.admitted())                   # 3 + 4 fit, 9 more would not
+    [3, 4]
+    >>> door.leave(), list(door.admitted())     # 4 + 9 do not fit
+    (None, [])
+    >>> door.leave(), list(door.admitted())     # too large for the budget, and alone
+    (None, [9])
+    """
+
+    def __init__(self, jobs: Iterator[Job], most: int, size: Callable[[Job], int] | None, budget: int) -> None:
+        self._jobs, self._most, self._size, self._budget = jobs, most, size, budget
+        self._inside: deque[int] = deque()
+        self._next: tuple[Job, int] | None = None
+
+    def admitted(self) -> Iterator[Job]:
+        """The jobs that may begin now."""
+        while len(self._inside) < self._most:
+            if self._next is None:
+                job = next(self._jobs, None)
+                if job is None:
+                    return
+                self._next = job, self._size(job) if self._size else 0
+            job, size = self._next
+            if self._inside and sum(self._inside) + size > self._budget:
+                return
+            self._next = None
+            self._inside.append(size)
+            yield job
+
+    def leave(self) -> None:
+        """The first of those inside has left."""
+        self._inside.popleft()
 
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:

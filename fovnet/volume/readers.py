@@ -58,7 +58,7 @@ def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
     "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
     """
     reader = reader_of(path)
-    volume = _guarded(reader, path, lambda: reader.read(path, max_voxels))
+    volume = guarded(reader, path, lambda: reader.read(path, max_voxels))
     if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
         refuse_ct(volume)
     refuse_labels(volume)
@@ -81,7 +81,7 @@ def file_checksum(path: Path) -> str:
 
     Raises VolumeError as `read`.
     """
-    sums = _guarded(reader_of(path), path, lambda: [checksum(regular(file)) for file in files_of(path)])
+    sums = guarded(reader_of(path), path, lambda: [checksum(regular(file)) for file in files_of(path)])
     if split_address(path)[1]:
         sums.append(split_address(path)[1])
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
@@ -90,7 +90,7 @@ def file_checksum(path: Path) -> str:
 def files_of(path: Path) -> tuple[Path, ...]:
     """The files a volume is made of, sorted as its format does.  Raises VolumeError as `read`."""
     reader = reader_of(path)
-    return _guarded(reader, path, lambda: reader.files_of(path))
+    return guarded(reader, path, lambda: reader.files_of(path))
 
 
 def stamp(path: Path) -> list[list[int]] | None:
@@ -116,7 +116,7 @@ def volume_name(path: Path) -> str:
     return name[: len(name) - len(suffix)] or name
 
 
-def _guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
+def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     """What `work` gives; everything that goes wrong inside the reader becomes a VolumeError."""
     try:
         return work()

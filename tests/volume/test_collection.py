@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import data, integers
+from hypothesis.strategies import data, integers, lists, permutations, sampled_from
 
 from fovnet.errors import CollectionError
 from fovnet.regions import DEFAULT
@@ -99,7 +99,7 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 5, split 'training': write one of train, validation, test",
         "volumes.tsv, line 6, path '': must be given",
         "volumes.tsv, line 3, volume_id 'one': stands in line 2 already",
-        "volumes.tsv, line 6, split 'test': subject 'anna' is in 'train' in line 2",
+        "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
         "regions.tsv, line 4, last_slice '5': lies below first_slice 9",
@@ -149,6 +149,120 @@ def test_a_table_that_is_none_is_refused(tmp_path, text, code, says):
         read_collection(tmp_path)
     assert refusal.value.code == code
     assert says in refusal.value.sentence
+
+
+def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
+    """The rows of regions.tsv are not called unknown where nobody can know the names."""
+    regions = "volume_id|region|first_slice|last_slice\n" + "\n".join(f"v{n}|legs|0|5" for n in range(50)) + "\nv1|abdomn|6|9"
+    found = faults(tables(tmp_path, "volumeid|subject_id|path|split\nv0|a|x.nii|Train", regions))
+    assert len(found) == 3
+    assert "no column volume_id among volumeid, subject_id, path, split. Is 'volumeid' meant?" in found[0]
+    assert "volumes.tsv, line 2, split 'Train'" in found[1] and "regions.tsv, line 52, region 'abdomn'" in found[2]
+    regions = "volume_id|regions|first_slice|last_slice\nv9|legs|0|5"
+    found = faults(tables(tmp_path, "volume_id|subject_id|file|split\nv0|a|x.nii|Train", regions))
+    assert len(found) == 4
+    assert "no column path" in found[0] and "'Train'" in found[1] and "no column region among" in found[2] and "'v9'" in found[3]
+
+
+def test_an_open_quotation_mark_swallows_no_line(tmp_path):
+    """A spreadsheet would read on until the next mark, and lose the lines between without a word."""
+    volumes = 'volume_id|subject_id|path|note\none|a|1.nii|"3 mm\ntwo|b|2.nii|\nthree|c||5" coil\nfour|d|4.nii|"a|b"'
+    found = faults(tables(tmp_path, volumes, "volume_id|region|first_slice|last_slice\none|legs|0|5"))
+    assert len(found) == 2
+    assert "line 2: a quotation mark opens a cell" in found[0] and "line 4, path ''" in found[1]
+    fine = read_collection(tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"'))
+    assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
+
+
+def test_a_row_under_a_long_one_is_seen_to_overlap_it(tmp_path):
+    regions = "volume_id|region|first_slice|last_slice\none|legs|0|100\none|pelvis|10|20\none|abdomen|30|40"
+    found = faults(tables(tmp_path, VOLUMES, regions))
+    assert ["line 3" in found[0], "line 4" in found[1], len(found)] == [True, True, 2]
+
+
+CLEAN = 8       # volumes, each with pelvis 0-4, abdomen 5-9, chest 10-14; volume 0 stays as it is, to be contradicted
+
+
+def clean():
+    """(volumes, regions) as lists of cells by column; a subject a volume, all of them training."""
+    volumes = [{"volume_id": f"v{n}", "subject_id": f"s{n}", "path": f"{n}.nii", "split": "train", "site": "Oslo"} for n in range(CLEAN)]
+    regions = [
+        {"volume_id": f"v{n}", "region": name, "first_slice": str(5 * rung), "last_slice": str(5 * rung + 4), "from_mm": "", "to_mm": ""}
+        for n in range(CLEAN) for rung, name in enumerate(("pelvis", "abdomen", "chest"))
+    ]  # fmt: skip
+    return volumes, regions
+
+
+def named(n, name):
+    """A volume's name changed in both tables."""
+    def plant(volumes, regions):
+        volumes[n]["volume_id"] = name
+        for row in regions[3 * n : 3 * n + 3]:
+            row["volume_id"] = name
+    return plant
+
+
+def volume_cells(n, **cells):
+    return lambda volumes, regions: volumes[n].update(cells)
+
+
+def region_cells(n, rung, **cells):
+    return lambda volumes, regions: regions[3 * n + rung].update(cells)
+
+
+FAULTS = {      # kind: (table, what is planted in volume n, row of the table that is at fault, column or sentence)
+    "no subject": lambda n: ("volumes", volume_cells(n, subject_id=""), n, "subject_id ''"),
+    "no path": lambda n: ("volumes", volume_cells(n, path=""), n, "path ''"),
+    "no file name": lambda n: ("volumes", named(n, f"a/b{n}"), n, f"volume_id 'a/b{n}'"),
+    "the same name": lambda n: ("volumes", named(n, "V0"), n, "volume_id 'V0'"),
+    "no split": lambda n: ("volumes", volume_cells(n, split="Train"), n, "split 'Train'"),
+    "two splits": lambda n: ("volumes", volume_cells(n, subject_id="s0", split="test"), n, "split 'test'"),
+    "another's file": lambda n: ("volumes", volume_cells(n, path="0.nii"), n, "path '0.nii'"),
+    "a tab too many": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
+    "an open quote": lambda n: ("volumes", volume_cells(n, site='"Oslo'), n, "a quotation mark"),
+    "unknown volume": lambda n: ("regions", region_cells(n, 1, volume_id="w"), 3 * n + 1, "volume_id 'w'"),
+    "no volume": lambda n: ("regions", region_cells(n, 1, volume_id=""), 3 * n + 1, "volume_id ''"),
+    "unknown region": lambda n: ("regions", region_cells(n, 2, region="abdomn"), 3 * n + 2, "region 'abdomn'"),
+    "upside down range": lambda n: ("regions", region_cells(n, 0, first_slice="4", last_slice="3"), 3 * n, "last_slice '3'"),
+    "a half slice": lambda n: ("regions", region_cells(n, 0, last_slice="3.5"), 3 * n, "last_slice '3.5'"),
+    "a comma": lambda n: ("regions", region_cells(n, 0, first_slice="", last_slice="", from_mm="1,5", to_mm="9"), 3 * n, "from_mm '1,5'"),
+    "no range": lambda n: ("regions", region_cells(n, 1, first_slice="", last_slice=""), 3 * n + 1, "give first_slice and last_slice"),
+    "two ranges": lambda n: ("regions", region_cells(n, 1, from_mm="1", to_mm="2"), 3 * n + 1, "not both"),
+    "overlap": lambda n: ("regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis"),
+    "upside down": lambda n: ("regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': lies above abdomen"),
+    "two units": lambda n: (
+        "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2, "from_mm '10'"
+    ),
+    "said twice": lambda n: (
+        "regions", region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"), 3 * n + 1, "region 'pelvis': the same"
+    ),
+}  # fmt: skip
+
+
+@settings(deadline=None, max_examples=150)
+@given(lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True), permutations(range(1, CLEAN)))
+def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_factory, kinds, places):
+    volumes, regions = clean()
+    expected = []
+    for kind, n in zip(kinds, places, strict=False):
+        table, plant, row, says = FAULTS[kind](n)
+        plant(volumes, regions)
+        expected.append((f"{table}.tsv, line {row + 2}", says))
+    folder = tmp_path_factory.mktemp("planted")
+    for name, rows in (("volumes", volumes), ("regions", regions)):
+        text = "\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)])
+        (folder / f"{name}.tsv").write_text(text + "\n")
+    found = faults(folder)
+    for line, says in expected:
+        assert any(f"{line}, {says}" in fault or (f"{line}: " in fault and says in fault) for fault in found), (line, says, found)
+    assert len(found) == len(expected), found
+
+
+def test_the_tables_before_planting_have_no_fault(tmp_path):
+    volumes, regions = clean()
+    for name, rows in (("volumes", volumes), ("regions", regions)):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]))
+    assert len(read_collection(tmp_path).regions) == CLEAN
 
 
 def test_a_missing_volume_file_is_no_fault_of_the_table(tmp_path):

@@ -104,7 +104,7 @@ def test_the_manifest_shows_every_volume(made):
     _, pack = made
     rows = read_tsv(pack.folder / "manifest.tsv")
     assert [row["volume_id"] for row in rows] == [record.volume_id for record in pack.records]
-    columns = "volume_id subject_id collection split labelled status path slices code message site"
+    columns = "volume_id subject_id collection split labelled status path slices code message shown_id site"
     assert list(rows[0]) == columns.split()
     assert rows[4]["status"] == "refused" and rows[4]["site"] == "Oslo"
     assert read_json(pack.folder / "volumes.json")["fovnet"]["seed"] == 7

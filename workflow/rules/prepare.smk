@@ -40,7 +40,7 @@ rule slice:
         volumes=f"{RESULTS}/slices/volumes.json",
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
-        settings=settings_of("prepare", "collections", "regions", "seed"),
+        settings=settings_of("prepare", "collections", "regions", "identifiers", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores

@@ -1,0 +1,76 @@
+"""Answers of an earlier run: which of them still hold, told by what the file holds, by the model and by the program's version.
+
+A file whose names, sizes, times and places on the disk are all as they were is not read again: no program changes or replaces a file
+without its time of change (ctime) or its place (inode) becoming another.  Where one of them differs the content is compared, so a
+file that was touched, copied or fetched again keeps its answer, and one that took another's name never gets the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fovnet import __version__
+from fovnet.errors import FovnetError
+from fovnet.records import checksum, read_json
+from fovnet.volume.readers import file_checksum, reader_of
+
+PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash"})
+"""Refusals that say something of the machine or the moment: asked for again, a volume is tried again."""
+
+
+def places(path: Path) -> list[list[int]] | None:
+    """Size, time of modification, time of change and inode of each file of a volume; None where they cannot be asked."""
+    try:
+        return [_place(file) for file in _files(path)]
+    except OSError:
+        return None
+
+
+def content(path: Path) -> str | None:
+    """SHA-256 hex of what a volume's files hold, as in SliceStack; of a file that is no volume, its own; None if unreadable."""
+    try:
+        return file_checksum(path)
+    except FovnetError:
+        try:
+            return checksum(path)
+        except OSError:
+            return None
+
+
+def kept_rows(folder: Path, volume_id: str, path: Path, identity: str, *, picture: bool) -> list[dict[str, Any]] | None:
+    """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
+
+    picture  whether a picture has to lie beside the answer
+    """
+    try:
+        kept = read_json(folder / f"{volume_id}.json")
+        same = (kept["volume_id"], kept["path"], kept["model"]) == (volume_id, str(path), identity)
+        if not same or kept["fovnet"]["version"] != __version__ or kept["code"] in PASSING:
+            return None
+        if picture and kept["status"] != "refused" and not (folder / f"{volume_id}.png").exists():
+            return None
+        return list(kept["rows"]) if _unchanged(path, kept["file"]) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _unchanged(path: Path, known: dict[str, Any]) -> bool:
+    found = places(path)
+    if found is not None and found == known["places"]:
+        return True
+    return known["sha256"] is not None and known["sha256"] == content(path)
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """The files a volume is made of; of what no reader claims, the file itself."""
+    try:
+        return reader_of(path).files_of(path)
+    except FovnetError:
+        return (path,)
+
+
+def _place(file: Path) -> list[int]:
+    facts = file.stat()
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]

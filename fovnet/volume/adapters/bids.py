@@ -1,0 +1,114 @@
+"""A BIDS data set: the anatomical MR images of every subject and session.
+
+    sub-<label>/[ses-<label>/]anat/sub-<label>[_ses-<label>][_<key>-<value>...]_<suffix>.nii[.gz]
+
+with what their sidecars say: a .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
+above whose entities the image has too, nearer ones winning.  Of participants.tsv only site, sex and scanner are taken over; ages and
+whatever else it tells of a person stay where they are.  Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.records import read_tsv
+from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
+from fovnet.volume.adapters.grids import nifti_grid
+from fovnet.volume.collection import VolumeRow
+
+SUFFIXES = (
+    "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS",
+    "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
+)  # fmt: skip
+OF_PARTICIPANT = {"site": "site", "sex": "sex", "scanner": "scanner"}
+OF_SIDECAR = {"Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site"}
+NOT_RAW = ("derivatives", "sourcedata", "code")
+PARTS = {"part-phase": "a phase image", "part-real": "the real part of a complex image", "part-imag": "the imaginary part"}
+
+
+def gather_bids(tree: Path) -> Gathered:
+    """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in participants.tsv."""
+    gathered, table = Gathered(), tree / "participants.tsv"
+    try:
+        people = _people(table)
+    except (OSError, ValueError) as fault:
+        people = {}
+        gathered.leave(table, f"{table}: no readable UTF-8 table ({fault}); volumes are taken without site and sex", BROKEN)
+    for name in NOT_RAW:
+        if (tree / name).is_dir():
+            gathered.leave(tree / name, "no raw data of this set; point at a data set inside it to collect that")
+    for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
+        if people and subject.name not in people:
+            gathered.leave(subject, "its participant has no line in participants.tsv; its volumes are taken without site and sex")
+        for session in (subject, *sorted(path for path in subject.glob("ses-*") if path.is_dir())):
+            for folder in sorted(path for path in session.iterdir() if path.is_dir() and not path.name.startswith("ses-")):
+                if folder.name == "anat":
+                    _add_folder(gathered, tree, folder, people.get(subject.name, {}))
+                else:
+                    gathered.leave(folder, f"{folder.name}: only anatomical images (anat) are taken")
+    return gathered
+
+
+def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, str]) -> None:
+    for path in sorted(path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))):
+        stem = path.name.removesuffix(".gz").removesuffix(".nii")
+        *entities, suffix = stem.split("_")
+        subject = entities[0] if entities else ""
+        reason = next((what for part, what in PARTS.items() if part in entities), "")
+        if suffix not in SUFFIXES:
+            reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
+        elif not folder.is_relative_to(tree / subject):
+            reason = f"its name says {subject or 'no subject'}, and it lies in {folder.relative_to(tree).parts[0]}"
+        if reason:
+            gathered.leave(path, reason)
+            continue
+        try:
+            plane = nifti_grid(path).plane
+        except VolumeError as fault:
+            gathered.refuse(path, fault)
+            continue
+        about, faults = _sidecar(tree, path, entities, suffix)
+        gathered.aside += faults
+        attributes = {**person, **about, "sequence": suffix, "plane": plane}
+        attributes |= {"site": person.get("site") or about.get("site", "")}
+        gathered.add(VolumeRow(stem, subject, path, attributes={name: value for name, value in attributes.items() if value}))
+
+
+def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[dict[str, str], list[Aside]]:
+    """(attributes that the sidecars give, those of them that cannot be read)."""
+    facts: dict[str, Any] = {}
+    faults = []
+    folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
+    for folder in folders:
+        fitting = []
+        for sidecar in folder.glob(f"*{suffix}.json"):
+            *theirs, kind = sidecar.stem.split("_")
+            if kind == suffix and set(theirs) <= set(entities):
+                fitting.append((len(theirs), sidecar))
+        for _, sidecar in sorted(fitting):
+            try:
+                told = json.loads(sidecar.read_text(encoding="utf-8-sig"))
+                facts |= told if isinstance(told, dict) else {}
+            except (OSError, ValueError) as fault:
+                faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); its image is taken without it", "sidecar"))
+    about = {name: _word(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
+    return about, faults
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _people(table: Path) -> dict[str, dict[str, str]]:
+    """What participants.tsv says of each participant_id, where there is one."""
+    if not table.is_file():
+        return {}
+    said = {}
+    for row in read_tsv(table):
+        person = row.get("participant_id", "")
+        known = {name: row[column] for column, name in OF_PARTICIPANT.items() if row.get(column) not in (None, "", "n/a")}
+        said[person if person.startswith("sub-") else f"sub-{person}"] = known
+    return said

@@ -1,0 +1,44 @@
+"""CHAOS as published (Zenodo 3431873): abdomens of healthy people, as DICOM series.
+
+    <Train_Sets|Test_Sets>/MR/<subject>/T1DUAL/DICOM_anon/{InPhase,OutPhase}/*.dcm
+    <Train_Sets|Test_Sets>/MR/<subject>/T2SPIR/DICOM_anon/*.dcm
+    .../Ground/*.png                liver, kidneys, spleen, a picture a slice
+
+Each series is a volume, its folder the path; nothing is labelled: which picture belongs to which height only the DICOM headers say, and
+reading those is the reader's part.  CT (the folder CT beside MR) is out of scope.
+Source: Kavur et al., *CHAOS challenge* (2021), Medical Image Analysis 69:101950.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
+from fovnet.volume.collection import VolumeRow
+
+SERIES = {"T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T1-out", "T2SPIR/DICOM_anon": "T2-SPIR"}
+
+
+def gather_chaos(tree: Path) -> Gathered:
+    """Every series of MR, one volume each; a subject lacking one is noted."""
+    gathered = Gathered()
+    for folder in sorted({path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}):
+        if folder.name == "CT":
+            gathered.leave(folder, "CT, and fovnet reads MR")
+            continue
+        for subject in sorted(path for path in folder.iterdir() if path.is_dir()):
+            _add_subject(gathered, subject)
+    return gathered
+
+
+def _add_subject(gathered: Gathered, subject: Path) -> None:
+    for place, sequence in SERIES.items():
+        series = subject / place
+        images = [path for path in series.glob("*") if path.suffix.lower() == ".dcm"] if series.is_dir() else []
+        if not images:
+            gathered.leave(series, "no DICOM files in it, though every subject has this series")
+            continue
+        row = VolumeRow(f"{subject.name}_{sequence}", subject.name, series, attributes={"sequence": sequence, "plane": "axial"})
+        gathered.add(row)
+        gathered.leave(series, f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do not say "
+                               "which slice they show", NOT_LABELLED)  # fmt: skip

@@ -1,0 +1,104 @@
+"""What an adapter found in a tree, and how it becomes volumes.tsv, regions.tsv and aside.tsv."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import CollectionError, VolumeError
+from fovnet.records import write_tsv
+from fovnet.volume.collection import NAME, REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow
+
+BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
+ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")       # in this order, where any volume has them
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Something that is not in the tables as it might have been, and why.
+
+    kind  "broken": should have been a volume and cannot be read; "left out": is no MR volume of this kind; "not labelled": stands in
+          volumes.tsv without rows in regions.tsv, because nothing certain can be said of all its slices
+    """
+
+    path: Path
+    kind: str
+    reason: str
+    code: str = ""
+
+
+@dataclass
+class Gathered:
+    """The rows of a collection in the making; regions in slices of the volume in its closest RAS order, counted from the feet.
+
+    taken  names of the volumes, in small letters
+    """
+
+    volumes: list[VolumeRow] = field(default_factory=list)
+    regions: list[RegionRow] = field(default_factory=list)
+    aside: list[Aside] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+
+    @property
+    def broken(self) -> int:
+        """How many should have been volumes and cannot be read."""
+        return sum(one.kind == BROKEN for one in self.aside)
+
+    def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
+        """Takes a volume and its labels in; sets it aside where its name cannot be one or is taken."""
+        if not NAME.fullmatch(volume.volume_id) or volume.volume_id.casefold() in self.taken:
+            self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} is taken or cannot be a file name; rename it"))
+            return
+        self.taken.add(volume.volume_id.casefold())
+        self.volumes.append(volume)
+        self.regions += labels
+
+    def refuse(self, path: Path, fault: VolumeError) -> None:
+        """Sets a file aside that cannot be read as a volume."""
+        self.aside.append(Aside(path, BROKEN, fault.sentence, fault.code))
+
+    def leave(self, path: Path, reason: str, kind: str = LEFT_OUT) -> None:
+        """Sets something aside with a sentence."""
+        self.aside.append(Aside(path, kind, reason))
+
+
+def write_tables(out: Path, gathered: Gathered, *, replace: bool = False) -> Path:
+    """`out`/volumes.tsv, beside it regions.tsv where anything is labelled, and aside.tsv, always.
+
+    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists" where tables lie there
+    already, which may have been corrected by hand, unless `replace`; "collect-nothing" where no volume was found.
+    """
+    table, labels = out / "volumes.tsv", out / "regions.tsv"
+    present = [path.name for path in (table, labels) if path.exists()]
+    if present and not replace:
+        raise CollectionError("collection-exists", f"{out}: {' and '.join(present)} lie there already, perhaps corrected by hand. Give "
+                                                   "another folder, or --replace.")
+    rows = [{"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason} for one in gathered.aside]
+    write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
+    if not gathered.volumes:
+        raise CollectionError("collect-nothing", f"{out / 'aside.tsv'}: no volume was found, and {len(rows)} things were set aside for the "
+                                                 "reasons given there. Is this the top folder of the tree?")
+    used = {name for row in gathered.volumes for name, value in row.attributes.items() if value}
+    further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
+    for name in present:
+        (out / name).unlink()
+    if gathered.regions:
+        write_tsv(labels, (*REGION_COLUMNS, "first_slice", "last_slice"), map(_label, gathered.regions))
+    volumes = [
+        {**row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id, "path": _written(row.path, out)}
+        for row in gathered.volumes
+    ]
+    return write_tsv(table, (*VOLUME_COLUMNS, *further), volumes)
+
+
+def _label(row: RegionRow) -> dict[str, Any]:
+    return {"volume_id": row.volume_id, "region": row.region, "first_slice": int(row.first), "last_slice": int(row.last)}
+
+
+def _written(path: Path, out: Path) -> str:
+    """The path as the table gives it: from the table's own folder on where it lies in there, so that both can be moved together."""
+    path, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out))      # noqa: PTH100  (resolve would follow links out of the tree)
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -1,0 +1,51 @@
+"""IXI as published (brain-development.org): heads of healthy people from three hospitals.
+
+    IXI002-Guys-0828-T1.nii.gz      subject, hospital, number of the examination, sequence; all in one folder or one a sequence
+
+All that is not air is head.  Diffusion (DTI, sixteen files an examination) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fovnet.errors import VolumeError
+from fovnet.regions import DEFAULT
+from fovnet.volume import readers
+from fovnet.volume.adapters.body import body_slices
+from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.grids import Grid
+from fovnet.volume.collection import RegionRow, VolumeRow
+
+NAME = re.compile(r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?")
+FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}       # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, says the site
+HEAD_ONLY = ("T1", "T2", "PD", "MRA")
+
+
+def gather_ixi(tree: Path) -> Gathered:
+    """Every structural image and angiogram, head wherever it shows tissue."""
+    gathered = Gathered()
+    for path in sorted(path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))):
+        name = readers.volume_name(path)
+        named = NAME.fullmatch(name)
+        if not named:
+            gathered.leave(path, "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set are")
+        elif named["sequence"] not in HEAD_ONLY or named["rest"]:
+            gathered.leave(path, f"{named['sequence']}{named['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken")
+        else:
+            _add(gathered, path, named)
+    return gathered
+
+
+def _add(gathered: Gathered, path: Path, named: re.Match[str]) -> None:
+    try:
+        volume = readers.read(path)
+    except VolumeError as fault:
+        gathered.refuse(path, fault)
+        return
+    first, last = body_slices(volume)
+    attributes = {"site": named["site"], "sequence": named["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
+                  "field_strength": FIELD_STRENGTH.get(named["site"], "")}  # fmt: skip
+    name = readers.volume_name(path)
+    gathered.add(VolumeRow(name, named["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])

@@ -1,0 +1,180 @@
+"""Which region each slice shows, told by the organs that somebody has outlined in it.
+
+The limits are those of the labelling convention, each at the end of an organ:
+
+    legs | lower end of the ischium | pelvis | top of the iliac crest | abdomen | top of the liver dome | chest | lung apex | head
+
+The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the fourth (highest slice).  The rules:
+
+1.  Up to the highest slice of an organ that ends a region below, the slices belong to that region or a lower one; above it to a
+    higher one, *if the organ's end was seen*: an organ cut off by the first or last slice, or by a side of the volume within 10 mm
+    of its end, gives no limit, nor does the left one without the right or the other way round: the apex of the other lung may lie
+    higher.  It still tells that the slices it shows are on its own side.  For the ischium the same from above.
+2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it, about the middle of the
+    body, has its limit outside: all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips
+    there is no pelvis; and lung or heart without liver is above its dome.
+3.  Slices that are still open are told by what else they show (WITNESSES): brain, kidneys, sacrum, shin.
+4.  Regions never descend towards the head.
+5.  Where a slice is then still open, or two rules contradict each other, the volume gets no labels at all: half a labelling would
+    call the rest of it `none`.
+
+Islands of a mask smaller than a tenth of its largest part are taken for errors of the segmentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from fovnet.volume.adapters.body import runs_of
+
+END_MM = 10.0           # how far from its end an organ must keep off the sides of the volume
+ISLAND = 0.1            # of the largest part
+
+
+@dataclass(frozen=True)
+class Extent:
+    """An organ in slices of the volume in RAS order, inclusive; `low_seen`, `high_seen` whether that end lies inside the volume."""
+
+    first: int
+    last: int
+    low_seen: bool = True
+    high_seen: bool = True
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where the region of rung `below` ends: at an end of an organ, which a field of view of `wide_mm` across would show."""
+
+    below: int
+    organs: tuple[str, ...]
+    highest: bool
+    wide_mm: float
+
+
+HIPS = ("hip_left", "hip_right", "hip")
+LUNGS = (
+    "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left", "lung_upper_lobe_right",
+    "lung_middle_lobe_right", "lung_lower_lobe_right",
+)  # fmt: skip
+LIMITS = (
+    Limit(0, HIPS, False, 250.0),
+    Limit(1, HIPS, True, 250.0),
+    Limit(2, ("liver",), True, 250.0),
+    Limit(3, LUNGS, True, 150.0),
+)
+WITNESSES = {           # organ: lowest and highest rung at which it is ever seen
+    **dict.fromkeys(("tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet"), (0, 0)),
+    **dict.fromkeys(("femur_left", "femur_right", "femur"), (0, 1)),
+    **dict.fromkeys(("sacrum", "vertebrae_S1", "prostate"), (1, 1)),
+    **dict.fromkeys(("kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left", "adrenal_gland_right"), (2, 2)),
+    **dict.fromkeys(("duodenum", "vertebrae_L2", "vertebrae_L1", "liver"), (2, 2)),
+    **dict.fromkeys(("heart", *LUNGS), (2, 3)),
+    **dict.fromkeys((f"vertebrae_T{number}" for number in range(2, 8)), (3, 3)),
+    **dict.fromkeys((f"vertebrae_C{number}" for number in range(1, 6)), (4, 4)),
+    **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
+}
+
+WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # what they tell where the limit of that rung is outside by rule 2
+
+
+def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
+    """The slices of an organ's mask (i, j, k) in RAS order, islands left out; None where nothing is marked."""
+    parts, count = ndimage.label(mask)
+    if not count:
+        return None
+    sizes = np.bincount(parts.ravel())[1:]
+    large = np.concatenate([[False], sizes >= ISLAND * sizes.max()])[parts]
+    shown = np.flatnonzero(large.any(axis=(0, 1)))
+    first, last, slices = int(shown[0]), int(shown[-1]), mask.shape[2]
+    near = max(1, round(END_MM / float(spacing_mm[2])))
+    low_seen = first > 0 and not _touches_a_side(large[:, :, first : first + near])
+    high_seen = last < slices - 1 and not _touches_a_side(large[:, :, max(0, last - near + 1) : last + 1])
+    return Extent(first, last, low_seen, high_seen)
+
+
+def _touches_a_side(part: NDArray[np.bool_]) -> bool:
+    return bool(part[[0, -1]].any() or part[:, [0, -1]].any())
+
+
+def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float) -> tuple[NDArray[np.int64], str]:
+    """(rung of each slice (slices,), ""), or (empty, a sentence on what stays open).
+
+    organs   what was looked for: its extent, or None where it is nowhere in the volume
+    wide_mm  the field of view from left to right
+    """
+    low, high = np.zeros(slices, dtype=np.int64), np.full(slices, len(LIMITS), dtype=np.int64)
+    absent = [_absent(limit, organs, wide_mm) for limit in LIMITS]
+    for limit in LIMITS:
+        _bound(limit, {name: organs[name] for name in limit.organs if name in organs}, low, high)
+    _settle(low, high, absent)
+    sure = low == high
+    telling = {**WITNESSES, **{name: range_ for limit, gone in zip(LIMITS, absent, strict=True) if gone
+                               for name, range_ in WITHOUT.get(limit.below, {}).items()}}
+    for name, (lowest, highest) in telling.items():
+        found = organs.get(name)
+        if found is not None:
+            open_ = ~sure & (np.arange(slices) >= found.first) & (np.arange(slices) <= found.last)
+            low[open_], high[open_] = np.maximum(low[open_], lowest), np.minimum(high[open_], highest)
+    _settle(low, high, absent)
+    nowhere = np.zeros(0, dtype=np.int64)
+    if (low > high).any():
+        return nowhere, f"its organs contradict each other in slices {_slices(low > high)}"
+    if (low < high).any():
+        return nowhere, f"no organ tells where a region ends in slices {_slices(low < high)}"
+    return low, ""
+
+
+def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
+    """Whether the organs of a limit were looked for where they would have been seen, and are not there."""
+    asked = [name for name in limit.organs if name in organs]
+    both = any("left" in name for name in asked) == any("right" in name for name in asked)
+    return bool(asked) and both and not any(organs[name] for name in asked) and wide_mm >= limit.wide_mm
+
+
+def _bound(limit: Limit, asked: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung each slice can still have."""
+    found = [one for one in asked.values() if one]
+    if not found:
+        return
+    sides = [[one for name, one in asked.items() if side in name] for side in ("left", "right")]
+    paired = any(sides[0]) == any(sides[1])         # both, or a mask that knows no sides
+    if limit.highest:
+        last = max(one.last for one in found)
+        high[: last + 1] = np.minimum(high[: last + 1], limit.below)
+        if paired and all(one.high_seen for one in found):
+            low[last + 1 :] = np.maximum(low[last + 1 :], limit.below + 1)
+    else:
+        first = min(one.first for one in found)
+        low[first:] = np.maximum(low[first:], limit.below + 1)
+        if paired and all(one.low_seen for one in found):
+            high[:first] = np.minimum(high[:first], limit.below)
+
+
+def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool]) -> None:
+    """Rules 2 and 4, in place, until nothing changes any more."""
+    while True:
+        before = low.copy(), high.copy()
+        np.maximum.accumulate(low, out=low)
+        high[:] = np.minimum.accumulate(high[::-1])[::-1]
+        for limit, is_absent in zip(LIMITS, absent, strict=True):
+            if is_absent and (low > limit.below).any():
+                np.maximum(low, limit.below + 1, out=low)
+            if is_absent and (high <= limit.below).any():
+                np.minimum(high, limit.below, out=high)
+        for (lower, lower_absent), (upper, upper_absent) in zip(
+            zip(LIMITS, absent, strict=True), list(zip(LIMITS, absent, strict=True))[1:], strict=False
+        ):
+            if lower_absent and upper_absent and lower.organs == upper.organs:      # the region between two ends of one organ
+                low[low == upper.below] += 1
+                high[high == upper.below] -= 1
+        if np.array_equal(before[0], low) and np.array_equal(before[1], high):
+            return
+
+
+def _slices(flags: NDArray[np.bool_]) -> str:
+    return ", ".join(f"{first} to {last}" for first, last in runs_of(flags))

@@ -1,0 +1,45 @@
+"""SPIDER as published (Zenodo 8009680): lumbar spines, sagittal.
+
+    images/<subject>_<t1|t2|t2_SPACE>.mha
+    masks/<the same>.mha            vertebrae 1 to 25 counted from the lowest, canal 100, discs from 201
+    overview.csv                    one line an image, with what its DICOM header said
+
+Every slice shows the protocol; where pelvis, abdomen and chest meet the masks do not tell, so no rung of the chain is given.
+Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific Data 11:264.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fovnet.errors import VolumeError
+from fovnet.regions import DEFAULT
+from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.grids import metaimage_grid
+from fovnet.volume.collection import RegionRow, VolumeRow
+
+NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
+
+
+def gather_spider(tree: Path) -> Gathered:
+    """Every image with the protocol from its first to its last slice; one without a mask on its grid is not labelled but set aside."""
+    gathered = Gathered()
+    for path in sorted((tree / "images").glob("*")):
+        named = NAME.fullmatch(path.stem)
+        if not named or path.suffix.lower() != ".mha":
+            gathered.leave(path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are")
+            continue
+        try:
+            grid, mask = metaimage_grid(path), metaimage_grid(tree / "masks" / path.name)
+        except VolumeError as fault:
+            gathered.refuse(path, fault)
+            continue
+        if not mask.is_same_as(grid):
+            gathered.refuse(path, VolumeError("mask-grid", f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they lie "
+                                                           "elsewhere. Fetch both again."))
+            continue
+        attributes = {"sequence": named["sequence"], "plane": grid.plane}
+        rows = [RegionRow(path.stem, protocol, 0, grid.slices - 1) for protocol in DEFAULT.protocols]
+        gathered.add(VolumeRow(path.stem, named["subject"], path, attributes=attributes), rows)
+    return gathered

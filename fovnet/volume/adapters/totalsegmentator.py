@@ -1,0 +1,47 @@
+"""The TotalSegmentator MRI data set as published (Zenodo 11367004).
+
+    meta.csv            image_id, institute, manufacturer, scanner_model, field_strength, ..., separated by ; or ,
+    s0001/mri.nii.gz
+    s0001/segmentations/<organ>.nii.gz      a file an organ, empty where it is not in the field of view
+
+Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not taken over.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.masked import FOLDER, add_case
+from fovnet.volume.collection import VolumeRow
+
+IMAGE, META = "mri.nii.gz", "meta.csv"
+TAKEN = {"institute": "site", "manufacturer": "manufacturer", "field_strength": "field_strength", "scanner_model": "scanner_model",
+         "source": "source", "split": "published_split"}  # fmt: skip
+
+
+def gather_totalsegmentator(tree: Path) -> Gathered:
+    """Every case, labelled by its organs; the split of the publication is an attribute, and splits nothing here."""
+    gathered, facts = Gathered(), _facts(tree / META)
+    for case in sorted(path for path in tree.iterdir() if path.is_dir()):
+        if not (case / FOLDER).is_dir():
+            gathered.leave(case, f"no folder {FOLDER} in it")
+        elif not (case / IMAGE).exists():
+            gathered.leave(case, f"no {IMAGE} beside its masks" + (": a CT" if (case / "ct.nii.gz").exists() else ""))
+        else:
+            about = facts.get(case.name, {})
+            attributes = {name: value for column, name in TAKEN.items() if (value := (about.get(column) or "").strip())}
+            add_case(gathered, VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes), case, {})
+    if not facts:
+        gathered.leave(tree / META, "not there or empty, so there is nothing about sites and scanners")
+    return gathered
+
+
+def _facts(table: Path) -> dict[str, dict[str, str]]:
+    """The line of each image_id."""
+    if not table.is_file():
+        return {}
+    lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    delimiter = ";" if lines and ";" in lines[0] else ","
+    return {(row.get("image_id") or "").strip(): row for row in csv.DictReader(lines, delimiter=delimiter)}

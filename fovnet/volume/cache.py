@@ -1,0 +1,68 @@
+"""Slices kept from one run to the next: one sealed file a volume, known by what the volume holds and how it was cut.
+
+An entry is an npz with 32 bytes behind it: the SHA-256 of the npz and of the entry's own name.  A byte that was flipped on a disk is
+found even where the archive still unpacks, and so is an entry that was copied to another's name.  Entries that nobody uses any more
+(another setting, a volume that has changed) stay until `prune`.  The folder may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fovnet import records
+from fovnet.records import Array
+
+SEAL_BYTES = 32
+ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
+LEFT_OVER = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
+ABANDONED_SECONDS = 3600.0      # a half-written entry of a killed run; writing one takes less than a second
+
+
+def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
+    """The file in `folder` for what `facts` tell (checksum of the volume, settings): equal facts, equal file."""
+    return folder / f"{records.digest({**facts, 'sealed': 1})}.npz"
+
+
+def write(path: Path, arrays: Mapping[str, Array]) -> Path:
+    """`path`, holding plain arrays and their seal, put in place in one step."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    content = buffer.getvalue()
+    return records.replace_with(path, lambda file: file.write(content + _seal(path, content)))
+
+
+def read(path: Path) -> dict[str, Array]:
+    """The arrays of an entry.  Raises FileNotFoundError where there is none, ValueError where it is not what was written."""
+    sealed = path.read_bytes()
+    content, seal = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
+    if seal != _seal(path, content):
+        raise ValueError(f"{path}: its checksum is another than when it was written")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
+    """(files, bytes) removed from the cache: entries that are not `used`, and halves that killed runs left an hour ago or earlier.
+
+    Nothing is touched that is not named as this file names things.
+    """
+    kept, removed, freed = {path.name for path in used}, 0, 0
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        old = bool(LEFT_OVER.fullmatch(path.name)) and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+        if old or (ENTRY.fullmatch(path.name) and path.name not in kept):
+            freed += path.stat().st_size
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed, freed
+
+
+def _seal(path: Path, content: bytes) -> bytes:
+    return hashlib.sha256(path.name.encode() + b"\0" + content).digest()

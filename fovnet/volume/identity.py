@@ -1,0 +1,56 @@
+"""Names of people in what fovnet writes: by default none, but the first twelve hexadecimal digits of a hash.
+
+Subjects are hashed in everything that is written; volumes and their files in what leaves the machine as a report (evaluation tables,
+page, figures).  The working tables of slices and answers keep volume_id and path, without which nobody would find the file again;
+`manifest.tsv` holds both names of a volume, and so stays where the data are.
+
+Without a key the hash is SHA-256 of the id alone: the same subject has the same name in every results folder and on every machine, so
+results can be joined and repeated to the byte.  It keeps names out of sight; whoever has a list of possible ids can hash them all and
+compare.  Where reports go to somebody who might, put a secret into `identifiers.key` in the results folder (for instance
+`openssl rand -hex 32`), and the hash becomes an HMAC with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+DIGITS = 12             # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
+KEY_FILE = "identifiers.key"
+
+
+@dataclass(frozen=True)
+class Identifiers:
+    """How ids are written: `plain` as they are, else hashed, with `key` where there is one."""
+
+    plain: bool = False
+    key: bytes = b""
+
+    def shown(self, identifier: str) -> str:
+        """The id as it is written."""
+        if self.plain:
+            return identifier
+        digest = hmac.new(self.key, identifier.encode(), hashlib.sha256) if self.key else hashlib.sha256(identifier.encode())
+        return digest.hexdigest()[:DIGITS]
+
+
+def read_identifiers(setting: str, results: Path) -> Identifiers:
+    """How the ids of a results folder are written: by the setting, "hashed" or "plain", and the key in the folder if there is one."""
+    try:
+        key = (results / KEY_FILE).read_bytes().strip()
+    except FileNotFoundError:
+        key = b""
+    return Identifiers(setting == "plain", key)
+
+
+def scrubbed(message: str, path: str, volume_id: str, shown: str) -> str:
+    """The message with the volume's path, file name and id replaced by the name it is shown under."""
+    if shown == volume_id:
+        return message
+    file = Path(path)
+    for name in sorted({path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}, key=len, reverse=True):
+        message = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", shown, message)       # whole words: a volume may be called "a"
+    return message

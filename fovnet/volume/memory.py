@@ -1,0 +1,69 @@
+"""How much memory reading a volume takes, judged from its first bytes, so that a batch never reads more at a time than fits."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from pathlib import Path
+from typing import Any
+
+import nibabel
+
+from fovnet.volume.dicom_address import split_address
+from fovnet.volume.readers import MAX_VOXELS
+
+BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
+PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
+PLAIN_TO_BYTES = 18         # of a file of bytes, the smallest voxels there are
+LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers
+HEADER_BYTES = 540          # NIfTI-2's; NIfTI-1's has 348
+
+BUDGET_BYTES = 2**32
+"""What the volumes of a batch that are being read, or wait for their turn, may take together; one larger volume is read alone."""
+
+
+def bytes_to_read(path: Path, max_voxels: int = MAX_VOXELS) -> int:
+    """About the bytes of memory that reading a volume takes; never more than the largest readable frame needs.
+
+    From the grid in a NIfTI header, else from the size on disk (of a folder, of all files in it).  What cannot be opened takes
+    little: it will be refused.
+    """
+    path = split_address(path)[0]
+    try:
+        if path.is_dir():
+            wanted = PACKED_TO_BYTES * sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+        else:
+            wanted = _bytes_of_file(path)
+    except (OSError, ValueError):       # ValueError: a null byte in the name
+        wanted = 0
+    return LEAST_BYTES + min(wanted, max_voxels * BYTES_PER_VOXEL)
+
+
+def _bytes_of_file(path: Path) -> int:
+    with path.open("rb") as file:
+        first = file.read(1024)
+    packed = first.startswith((b"\x1f\x8b", b"PK"))
+    if first.startswith(b"\x1f\x8b"):
+        try:
+            first = zlib.decompressobj(wbits=31).decompress(first, HEADER_BYTES)
+        except zlib.error:
+            return 0
+    voxels = _voxels(first)
+    if voxels is not None:
+        return voxels * BYTES_PER_VOXEL
+    return path.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)
+
+
+def _voxels(first: bytes) -> int | None:
+    """Voxels of a frame by a NIfTI header, of a single file or a pair, in either byte order; None for other bytes."""
+    try:
+        if first[344:348] in (b"n+1\0", b"ni1\0"):
+            header: Any = nibabel.Nifti1Header(first[:348], check=False)  # type: ignore[no-untyped-call]
+        elif first[4:8] in (b"n+2\0", b"ni2\0"):
+            header = nibabel.Nifti2Header(first[:HEADER_BYTES], check=False)  # type: ignore[no-untyped-call]
+        else:
+            return None
+        shape = header.get_data_shape()
+    except Exception:                   # nonsense behind a right magic: the reader will say so
+        return None
+    return max(1, math.prod(max(0, int(side)) for side in shape[:3]))

@@ -1,0 +1,222 @@
+"""A folder of volumes, some broken: everybody's answer, nobody's crash, no work twice, whatever the order and the workers."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from fovnet import __version__
+from fovnet.cli import app
+from fovnet.decision.ensemble import assemble, save_rule
+from fovnet.decision.kept import content, kept_rows, places
+from fovnet.decision.spans import Rule
+from fovnet.maths.rungs import Height
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.net.weights import save_network
+from fovnet.records import read_json, read_tsv, write_json
+from fovnet.regions import DEFAULT
+from fovnet.volume.slices import Slicing, looks
+
+PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
+VOLUMES, BROKEN = 300, 30
+CODES = (
+    "volume-truncated", "volume-empty", "volume-format", "volume-geometry", "volume-constant", "volume-nonfinite", "volume-shape",
+    "volume-rgb", "volume-complex", "volume-missing",
+)  # fmt: skip
+
+
+def image(seed: int) -> nibabel.Nifti1Image:
+    rng = np.random.default_rng(seed)
+    return nibabel.Nifti1Image(rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6.0, 6.0, 6.0 + seed % 7, 1.0]))
+
+
+def broken(path: Path, kind: str, seed: int) -> None:
+    """A file that is refused with the code `kind`."""
+    good = image(seed).to_bytes()
+    voxels = np.asarray(image(seed).dataobj)
+    affine = image(seed).affine
+    made = {
+        "volume-truncated": lambda: good[:-50],
+        "volume-empty": lambda: b"",
+        "volume-format": lambda: b"a text that is no volume",
+        "volume-geometry": lambda: good[:252] + b"\0\0\0\0" + good[256:],
+        "volume-constant": lambda: nibabel.Nifti1Image(np.full_like(voxels, 3), affine).to_bytes(),
+        "volume-nonfinite": lambda: nibabel.Nifti1Image(np.full(voxels.shape, np.nan, np.float32), affine).to_bytes(),
+        "volume-shape": lambda: nibabel.Nifti1Image(voxels[:1], affine).to_bytes(),
+        "volume-rgb": lambda: nibabel.Nifti1Image(
+            np.zeros(voxels.shape, np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")])), affine
+        ).to_bytes(),
+        "volume-complex": lambda: nibabel.Nifti1Image(voxels.astype(np.complex64), affine).to_bytes(),
+    }
+    if kind == "volume-missing":
+        path.symlink_to(path.with_name("gone"))
+    else:
+        path.write_bytes(made[kind]())
+
+
+@pytest.fixture(scope="module")
+def incoming(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300 files: every tenth is broken, in ten ways in turn; names with blanks, letters of several alphabets and no UTF-8 among them."""
+    folder = tmp_path_factory.mktemp("incoming")
+    for number in range(VOLUMES):
+        name = f"v{number:03d}" + (" θώραξ 胸\udcff" if number % 17 == 0 else "")
+        if number % 10 == 9:
+            broken(folder / f"{name}.nii", CODES[number // 10 % len(CODES)], number)
+        elif number % 3:
+            (folder / f"{name}.nii").write_bytes(image(number).to_bytes())
+        else:
+            (folder / f"{name}.nii.gz").write_bytes(gzip.compress(image(number).to_bytes(), 1))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ensemble of one tiny network with weights as drawn."""
+    folder = tmp_path_factory.mktemp("model")
+    net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
+    inputs = {"classes": DEFAULT.classes, "slices": looks(Slicing(**PREPARE))}
+    path = save_network(folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs)
+    member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
+    assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    save_rule(folder / "ensemble", Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)), {}, settings={}, seed=1)
+    return folder / "ensemble"
+
+
+def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
+    """What the command says, run in this process: importing torch anew for each run would take longer than the runs."""
+    line = ["predict", *map(str, words), "--model", str(model), "--out", str(out), "--no-pictures", "--device", "cpu"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == status, done.output[-3000:]
+    return done.output
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def answers(incoming: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("answers") / "one"
+    said = predict(model, out, incoming)
+    assert f"{VOLUMES} volumes, {BROKEN} refused" in said
+    return out
+
+
+@pytest.mark.slow
+def test_270_are_answered_as_if_alone_and_30_are_refused_by_their_codes(
+    incoming: Path, answers: Path, model: Path, tmp_path: Path
+) -> None:
+    rows = read_tsv(answers / "spans.tsv")
+    status = {row["volume_id"]: row["status"] for row in rows}
+    assert len(status) == VOLUMES
+    refused = {name for name, said in status.items() if said == "refused"}
+    assert refused == {name for name in status if int(name[1:4]) % 10 == 9}
+    for name in refused:
+        facts = read_json(answers / f"{name}.json")
+        assert facts["code"] == CODES[int(name[1:4]) // 10 % len(CODES)] and name[:4] in facts["message"]
+    for name in ("v001", "v150"):
+        (path,) = incoming.glob(f"{name}.nii*")
+        predict(model, tmp_path, path, status=0)
+        assert (tmp_path / f"{name}.json").read_bytes() == (answers / f"{name}.json").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: Path, model: Path) -> None:
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in answers.iterdir()}
+    assert len(before) == VOLUMES + 1
+    predict(model, answers, incoming, "--workers", "2")
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in answers.iterdir()} == before
+
+
+@pytest.mark.slow
+def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Path, answers: Path, model: Path, tmp_path: Path) -> None:
+    files = sorted(incoming.iterdir())
+    shuffled = [files[index] for index in np.random.default_rng(5).permutation(len(files))]
+    predict(model, tmp_path / "three", *shuffled, "--workers", "3")
+    assert contents(tmp_path / "three") == contents(answers)
+
+
+def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
+    """A JSON as prediction leaves it."""
+    told = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
+            "file": {"places": places(path), "sha256": content(path)}}  # fmt: skip
+    write_json(folder / f"{volume_id}.json", {**told, **facts})
+
+
+def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
+    return kept_rows(folder, volume_id, path, identity, picture=picture) is not None
+
+
+def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.nii", tmp_path / "other.nii"
+    path.write_bytes(image(1).to_bytes())
+    answered(tmp_path, path)
+    assert kept(tmp_path, path)
+    os.utime(path, (1, 1))
+    assert kept(tmp_path, path), "touched, the same content"
+    shutil.copy(path, other)
+    other.replace(path)
+    assert kept(tmp_path, path), "fetched again, the same content"
+    assert not kept(tmp_path, path, identity="another model")
+    assert not kept(tmp_path, path, picture=True), "without the picture that is wanted now"
+    assert not kept(tmp_path, other), "another path"
+    answered(tmp_path, path, fovnet={"version": f"{__version__}.1"})
+    assert not kept(tmp_path, path), "another version's answer"
+    (tmp_path / "a.json").write_text("{")
+    assert not kept(tmp_path, path), "half an answer"
+
+
+def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:
+    """Moving keeps size and time of modification; only inode, time of change and content tell."""
+    first, second = tmp_path / "a.nii", tmp_path / "b.nii"
+    for seed, path in enumerate((first, second)):
+        path.write_bytes(nibabel.Nifti1Image(np.random.default_rng(seed).random((4, 4, 4)), np.eye(4)).to_bytes())
+        os.utime(path, (1000, 1000))
+    answered(tmp_path, first)
+    second.replace(first)
+    assert first.stat().st_mtime == 1000
+    assert not kept(tmp_path, first)
+
+
+def test_content_changed_in_place_under_the_old_time_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    path.write_bytes(image(1).to_bytes())
+    os.utime(path, (1000, 1000))
+    answered(tmp_path, path)
+    whole = bytearray(path.read_bytes())
+    whole[-1] ^= 1
+    with path.open("r+b") as file:
+        file.write(whole)
+    os.utime(path, (1000, 1000))
+    assert not kept(tmp_path, path)
+
+
+def test_a_changed_image_under_an_unchanged_header_is_seen(tmp_path: Path) -> None:
+    pair = nibabel.Nifti1Pair(np.asarray(image(1).dataobj), image(1).affine)
+    nibabel.save(pair, tmp_path / "a.hdr")
+    answered(tmp_path, tmp_path / "a.hdr")
+    assert kept(tmp_path, tmp_path / "a.hdr")
+    voxels = bytearray((tmp_path / "a.img").read_bytes())
+    voxels[0] ^= 1
+    (tmp_path / "a.img").write_bytes(voxels)
+    assert not kept(tmp_path, tmp_path / "a.hdr")
+
+
+def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    path.write_bytes(b"a text")
+    answered(tmp_path, path, status="refused", code="volume-format")
+    assert kept(tmp_path, path, picture=True)
+    path.write_bytes(image(1).to_bytes())
+    assert not kept(tmp_path, path)
+    answered(tmp_path, path, status="refused", code="volume-permission")
+    assert not kept(tmp_path, path)

@@ -1,0 +1,72 @@
+"""Reading ahead: in order, and never more under way than number and bytes allow."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import data, integers, lists
+
+from fovnet.volume import parallel
+from fovnet.volume.memory import BYTES_PER_VOXEL, LEAST_BYTES, bytes_to_read
+from fovnet.volume.parallel import READ_AHEAD, Admission, in_order
+
+
+def test_the_example_of_the_door_holds():
+    assert doctest.testmod(parallel).failed == 0
+
+
+@given(lists(integers(0, 20), max_size=40), integers(1, 6), integers(0, 30), data())
+def test_the_door_keeps_order_and_both_bounds_and_never_closes_for_good(sizes, most, budget, draw):
+    door = Admission(iter(enumerate(sizes)), most, lambda job: job[1], budget)
+    inside, seen = [], []
+    while True:
+        new = list(door.admitted())
+        inside, seen = inside + new, seen + new
+        assert len(inside) <= most
+        assert len(inside) == 1 or sum(size for _, size in inside) <= budget
+        if not inside:
+            break
+        for _ in range(draw.draw(integers(1, len(inside)))):
+            door.leave()
+            inside.pop(0)
+    assert seen == list(enumerate(sizes))
+
+
+def test_large_jobs_go_through_one_by_one_and_results_keep_their_order():
+    drawn, ahead = [], []
+
+    def jobs():
+        for number in range(-12, 0):
+            drawn.append(number)
+            yield number
+
+    for done, result in enumerate(in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1):
+        assert result == 13 - done
+        ahead.append(len(drawn) - done)
+    assert max(ahead) <= 1          # one under way beside the one taken, or looked at and sent away from the door
+    assert max(ahead) < READ_AHEAD
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_grid_in_the_header_says_what_reading_takes(tmp_path: Path, packed, kind, order):
+    header = kind.header_class(endianness=order)
+    content = kind(np.zeros((11, 12, 13, 4), np.int16), np.eye(4), header).to_bytes()
+    path = tmp_path / "v.nii"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert bytes_to_read(path) == LEAST_BYTES + 11 * 12 * 13 * BYTES_PER_VOXEL
+    assert bytes_to_read(path, max_voxels=100) == LEAST_BYTES + 100 * BYTES_PER_VOXEL
+
+
+def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_little(tmp_path: Path):
+    (tmp_path / "v.mha").write_bytes(b"ObjectType = Image\n" + b"\0" * 99_981)
+    assert bytes_to_read(tmp_path / "v.mha") == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
+    assert bytes_to_read(tmp_path) > bytes_to_read(tmp_path / "v.mha")
+    assert bytes_to_read(tmp_path / "gone") == bytes_to_read(Path("null\0byte")) == LEAST_BYTES
