@@ -233,7 +233,7 @@ FAULTS: dict[str, tuple[Make, str]] = {
     "a folder of text named .dcm": (lambda at, write: one_file(lambda data: b"hello\n" * 50, "sub.dcm")(at, write), "volume-format"),
     "an empty folder": (lambda at, write: (at / "empty").mkdir() or at / "empty", "volume-no-dicom"),
     "links that lead in a circle": (looped, "volume-unreadable"),
-    "a pipe": (pipe, "volume-format"),
+    "a pipe": (pipe, "volume-unreadable"),
     "an empty archive": (archive(lambda opened, write: None), "volume-no-dicom"),
     "an archive of text": (archive(lambda opened, write: opened.writestr("a.txt", "hello")), "volume-no-dicom"),
     "an encrypted archive": (archive(images_in, encrypt), "volume-archive-encrypted"),
