@@ -179,6 +179,7 @@ def phantom(
     out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
 
 
+INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
 Tables = Annotated[Path, typer.Option("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
@@ -190,6 +191,16 @@ def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> No
     from fovnet.volume.adapters.bids import gather_bids
 
     _collected(gather_bids(tree), out_folder, replace)
+
+
+@collect.command("dicom")
+def collect_dicom(
+    tree: Tree, out_folder: Tables, include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "", replace: Replace = False
+) -> None:
+    """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
+    from fovnet.volume.adapters.dicom import gather_dicom
+
+    _collected(gather_dicom(tree, _included(include)), out_folder, replace)
 
 
 @collect.command("organs")
@@ -538,9 +549,7 @@ def predict(
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
-    include: Annotated[
-        str, typer.Option(help="DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat.")
-    ] = "",
+    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
 ) -> None:

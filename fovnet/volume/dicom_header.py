@@ -26,6 +26,7 @@ TOP = (
     "ImageType", "SeriesDescription", "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
     "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
     "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
+    "Manufacturer", "MagneticFieldStrength",
 )  # fmt: skip
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
 APART = (                       # images that differ in one of these are never one volume
@@ -41,13 +42,21 @@ PRIVATE = {                     # vendors' tags before the standard had any: b-v
     "siemens_b": 0x0019100C, "ge_b": 0x00431039, "philips_b": 0x20011003, "ge_component": 0x0043102F, "csa": 0x00291010,
 }  # fmt: skip
 MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
+MANUFACTURERS = {
+    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
+    "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
+}  # fmt: skip
+"""The first word of a manufacturer's name, in capitals, and how tables name it."""
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a header says of the object as a whole: ids, what it is, `words` of its description in upper case (never shown)."""
+    """What a header says of the object as a whole: ids, what it is, `words` of its description in upper case (never shown).
+
+    manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: not told
+    """
 
     patient_id: str = ""
     study_uid: str = ""
@@ -60,6 +69,8 @@ class Facts:
     burned_in: bool = False
     captured: bool = False
     words: str = ""
+    manufacturer: str = ""
+    field_strength: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +269,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
         text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
         text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
+        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
     )  # fmt: skip
 
 

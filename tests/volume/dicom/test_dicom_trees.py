@@ -13,9 +13,11 @@ from fovnet.decision.spans import Rule, decide
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
+from fovnet.volume.adapters.dicom import gather_dicom
+from fovnet.volume.adapters.gathered import write_tables
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
-from fovnet.volume.dicom_table import COLUMNS
+from fovnet.volume.dicom_table import COLUMNS, short_hash
 from fovnet.volume.discovery import find, find_volumes, name_volumes
 from fovnet.volume.pack import slice_collections
 from fovnet.volume.readers import read, stamp, volume_name
@@ -189,3 +191,24 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
             assert volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
             spacing_mm = [float(mm) for mm in said[path.stem].split("@")[1].split(",")[0].split("x")]
             assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
+
+
+def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
+    """Four series of one person; the localiser, two broken files and a text are set aside; the table is sliced as it stands."""
+    gathered = gather_dicom(tree(tmp_path / "tree", write))
+    assert sorted(one.kind for one in gathered.aside) == ["broken", "broken", "left out", "left out"]
+    assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {short_hash("someone")}
+    table = write_tables(tmp_path / "tables", gathered)
+    pack = slice_collections({"archive": table.parent}, tmp_path / "slices")
+    assert [record.status for record in pack.records] == ["ok"] * 4
+    assert "someone" not in table.read_text() + (table.parent / "aside.tsv").read_text()
+
+
+@pytest.mark.parametrize(("written", "tesla"), [("3", "3"), ("15000", "1.5"), ("0", None), (None, None)])
+@pytest.mark.parametrize(("maker", "shown"), [("GE MEDICAL SYSTEMS", "GE"), ("Siemens Healthineers", "Siemens"), ("Dr. Zqxavier", None)])
+def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesla, maker, shown):
+    more = {"Manufacturer": maker} | ({} if written is None else {"MagneticFieldStrength": written})
+    write.save(tmp_path / "one", write.images(write.noise(), **more))
+    (volume,) = gather_dicom(tmp_path).volumes
+    expected = {"manufacturer": shown, "field_strength": tesla, "plane": "axial"}
+    assert volume.attributes == {name: value for name, value in expected.items() if value}

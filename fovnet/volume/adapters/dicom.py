@@ -1,0 +1,74 @@
+"""A DICOM tree as an archive sends it: every series that can be read is a volume, in whatever folders and archives its files lie.
+
+What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is named in aside.tsv with its reason; nothing
+is labelled.  Nobody is named either: a subject is twelve hex digits of a hash of PatientID, a volume the same digits and those of its series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fovnet.errors import VolumeError
+from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
+from fovnet.volume.adapters.grids import PLANES
+from fovnet.volume.collection import VolumeRow
+from fovnet.volume.dicom import survey
+from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom_header import Frame
+from fovnet.volume.discovery import find
+
+GAUSS = 100.0           # a field above it is given in gauss, as older GE scanners do (15000)
+
+
+def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
+    """Every series that is read, one volume each, and why the others are not.
+
+    include   kinds of series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
+    Volumes of other formats in the tree are noted and left out.  Raises VolumeError where there is nothing to read.
+    """
+    gathered, found = Gathered(), find([tree], include)
+    wanted = {str(path) for path in found.volumes}
+    for row in found.series:
+        _take(gathered, row, wanted)
+    listed = {row["path"] for row in found.series}
+    for path in found.volumes:
+        if str(path) not in listed:
+            gathered.leave(path, "no DICOM; name it in a table of its own")
+    return gathered
+
+
+def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> None:
+    path = Path(row["path"])
+    if row["kind"] == "unreadable":
+        gathered.aside.append(Aside(path, BROKEN, row["reason"]))
+    elif row["path"] not in wanted:
+        gathered.leave(path, f"{row['kind']}: {row['reason']}")
+    else:
+        try:
+            attributes = _attributes(path, row["series"])
+        except VolumeError as fault:
+            gathered.refuse(path, fault)
+            return
+        subject = row["patient"] or row["study"] or row["series"]       # without a PatientID, nobody else's images may join
+        gathered.add(VolumeRow(f"{subject}-{row['series']}", subject, path, attributes=attributes))
+
+
+def _attributes(path: Path, series: str) -> dict[str, str]:
+    """What the first image says of the scanner, as columns of volumes.tsv; nothing for what it does not say."""
+    frame = next(one.frames[0] for one in survey(split_address(path)[0]).series if one.id == series)
+    tesla = frame.facts.field_strength or 0.0
+    tesla = tesla / 1e4 if tesla > GAUSS else tesla
+    told = {"manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame)}
+    return {name: value for name, value in told.items() if value}
+
+
+def plane_of(frame: Frame) -> str:
+    """The plane an image lies in, by the axis nearest to its normal; empty without an orientation."""
+    if frame.orientation is None:
+        return ""
+    normal = np.cross(frame.orientation[:3], frame.orientation[3:])
+    return PLANES[int(np.abs(normal).argmax())]
