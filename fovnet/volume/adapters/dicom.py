@@ -1,7 +1,8 @@
 """A DICOM tree as an archive sends it: every series that can be read is a volume, in whatever folders and archives its files lie.
 
-What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is named in aside.tsv with its reason; nothing
-is labelled.  Nobody is named either: a subject is twelve hex digits of a hash of PatientID, a volume the same digits and those of its series.
+What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is named in aside.tsv with its reason;
+nothing is labelled.  Nobody is named either: a subject is twelve hex digits of a hash of PatientID, a volume the same digits and those
+of its series.
 """
 
 from __future__ import annotations
