@@ -188,14 +188,9 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
         theirs = Tutorial(net, slices[:images], targets[:images], batch=batch, rate=RATE, ranges=ranges, workers=bounds.loader_workers,
                           device=device)  # fmt: skip
         theirs.epoch_seconds()                                                 # the workers start once
-    own, handled, other = [], [], []
-    for _ in range(bounds.repeats):
-        own.append(epoch(images))
-        handled.append(_handling(mine, data, Recipe(1, images, ranges), batch))
-        if theirs:
-            other.append(theirs.epoch_seconds())
-    if theirs:
-        theirs.close()
+    own, handled, other = _in_turn(
+        bounds.repeats, lambda: epoch(images), lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs
+    )
     speed, flop = images / np.array(own), 3 * cost_of(net).forward_flop
     ratios = np.array(other) / np.array(own) if theirs else None
     return _row(
@@ -207,6 +202,21 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
         device=torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, one thread of {os.cpu_count()} cores",
         note="" if theirs else "MONAI is not installed here: its pipeline was not run",
     )  # fmt: skip
+
+
+def _in_turn(
+    repeats: int, epoch: Callable[[], float], handling: Callable[[], float], theirs: Tutorial | None
+) -> tuple[list[float], list[float], list[float]]:
+    """Seconds of each epoch, of its data alone, and of the other pipeline's, which ends with the last; one after the other, repeatedly."""
+    own, handled, other = [], [], []
+    for _ in range(repeats):
+        own.append(epoch())
+        handled.append(handling())
+        if theirs:
+            other.append(theirs.epoch_seconds())
+    if theirs:
+        theirs.close()
+    return own, handled, other
 
 
 def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
