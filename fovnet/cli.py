@@ -87,10 +87,24 @@ def check(config: ConfigFile) -> None:
     row = space.row_of(settings.search.start)
     fit = _fitting(settings, space)
     classes = ", ".join(vocabulary(settings.regions).classes)
+    told = [_told_of(name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
     out.print(
         f"{config}: fine.  {len(space):,} configurations, {fit:,} within the limits, starting at row {row:,}; classes {classes}; "
         f"results in {settings.results}"
     )
+    for sentence in told:
+        out.print(sentence, highlight=False)
+
+
+def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
+    """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them."""
+    from fovnet.volume.collection import read_collection
+
+    if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():
+        return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
+    table = read_collection(folder, words)
+    subjects = len({row.subject_id for row in table.volumes})
+    return f"collection {name}: {len(table.volumes):,} volumes of {subjects:,} subjects, {len(table.regions):,} labelled"
 
 
 @app.command()
@@ -254,7 +268,7 @@ def _collected(gathered: Gathered, folder: Path, replace: bool) -> None:
 
     table = write_tables(folder, gathered, replace=replace)
     subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
-    aside = f"{len(gathered.aside)} notes on what is broken ({gathered.broken}), left out or not labelled in {folder / 'aside.tsv'}"
+    aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
     out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
     if gathered.broken:
         raise typer.Exit(3)
@@ -561,11 +575,11 @@ def predict(
     from fovnet.volume.discovery import find, name_volumes
 
     keep_freed_memory()
-    found = find(paths, _included(include), show_ids=show_ids)
-    _write_found(out_folder, found.series, show_ids)
+    networks, wanted = load(model, device), _included(include)
+    found = find(paths, wanted, show_ids=show_ids)
+    _write_found(out_folder, found.series, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
-    networks = load(model, device)
     rows: dict[str, list[dict[str, Any]]] = {}
     fresh = []
     for volume_id, path in named:
@@ -787,6 +801,8 @@ def bench_slice(
         if row.note:
             out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
     out.print(f"{out_file}")
+    if any(row.ours_ms is None for row in rows):
+        raise typer.Exit(3)
 
 
 @bench.command("accuracy")
@@ -1315,7 +1331,7 @@ def _included(kinds: str) -> list[str]:
     return named
 
 
-def _write_found(folder: Path, series: list[dict[str, Any]], show_ids: bool) -> None:
+def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
     """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
     from fovnet.records import write_json, write_tsv
     from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
@@ -1324,7 +1340,7 @@ def _write_found(folder: Path, series: list[dict[str, Any]], show_ids: bool) -> 
         return
     write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
     write_json(folder / "found.json", {"series": series})
-    aside = Counter(row["kind"] for row in series if row["kind"] != "volume")
+    aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
     told = f", of them set aside: {counted}" if aside else ""
     out.print(f"{len(series)} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)

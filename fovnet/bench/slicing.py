@@ -67,6 +67,8 @@ def slicing_times(paths: Sequence[Path], repeats: int, tell: Callable[[int, int]
             yield _times(path, repeats)
         except VolumeError as refusal:
             yield SlicingTime(str(path), note=refusal.sentence)
+        except OSError as fault:
+            yield SlicingTime(str(path), note=f"{path}: cannot be read ({fault.strerror or fault})")
     tell(len(paths), len(paths))
 
 
@@ -85,7 +87,8 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     shape = volume.voxels.shape
     resized = to_ras(volume).voxels.shape
     several = any(note.startswith("frame ") for note in volume.notes)
-    floor, floor_note = None if several else _floor(path, shape, len(stack.pixels)), "no floor: several frames, or a packing of its own"
+    floor = None if several else _floor(path, shape, len(stack.pixels))
+    floor_note = "no floor: several frames or files, or a packing of its own"
     monai, monai_note = _monai(path, stack, resized)
     works: dict[str, Callable[[], Any] | None] = {"ours": lambda: slice_volume(path), "monai": monai, "floor": floor}
     turns: list[dict[str, float]] = []
@@ -113,6 +116,8 @@ def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], floa
     are not what the file ends with."""
     import torch
 
+    if not path.is_file():                                  # a series of a folder or archive: no one file that could be unpacked
+        return None
     voxels, size = int(np.prod(shape)), len(_unpacked(path))
     dtype = STORED.get(size // voxels)
     if dtype is None or size - voxels * np.dtype(dtype).itemsize > voxels // 2:

@@ -181,9 +181,11 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     codes = {_code(series) for series in found.series}
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:
-        remedy = f"Name a series behind # to have it read all the same, or --include {found.series[0].kind}."
+        remedy = f"Name a series behind # to have it read all the same (of predict also --include {found.series[0].kind})."
     if codes == {"volume-single"} and not place.is_dir():
-        remedy = "Name the folder that holds the whole series; --include single reads images one by one."
+        remedy = "Name the folder that holds the whole series."
+        if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
+            remedy = "Frames of one place over time are no volume; give a stack of slices."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
 
@@ -197,7 +199,7 @@ def _listing(place: Path, found: Survey) -> str:
     lines = []
     for series in found.series[:LISTED]:
         size = f"{_counted(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
-        lines.append(f"{address(place, series.id).name} ({size}{series.kind and ': ' + series.reason})")
+        lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
     more = len(found.series) - LISTED
     listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
     return listed + (f" {_counted(len(found.unread), 'object')} could not be used." if found.unread else "")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.volume.dicom_header import PERHAPS, Frame
 from fovnet.volume.dicom_source import Item, opened
-from fovnet.volume.dicom_triage import kind_of
+from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
@@ -47,10 +47,15 @@ class Series:
 
 
 def series_of(frames: Iterable[Frame]) -> list[Series]:
-    """The groups of images, in the order of series number and image number."""
-    together: dict[tuple[str, str], list[Frame]] = {}
+    """The groups of images, in the order of series number and image number.
+
+    What is no MR image, or was captured from a screen, is a group of its own, whatever series it says it belongs to.
+    """
+    together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
     for frame in frames:
-        together.setdefault((frame.facts.study_uid, frame.facts.series_uid), []).append(frame)
+        facts = frame.facts
+        what = (facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour)
+        together.setdefault((facts.study_uid, facts.series_uid, *what), []).append(frame)
     found = [series for one in together.values() for series in _volumes(one)]
     return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
                                              series.frames[0].instance, series.id))

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -131,13 +132,15 @@ class Job:
 class Sliced:
     """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory.
 
-    use  what the cache was good for: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
+    use    what the cache was good for: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
+    shows  a digest of the pixels, by which one scan is known under two names
     """
 
     cached: Path | None
     truth: NDArray[np.bool_] | None
     record: VolumeRecord
     use: str = ""
+    shows: str = ""
 
 
 def slice_collections(
@@ -171,6 +174,7 @@ def slice_collections(
         for name, table in tables.items() for row in table.volumes
     ]
     results = _cut(jobs, workers, progress, say)
+    _refuse_shared_scans(results)
     used = {result.cached for result in results if result.cached}
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if say:
@@ -238,6 +242,17 @@ def _refuse_shared_names(tables: Mapping[str, Collection]) -> None:
                                                               f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.")
 
 
+def _refuse_shared_scans(results: Iterable[Sliced]) -> None:
+    """Raises CollectionError "collection-same-scan" where two subjects have the very same slices: one could stand in two splits."""
+    first: dict[str, VolumeRecord] = {}
+    for result in results:
+        one = result.record
+        other = first.setdefault(result.shows, one) if result.shows else one
+        if (other.collection, other.subject_id) != (one.collection, one.subject_id):
+            raise CollectionError("collection-same-scan", f"{one.path} and {other.path}: volumes {one.volume_id} and {other.volume_id} of "
+                                                          "two subjects show the very same slices. Give one subject_id, or remove one.")
+
+
 def _slice(job: Job) -> Sliced:
     """One volume sliced and cached, or refused; in a worker process."""
     record = _began(job)
@@ -252,7 +267,8 @@ def _slice(job: Job) -> Sliced:
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())), use)
+                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())),
+                  use, hashlib.sha256(stack.pixels.tobytes()).hexdigest())
 
 
 def _crashed(job: Job) -> Sliced:

@@ -58,7 +58,7 @@ def test_bench_slice_writes_a_row_a_file_and_says_what_was_refused(body, tmp_pat
     broken = body.with_name("broken.nii.gz")
     broken.write_bytes(body.read_bytes()[:500])
     result = CliRunner().invoke(app, ["bench", "slice", str(body.parent), "--out", str(tmp_path / "times.tsv"), "--repeats", "1"])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 3, result.output
     rows = {row["path"]: row for row in read_tsv(tmp_path / "times.tsv")}
     assert list(rows[str(body)]) == list(COLUMNS)
     assert float(rows[str(body)]["ours_ms"]) > 0 and float(rows[str(body)]["unpack_ms"]) < float(rows[str(body)]["floor_ms"])

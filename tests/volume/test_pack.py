@@ -27,7 +27,7 @@ def collection(folder: Path, volumes: int = 12, prefix: str = "v", **column: str
     rows, labels = [], []
     for number in range(volumes):
         name = f"{prefix}{number:02d}"
-        rng = np.random.default_rng(number)
+        rng = np.random.default_rng([number, *prefix.encode()])
         path = folder / f"{name}.nii.gz"
         image = nibabel.Nifti1Image(rng.integers(0, 900, (16, 14, 8 + number)).astype(np.int16), np.diag([3.0, 3.0, 2.0 + number, 1.0]))
         nibabel.save(image, path)
@@ -193,3 +193,16 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
     direct, kept = slice_volume(tmp_path / "tilted.nii.gz"), pack.stack(0)
     assert kept.counted_slices == direct.counted_slices == 20
     np.testing.assert_array_equal(kept.middle, direct.middle)
+
+
+def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp_path):
+    """The same voxels in another file: names and checksums differ, the slices do not."""
+    image = nibabel.Nifti1Image(np.random.default_rng(0).integers(0, 900, (16, 14, 8)).astype(np.int16), np.diag([3.0, 3.0, 2.0, 1.0]))
+    for name in ("a.nii", "b.nii.gz"):
+        nibabel.save(image, tmp_path / name)
+    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts2\tb.nii.gz\n")
+    with pytest.raises(CollectionError, match="a and b|b and a") as refusal:
+        slice_collections({"mine": tmp_path}, tmp_path / "out")
+    assert refusal.value.code == "collection-same-scan"
+    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts1\tb.nii.gz\n")
+    assert len(slice_collections({"mine": tmp_path}, tmp_path / "out").records) == 2

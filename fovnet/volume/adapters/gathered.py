@@ -79,8 +79,8 @@ def write_tables(out: Path, gathered: Gathered, *, replace: bool = False) -> Pat
     rows = [{"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason} for one in gathered.aside]
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:
-        raise CollectionError("collect-nothing", f"{out / 'aside.tsv'}: no volume was found, and {len(rows)} things were set aside for the "
-                                                 "reasons given there. Is this the top folder of the tree?")
+        why = f"{out / 'aside.tsv'} says why of {len(rows)}" if rows else "nothing in it is laid out as this verb expects (see --help)"
+        raise CollectionError("collect-nothing", f"{out}: no volume was found; {why}. Is this the top folder of the tree?")
     used = {name for row in gathered.volumes for name, value in row.attributes.items() if value}
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
     for name in present:

@@ -212,3 +212,17 @@ def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesl
     (volume,) = gather_dicom(tmp_path).volumes
     expected = {"manufacturer": shown, "field_strength": tesla, "plane": "axial"}
     assert volume.attributes == {name: value for name, value in expected.items() if value}
+
+
+def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write):
+    """Two of its forty images are a CT and a capture of a screen: what is left is a volume, its neighbours stand where they stood."""
+    images = write.images(write.noise((20, 24, 40)))
+    images[7].Modality = "CT"
+    images[20].ConversionType = "WSD"
+    write.save(tmp_path, images)
+    found = find([tmp_path])
+    assert sorted(row["kind"] for row in found.series) == ["modality", "screenshot", "volume"]
+    volume = read(found.volumes[0])
+    assert volume.images is not None
+    assert {images[7].SOPInstanceUID, images[20].SOPInstanceUID}.isdisjoint(volume.images.uids)
+    assert volume.voxels.shape == (20, 24, 40) and any("interpolated" in note for note in volume.notes)

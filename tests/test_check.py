@@ -1,0 +1,38 @@
+"""`fovnet check` reads the tables that a configuration names, and not only the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from fovnet.cli import app
+
+HEADER = "volume_id\tsubject_id\tpath\n"
+
+
+def checked(folder: Path):
+    config = folder / "mine.yaml"
+    config.write_text(f"results: {folder / 'out'}\ncollections: {{mine: {folder / 'data'}}}\n")
+    return CliRunner().invoke(app, ["check", "--config", str(config)])
+
+
+def test_a_collection_that_is_not_there_yet_is_said_to_be(tmp_path):
+    done = checked(tmp_path)
+    assert done.exit_code == 0 and "collection mine: there is no" in done.output
+
+
+def test_a_collection_is_counted(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n")
+    (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n")
+    done = checked(tmp_path)
+    assert done.exit_code == 0 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
+
+
+def test_every_fault_of_the_tables_is_told(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\na\ts2\tb.nii\n\ts2\tc.nii\n")
+    done = checked(tmp_path)
+    assert isinstance(done.exception, Exception) and done.exit_code != 0
+    assert "line 3" in str(done.exception) and "line 4" in str(done.exception)
