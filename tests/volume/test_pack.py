@@ -201,7 +201,7 @@ def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp
     for name in ("a.nii", "b.nii.gz"):
         nibabel.save(image, tmp_path / name)
     (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts2\tb.nii.gz\n")
-    with pytest.raises(CollectionError, match="a and b|b and a") as refusal:
+    with pytest.raises(CollectionError, match="volumes b and a") as refusal:
         slice_collections({"mine": tmp_path}, tmp_path / "out")
     assert refusal.value.code == "collection-same-scan"
     (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts1\tb.nii.gz\n")
