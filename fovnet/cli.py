@@ -93,18 +93,21 @@ def check(config: ConfigFile) -> None:
         f"results in {settings.results}"
     )
     for sentence in told:
-        out.print(sentence, highlight=False)
+        out.print(sentence, markup=False, highlight=False)
 
 
 def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
     """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them."""
     from fovnet.volume.collection import read_collection
+    from fovnet.volume.dicom_address import split_address
 
     if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():
         return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
     table = read_collection(folder, words)
     subjects = len({row.subject_id for row in table.volumes})
-    return f"collection {name}: {len(table.volumes):,} volumes of {subjects:,} subjects, {len(table.regions):,} labelled"
+    missing = [row.path for row in table.volumes if not split_address(row.path)[0].exists()]
+    lacking = f"; {len(missing):,} of their files are not there, the first {missing[0]}" if missing else ""
+    return f"collection {name}: {len(table.volumes):,} volumes of {subjects:,} subjects, {len(table.regions):,} labelled{lacking}"
 
 
 @app.command()

@@ -25,9 +25,12 @@ def test_a_collection_that_is_not_there_yet_is_said_to_be(tmp_path):
 def test_a_collection_is_counted(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n")
+    for name in "ab":
+        (tmp_path / "data" / f"{name}.nii").touch()
     (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n")
     done = checked(tmp_path)
-    assert done.exit_code == 0 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
+    assert done.exit_code == 0 and "collection mine: 3 volumes of 2 subjects, 1 labelled; 1 of their files" in done.output
+    assert "c.nii" in done.output
 
 
 def test_every_fault_of_the_tables_is_told(tmp_path):
