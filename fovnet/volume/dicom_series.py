@@ -175,23 +175,37 @@ def _image(frame: Frame) -> tuple[str, int, tuple[int, int] | None]:
 
 
 def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[tuple[str, int, tuple[int, int] | None], int]]:
-    """(images without identical copies, how many were left out of each): two files of one UID and the same bytes."""
+    """(images without copies, how many were left out of each): two files of one UID and the same bytes, as far as the shorter goes.
+
+    A file that was cut short while it was copied says nothing that the whole one does not.
+    """
     seen: dict[tuple[str, int, tuple[int, int] | None], list[Item]] = {}
     kept: list[Frame] = []
     copies: dict[tuple[str, int, tuple[int, int] | None], int] = {}
     for frame in frames:
         before = seen.setdefault(_image(frame), []) if frame.sop_uid else []
-        if any(item == frame.item or _bytes_digest(item) == _bytes_digest(frame.item) for item in before):
-            copies[_image(frame)] = copies.get(_image(frame), 0) + 1
+        same = next((item for item in before if item == frame.item or _agree(item, frame.item)), None)
+        if same is None:
+            before.append(frame.item)
+            kept.append(frame)
             continue
-        before.append(frame.item)
-        kept.append(frame)
+        copies[_image(frame)] = copies.get(_image(frame), 0) + 1
+        if same != frame.item and _size(frame.item) > _size(same):
+            before[before.index(same)] = frame.item
+            kept[next(index for index, one in enumerate(kept) if one.item == same and _image(one) == _image(frame))] = frame
     return kept, copies
 
 
-def _bytes_digest(item: Item) -> str:
+def _agree(one: Item, other: Item) -> bool:
+    """Whether two objects hold the same bytes, as far as the shorter goes."""
+    with opened(one) as file, opened(other) as another:
+        mine, others = file.read(), another.read()
+    return mine.startswith(others) or others.startswith(mine)
+
+
+def _size(item: Item) -> int:
     with opened(item) as file:
-        return hashlib.sha256(file.read()).hexdigest()
+        return int(file.seek(0, 2))
 
 
 def _id(frame: Frame, key: tuple[str, ...], others: Sequence[Series]) -> str:

@@ -226,3 +226,17 @@ def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write
     assert volume.images is not None
     assert {images[7].SOPInstanceUID, images[20].SOPInstanceUID}.isdisjoint(volume.images.uids)
     assert volume.voxels.shape == (20, 24, 40) and any("interpolated" in note for note in volume.notes)
+
+
+@pytest.mark.parametrize("folders", [("first", "second"), ("second", "first")])
+def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, folders):
+    """The same series in two folders, once without its last image, once with one image cut in the middle: together they are whole."""
+    short, cut = folders
+    images = write.images(write.noise(seed=5))
+    write.save(tmp_path / short, images)
+    write.save(tmp_path / cut, images)
+    (tmp_path / short / "im008.dcm").unlink()
+    half = tmp_path / cut / "im003.dcm"
+    half.write_bytes(half.read_bytes()[:-200])
+    (path,) = find([tmp_path]).volumes
+    assert np.array_equal(read(path).voxels, write.noise(seed=5))
