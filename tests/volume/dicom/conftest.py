@@ -72,10 +72,13 @@ def put(dataset: Dataset, values: dict[str, Any]) -> None:
 
 def images(voxels: np.ndarray, affine: np.ndarray = AFFINE, series: int = 7, **more: Any) -> list[FileDataset]:
     """A classic image for each slice k of the grid; `more` holds elements, or functions of k that give them."""
+    def given(value: Any, k: int) -> Any:
+        return value(k) if callable(value) else value
+
     return [
-        header(MR, f"{STUDY}.{series}.{more.get('InstanceNumber', k + 1)}.{k}", np.ascontiguousarray(voxels[:, :, k].T), **{
+        header(MR, f"{STUDY}.{series}.{given(more.get('InstanceNumber', k + 1), k)}.{k}", np.ascontiguousarray(voxels[:, :, k].T), **{
             "SeriesInstanceUID": f"{STUDY}.{series}", "SeriesNumber": series, "InstanceNumber": k + 1, **geometry(affine, k),
-            **{key: value(k) if callable(value) else value for key, value in more.items()},
+            **{key: given(value, k) for key, value in more.items()},
         }) for k in range(voxels.shape[2])
     ]  # fmt: skip
 
