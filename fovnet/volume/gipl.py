@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, stored_type
 from fovnet.volume.unpacking import drain, opened, plain_bytes
 from fovnet.volume.volume import Volume
 
@@ -41,15 +40,9 @@ def read(path: Path, max_voxels: int) -> Volume:
     """The first usable frame of a GIPL file, its axes taken along LPS.  Raises VolumeError for what does not fit together."""
     with opened(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
-        kind = int(header["type"])
-        if kind in REFUSED:
-            code, what = REFUSED[kind]
-            raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
-        if kind not in TYPES:
-            raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, TYPES))} wanted. "
-                                                "Export it again.")
+        kind = stored_type(path, int(header["type"]), TYPES, REFUSED)
         *sizes, frames = map(int, header["sizes"])
-        grid = Grid((*sizes, max(1, frames)), np.dtype(TYPES[kind]))
+        grid = Grid((*sizes, max(1, frames)), kind)
         affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)

@@ -6,7 +6,7 @@ A reader turns its header into a Grid, which is checked here before anything is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -74,6 +74,17 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
                                               f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
+
+
+def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]) -> np.dtype[Any]:
+    """The dtype behind a format's own number for it.  Raises VolumeError: the code and words of `refused`, or "volume-corrupt"."""
+    if kind in refused:
+        code, what = refused[kind]
+        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+    if kind not in types:
+        raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, types))} wanted. "
+                                            "Export it again.")
+    return np.dtype(types[kind])
 
 
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine
-from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
 from fovnet.volume.headers import unoriented
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
@@ -54,15 +54,9 @@ def read(path: Path, max_voxels: int) -> Volume:
 
 
 def _grid(path: Path, header: Any) -> Grid:
-    kind = int(header["type"])
-    if kind in REFUSED:
-        code, what = REFUSED[kind]
-        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
-    if kind not in TYPES:
-        raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, TYPES))} wanted. "
-                                            "Export it again.")
+    kind = stored_type(path, int(header["type"]), TYPES, REFUSED)
     i, j, k, frames = map(int, header["dims"])
-    return Grid((i, j, k, frames), np.dtype(TYPES[kind]))
+    return Grid((i, j, k, frames), kind)
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
