@@ -29,7 +29,8 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_coll
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
-from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
+from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 from fovnet.volume.volume import Images
 
@@ -277,7 +278,7 @@ def _crashed(job: Job) -> Sliced:
 
 
 def _size(job: Job) -> int:
-    return bytes_to_read(job.row.path, job.slicing.max_voxels)
+    return bytes_to_read(job.row.path, job.slicing.whole_voxels)
 
 
 def _began(job: Job) -> VolumeRecord:

@@ -18,12 +18,12 @@ from fovnet.records import checksum
 from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.fitness import refuse_ct, refuse_labels
+from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, regular
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
 
-MAX_VOXELS = 2**29              # 2 GiB as float32, and as much more as the file stores: measured 6.0 bytes a voxel of 16-bit ones
 OPENING_BYTES = 1024            # enough for the magic of every format below; NIfTI-2's header is 540 bytes
 SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hdr", ".img")
 
@@ -31,13 +31,13 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hd
 @dataclass(frozen=True)
 class Reader:
     """One format: name and suffixes for messages; whether it claims a file (path, first bytes unpacked); the files that make up
-    the volume; and how they are read (path, largest number of voxels in a frame)."""
+    the volume; and how they are read (path, how large a frame may be)."""
 
     name: str
     suffixes: str
     claims: Callable[[Path, bytes], bool]
     files_of: Callable[[Path], tuple[Path, ...]]
-    read: Callable[[Path, int], Volume]
+    read: Callable[[Path, Limits], Volume]
 
 
 READERS = (
@@ -51,14 +51,16 @@ READERS = (
 )
 
 
-def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
-    """The volume in a file, on its grid as stored.
+def read(path: Path, limits: Limits | None = None) -> Volume:
+    """The volume in a file, on its grid as stored; one too large for memory on 128 × 128 pixels in every axial plane.
 
     Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
     "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
     """
     reader = reader_of(path)
-    volume = guarded(reader, path, lambda: reader.read(path, max_voxels))
+    volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
+    if volume.window is not None:       # read slab by slab, and looked at on the way
+        return volume
     if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
         refuse_ct(volume)
     refuse_labels(volume)
