@@ -44,7 +44,7 @@ class VolumeRecord:
     subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
     split       train, validation, test; empty for a volume that is refused or not labelled
     status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices as in SliceStack
+    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices, images as in SliceStack
     """
 
     volume_id: str
@@ -66,6 +66,7 @@ class VolumeRecord:
     counted: tuple[int, ...] | None = None
     counted_slices: int | None = None
     shown_id: str = ""
+    images: Images | None = None
 
     @property
     def name_in_reports(self) -> str:
@@ -115,7 +116,7 @@ class Pack:
         rows = slice(record.first_row, record.first_row + record.slices)
         return SliceStack(self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm, np.asarray(record.vox_to_ras),
                           record.path, record.checksum, record.notes,
-                          None if record.counted is None else np.asarray(record.counted), record.counted_slices)
+                          None if record.counted is None else np.asarray(record.counted), record.counted_slices, record.images)
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,9 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
     """A record as JSON keeps it, its lists tuples again."""
     affine = row.get("vox_to_ras")
     counted = row.get("counted")
-    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted)}
+    images = row.get("images")
+    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted),
+             "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"]))}
     return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
 
 
@@ -268,7 +271,7 @@ def _slice(job: Job) -> Sliced:
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())),
+                                         counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images),
                   use, hashlib.sha256(stack.pixels.tobytes()).hexdigest())
 
 

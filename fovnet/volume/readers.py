@@ -7,6 +7,7 @@ more entry of READERS: a name, a test on path and first bytes, and a function fr
 from __future__ import annotations
 
 import hashlib
+import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,6 +77,14 @@ def reader_of(path: Path) -> Reader:
     kind, remedy = _seems_to_be(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
+
+
+def is_known(path: Path) -> bool:
+    """Whether some reader claims a file by its first bytes, whatever its name; not for a file that cannot be opened."""
+    try:
+        return bool(reader_of(path))
+    except VolumeError:
+        return False
 
 
 def file_checksum(path: Path) -> str:
@@ -163,6 +172,10 @@ def _opening(path: Path) -> bytes:
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
+        place, hash_sign, digits = str(path).rpartition("#")
+        if hash_sign and os.path.lexists(place):
+            return VolumeError("volume-series", f"{path}: {digits!r} behind # is no series: twelve hex digits are wanted, as found.tsv and "
+                                                f"`fovnet predict {place}` show them. Name one of those.")
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError("volume-missing", f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.")
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
