@@ -80,13 +80,13 @@ def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Float
 class Layout:
     """How a grid lies in the body, and what its slabs are multiplied with.
 
-    slow       the spatial axis that is slowest in the file       across, height   the two axes of an axial cut, and the third
+    order      the spatial axes, slowest in the file first         across, height   the two axes of an axial cut, and the third
     weights    by axis of `across`, (128, voxels)                 flipped  (3,) whether an axis runs against its RAS direction
     steps      (3,) of the lattice that the window is taken from  affine   (4, 4) of the planes
     """
 
     shape: tuple[int, int, int]
-    slow: int
+    order: tuple[int, int, int]
     across: tuple[int, int]
     height: int
     weights: dict[int, Floats]
@@ -112,7 +112,18 @@ class Layout:
             affine[:3, 3] += vox_to_ras[:3, axis] * (shape[axis] - 1) / 2 - affine[:3, axis] * (SIDE - 1) / 2
         in_body = lattice_steps([shape[int(np.flatnonzero(to == axis)[0])] for axis in range(3)], SAMPLE_VOXELS)
         steps = tuple(in_body[axis] for axis in to)
-        return cls(shape, int(np.argmax(grid.spatial)), (first, second), height, weights, flipped, steps, affine)
+        first_slow = tuple(np.argsort(grid.spatial)[::-1].tolist())
+        return cls(shape, first_slow, (first, second), height, weights, flipped, steps, affine)
+
+    @property
+    def slow(self) -> int:
+        """The axis along which slabs follow one another."""
+        return self.order[0]
+
+    def outside(self) -> Floats:
+        """The share of each pixel that lies beside the picture, to be added to any plane."""
+        first, second = (self.weights[axis].sum(axis=1) for axis in self.across)
+        return np.expand_dims((1.0 - np.outer(first, second)).astype(np.float32), self.height)
 
     def sampled(self, axis: int, begin: int, count: int) -> NDArray[np.int64]:
         """Which of `count` indices from `begin` on are on the lattice, which starts where the axis does in RAS order."""
@@ -126,7 +137,7 @@ class Sums:
 
     path: Path
     layout: Layout
-    planes: Floats = field(init=False)
+    planes: Floats = field(init=False)      # axes in the order of the file, where a sum need not jump about in memory
     holes: Floats | None = None             # the share of each pixel that comes from NaN, infinities and what lies beyond 1e20
     low: float = np.inf
     high: float = -np.inf
@@ -136,8 +147,7 @@ class Sums:
     middle: Floats | None = None
 
     def __post_init__(self) -> None:
-        size = [SIDE] * 3
-        size[self.layout.height] = self.layout.shape[self.layout.height]
+        size = [self.layout.shape[axis] if axis == self.layout.height else SIDE for axis in self.layout.order]
         self.planes = np.zeros(size, dtype=np.float32)
 
     def add(self, begin: int, slab: Floats) -> None:
@@ -163,13 +173,15 @@ class Sums:
         """Adds a slab's part to planes."""
         layout = self.layout
         here = slice(begin, begin + slab.shape[layout.slow])
-        for axis in sorted(layout.across, key=lambda axis: axis == layout.slow):    # the slow axis last, when there is less to multiply
-            weights = layout.weights[axis][:, here] if axis == layout.slow else layout.weights[axis]
-            slab = np.moveaxis(np.tensordot(weights, slab, axes=(1, axis)), 0, axis)
+        part = slab.transpose(layout.order)
+        for place in (2, 1, 0):                             # the slow axis last, when there is less to multiply
+            axis = layout.order[place]
+            if axis != layout.height:
+                part = _multiplied(part, place, layout.weights[axis][:, here] if place == 0 else layout.weights[axis])
         if layout.slow == layout.height:
-            planes[tuple(here if axis == layout.height else slice(None) for axis in range(3))] += slab
+            planes[here] += part
         else:
-            planes += slab
+            planes += part
 
     def volume(self) -> Volume:
         """The volume of 128 × 128 planes.  Raises VolumeError for what is no MR volume, as a volume held whole would."""
@@ -183,15 +195,19 @@ class Sums:
         window = window_of(np.where(np.isfinite(sample), sample, np.float32(self.low)), lambda: (self.low, self.high))
         if self.holes is not None:
             self.planes += self.holes * np.float32(self.low)
-        self._pad(window[0])
+        planes = self.planes.transpose(np.argsort(layout.order))
+        planes += np.float32(window[0]) * layout.outside()
         note = f"{times(layout.shape)} voxels: read slab by slab, each plane brought to {SIDE} × {SIDE} pixels on the way"
-        return Volume(self.planes, layout.affine, source, (note, *notes), window=window)
+        return Volume(planes, layout.affine, source, (note, *notes), window=window)
 
-    def _pad(self, black: float) -> None:
-        """Makes what lies beside the picture black."""
-        first, second = (self.layout.weights[axis].sum(axis=1) for axis in self.layout.across)
-        outside = (1.0 - np.outer(first, second)).astype(np.float32) * np.float32(black)
-        self.planes += np.expand_dims(outside, self.layout.height)
+
+def _multiplied(part: Floats, place: int, weights: Floats) -> Floats:
+    """A block (a, b, c) whose axis at `place` is multiplied with weights (128, n), without a copy of what lies in that order in memory."""
+    if place == 2:
+        return np.asarray(part @ weights.T)
+    if place == 1:
+        return np.asarray(weights @ part)
+    return np.asarray((weights @ part.reshape(len(part), -1)).reshape(len(weights), *part.shape[1:]))
 
 
 def _refuse(path: Path, grid: Grid, planes: int, narrowest: int) -> None:
