@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fovnet.net.trials import Labelled
     from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
+    from fovnet.report.answers import Told
     from fovnet.search.envelope import Envelope
     from fovnet.search.explaining import Explanation
     from fovnet.search.proposing import Search
@@ -62,11 +63,15 @@ app.add_typer(bench, name="bench")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
 app.add_typer(searching, name="search")
 app.add_typer(slot, name="slot")
+export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` on: DICOM SR, BIDS, relabelled copies, a table of headers.")
+app.add_typer(export, name="export")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
+Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
+Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 
 
@@ -609,6 +614,72 @@ def predict(
     beside = f", {len(inside)} objects in archives could not be read" if inside else ""
     out.print(f"{len(named)} volumes, {len(refused)} refused{beside}: {out_folder / 'spans.tsv'}")
     if refused or inside:
+        raise typer.Exit(3)
+
+
+@export.command("sr")
+def export_sr(
+    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="Where a DICOM file a volume is written.")],
+    regions: Regions = "default",
+) -> None:  # fmt: skip
+    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
+    from fovnet.report.structured import write_report
+
+    _exported(answers, "SR", lambda told, words: write_report(told, words, folder), folder, regions)
+
+
+@export.command("copies")
+def export_copies(
+    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="Where a folder of DICOM files a volume is written.")],
+    regions: Regions = "default",
+) -> None:  # fmt: skip
+    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
+    from fovnet.report.copies import write_copies
+
+    _exported(answers, "copies", lambda told, words: write_copies(told, words, folder), folder, regions)
+
+
+@export.command("bids")
+def export_bids(
+    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="The derivative's folder.")], regions: Regions = "default"
+) -> None:
+    """A BIDS derivative: a JSON with BodyPart and the spans for every volume."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+    from fovnet.report.bids import write_bids
+
+    written = write_bids(read_answers(answers), vocabulary(regions), folder)
+    out.print(f"{len(written) - 1} sidecars: {folder}", highlight=False)
+
+
+@export.command("headers")
+def export_headers(
+    answers: Answers, table: Annotated[Path, typer.Option("--out", help="The table to write.")], regions: Regions = "default"
+) -> None:
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+    from fovnet.report.headers import VERDICTS, compare, write_headers
+
+    compared = compare(read_answers(answers), vocabulary(regions))
+    counts = Counter(one.verdict for one in compared)
+    out.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f": {write_headers(compared, table)}", highlight=False)
+
+
+def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
+    """Every answer handed on; what cannot be is named, and the status is then 3."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+
+    told, words, left = read_answers(answers), vocabulary(regions), 0
+    for one in told:
+        try:
+            write(one, words)
+        except FovnetError as fault:
+            left += 1
+            err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
+    out.print(f"{len(told) - left} of {len(told)} volumes: {folder}", highlight=False)
+    if left:
         raise typer.Exit(3)
 
 

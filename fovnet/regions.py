@@ -9,6 +9,7 @@ Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Bod
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 NONE = "none"
@@ -23,6 +24,7 @@ class Region:
     colour      "#rrggbb" for every figure
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
+    meaning     the concept's name, written beside its code
     """
 
     name: str
@@ -31,13 +33,27 @@ class Region:
     sct: str = ""
     body_part: str = ""
     synonyms: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One concept: SNOMED CT id, its name, and the Body Part Examined (0018,0015) that goes with it."""
+
+    sct: str
+    meaning: str
+    body_part: str
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The regions a network distinguishes, and the class order of every probability array: chain, protocols, none."""
+    """The regions a network distinguishes, and the class order of every probability array: chain, protocols, none.
+
+    together  concepts for several regions at once
+    """
 
     regions: tuple[Region, ...]
+    together: tuple[tuple[frozenset[str], Term], ...] = ()
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -55,6 +71,15 @@ class Vocabulary:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)
 
+    def term(self, names: Iterable[str]) -> Term | None:
+        """The one concept for all these regions together; None where there is none, or no code for it."""
+        wanted = frozenset(names)
+        if len(wanted) == 1:
+            region = next((region for region in self.regions if region.name in wanted), None)
+            coded = region is not None and region.sct and region.body_part
+            return Term(region.sct, region.meaning or region.name, region.body_part) if region is not None and coded else None
+        return dict(self.together).get(wanted)
+
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; grey for none."""
         return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
@@ -63,11 +88,19 @@ class Vocabulary:
 # Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.
 DEFAULT = Vocabulary(
     (
-        Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB", ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "THIGH", "CALF", "KNEE")),
-        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE")),
-        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER")),
-        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART")),
-        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK")),
-        Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE")),
-    )
+        Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB", ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "THIGH", "CALF", "KNEE"),
+               "Lower limb"),
+        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE"), "Pelvis"),
+        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER"), "Abdomen"),
+        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART"), "Chest"),
+        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK"), "Head"),
+        Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE"), "Spine"),
+    ),
+    (
+        (frozenset({"abdomen", "pelvis"}), Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS")),
+        (frozenset({"chest", "abdomen"}), Term("416550000", "Chest and Abdomen", "CHESTABDOMEN")),
+        (frozenset({"chest", "abdomen", "pelvis"}), Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS")),
+        (frozenset({"legs", "pelvis"}), Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT")),
+        (frozenset({"legs", "pelvis", "abdomen", "chest", "head"}), Term("38266002", "Entire body", "WHOLEBODY")),
+    ),
 )

@@ -56,6 +56,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(item.path for item in _chosen(path)[1].items))
 
 
+def images_of(path: Path) -> tuple[Frame, ...]:
+    """The images of the volume that a path means.  Raises VolumeError as `read`."""
+    return _chosen(path)[1].frames
+
+
 def stamp_of(path: Path) -> list[list[int]]:
     """Size and time of change of every file that the answer for this path depends on.  Raises VolumeError as `survey`."""
     place, wanted = split_address(Path(path))

@@ -121,8 +121,17 @@ def quietly() -> Iterator[None]:
         logger.setLevel(before[1])
 
 
-def dataset_of(item: Item, *, pixels: bool) -> Any:
-    """The pydicom dataset of an object, without pixel data unless asked.  Raises VolumeError for what is no DICOM object."""
+def whole_header(item: Item) -> Any:
+    """Every attribute of an object but its pixels, names and dates too: for what is written beside it in its own archive.
+
+    Raises VolumeError as `dataset_of`.
+    """
+    return dataset_of(item, pixels=False, every=True)
+
+
+def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
+    """The pydicom dataset of an object; of its attributes those that fovnet reads, or `every` one.  Raises VolumeError for what is no
+    DICOM object."""
     import pydicom
     from pydicom.errors import InvalidDicomError
 
@@ -131,7 +140,8 @@ def dataset_of(item: Item, *, pixels: bool) -> Any:
         force = file.read(132)[128:] != b"DICM"
         file.seek(0)
         try:
-            dataset = pydicom.dcmread(file, stop_before_pixels=not pixels, specific_tags=None if pixels else _wanted(), force=force)
+            tags = None if pixels or every else _wanted()
+            dataset = pydicom.dcmread(file, stop_before_pixels=not pixels, specific_tags=tags, force=force)
         except InvalidDicomError as fault:
             raise VolumeError("volume-format", f"{item}: not a DICOM file. Name the image itself.") from fault
         except EOFError as fault:

@@ -1,0 +1,61 @@
+"""The answers that `fovnet predict` left in a folder, as exports read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import ModelError
+from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.reading import stretches
+from fovnet.records import read_json, read_tsv
+from fovnet.volume.volume import Images
+
+
+@dataclass(frozen=True)
+class Told:
+    """One volume's answer: what was said, and of which images.
+
+    model     changes with the ensemble or its rule          images  None where the source was no DICOM
+    confidence  None where the volume was refused
+    """
+
+    volume_id: str
+    path: Path
+    status: str
+    message: str
+    spans: tuple[Stretch, ...]
+    confidence: float | None
+    images: Images | None
+    model: str
+    version: str
+
+    def images_of(self, span: Stretch) -> Images | None:
+        """The source images that a span's slices were cut from: its own where an image is a slice, else all of them."""
+        if self.images is None or self.images.axis != 2:
+            return self.images
+        rows = slice(span.first_slice, span.last_slice + 1)
+        return Images(2, self.images.uids[rows], self.images.frames[rows])
+
+
+def read_answers(folder: Path) -> list[Told]:
+    """The answers behind the spans.tsv of a folder, in its order.  Raises ModelError "answers-missing" where there are none."""
+    table = folder / "spans.tsv"
+    try:
+        names = dict.fromkeys(row["volume_id"] for row in read_tsv(table))
+        return [_told(read_json(folder / f"{name}.json")) for name in names]
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise ModelError("answers-missing", f"{table}: no readable answers ({fault}). Give the folder that `fovnet predict --out` "
+                                            "wrote.") from None
+
+
+def _told(facts: Mapping[str, Any]) -> Told:
+    images = facts.get("images")
+    spans = stretches([{**row} for row in facts["rows"] if row.get("region")])
+    return Told(
+        facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans), facts.get("confidence"),
+        images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])), facts["model"],
+        facts["fovnet"]["version"],
+    )  # fmt: skip

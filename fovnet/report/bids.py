@@ -1,0 +1,78 @@
+"""Answers as a BIDS derivative: one JSON beside every image, with its BodyPart, where the image stands in a BIDS tree or outside one.
+
+Source: Brain Imaging Data Structure 1.10, "BIDS derivatives" and "MRI: metadata" (BodyPart, BodyPartDetails).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fovnet import __version__
+from fovnet.errors import ModelError
+from fovnet.records import write_text
+from fovnet.regions import Vocabulary
+from fovnet.report.answers import Told
+from fovnet.report.copies import said_together
+
+VERSION = "1.10.0"
+NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
+SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
+
+
+def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) -> list[Path]:
+    """`folder/dataset_description.json` and a sidecar for every answer, refused ones included.
+
+    A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id.
+    Raises ModelError "export-names" where two volumes would share a sidecar.
+    """
+    described = {
+        "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
+        "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
+    }  # fmt: skip
+    written = [_write(folder / "dataset_description.json", described)]
+    owner: dict[Path, str] = {}
+    for told in answers:
+        path = folder / sidecar(told)
+        other = owner.setdefault(path, told.volume_id)
+        if other != told.volume_id:
+            raise ModelError("export-names", f"{path}: wanted for {told.volume_id} and for {other}. Predict them into two folders.")
+        written.append(_write(path, facts(told, vocabulary)))
+    return written
+
+
+def sidecar(told: Told) -> Path:
+    """Where an answer's JSON stands in the derivative."""
+    found = NAMED.match(told.path.name.split(".")[0])
+    own = f"sub-{re.sub('[^A-Za-z0-9]', '', told.volume_id) or 'unnamed'}"
+    entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")
+    session = SESSION.search(entities)
+    kind = told.path.parent.name if found and told.path.parent.name in ("anat", "dwi", "func", "fmap", "perf") else "anat"
+    subject, kept = Path(entities.partition("_")[0]), re.sub("_desc-[A-Za-z0-9+]+", "", entities)
+    return (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
+
+
+def facts(told: Told, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What the sidecar says: BodyPart where the answer is sure and has a term, and always the status and every span."""
+    try:
+        body_part: dict[str, Any] = {"BodyPart": said_together(told, vocabulary).body_part}
+    except ModelError:
+        body_part = {}
+    said = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in told.spans]
+    return {
+        **body_part, **({"BodyPartDetails": "; ".join(said)} if said else {}),
+        "Sources": [told.path.name], "FovnetVolume": told.volume_id, "FovnetStatus": told.status, "FovnetMessage": told.message,
+        "FovnetConfidence": told.confidence,
+        "FovnetSpans": [
+            {"region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice, "from_mm": span.from_mm,
+             "to_mm": span.to_mm, "confidence": span.confidence}
+            for span in told.spans
+        ],
+    }  # fmt: skip
+
+
+def _write(path: Path, facts: dict[str, Any]) -> Path:
+    return write_text(path, json.dumps(facts, indent=2) + "\n", keep_same=True)

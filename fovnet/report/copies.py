@@ -1,0 +1,106 @@
+"""Copies of the source images whose headers say which part of the body the pixels show; the sources are never touched.
+
+A copy has UIDs of its own, the same ones whenever it is made again.  What it says otherwise than its source is kept in its Original
+Attributes Sequence.  Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import ModelError
+from fovnet.records import replace_with
+from fovnet.regions import Term, Vocabulary
+from fovnet.report.answers import Told
+from fovnet.report.sources import sources_of, uid_for
+from fovnet.volume.dicom_header import dataset_of, quietly
+
+CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
+
+
+def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
+    """`folder/<volume_id>/0001.dcm` and on, one a source object.
+
+    Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
+    "export-no-code"; those of `sources_of`.
+    """
+    term = said_together(told, vocabulary)
+    paths = []
+    for number, source in enumerate(sources_of(told), start=1):
+        with quietly():
+            dataset = dataset_of(source.item, pixels=True)
+            _relabel(dataset, term, told.model)
+            path = folder / told.volume_id / f"{number:04d}.dcm"
+            paths.append(replace_with(path, partial(dataset.save_as, enforce_file_format=True)))
+    return paths
+
+
+def said_together(told: Told, vocabulary: Vocabulary) -> Term:
+    """The one term for what a volume shows.
+
+    A protocol such as spine comes before the regions it crosses; regions that have no term together give that of the tallest one, for
+    the attribute holds a single value.  Raises ModelError "export-unsure", "export-no-code".
+    """
+    names = {span.region for span in told.spans}
+    if told.status != "ok" or not names:
+        raise ModelError("export-unsure", f"{told.volume_id}: {told.message or 'no region'}; only what is told with status ok is written "
+                                          "into a header. Look at it, and correct it by hand.")
+    protocols = [name for name in vocabulary.protocols if name in names]
+    tallest = max(told.spans, key=lambda span: span.to_mm - span.from_mm).region
+    term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
+    if term is None:
+        raise ModelError("export-no-code", f"{told.volume_id}: the region {tallest!r} has no SNOMED CT code and Body Part Examined. Give "
+                                           "both in the regions file.")
+    return term
+
+
+def _relabel(dataset: Any, term: Term, model: str) -> None:
+    """Changes the attributes in place, and keeps what they were."""
+    from pydicom.dataset import Dataset
+    from pydicom.sequence import Sequence
+
+    before = Dataset()
+    for name in CHANGED:
+        if name in dataset:
+            before.add(deepcopy(dataset[name]))
+    kept = Dataset()
+    kept.AttributeModificationDateTime = datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
+    kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "fovnet", "", "CORRECT"
+    kept.ModifiedAttributesSequence = Sequence([before])
+    dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
+    dataset.SeriesInstanceUID = uid_for("copy-series", model, dataset.SeriesInstanceUID)
+    dataset.SOPInstanceUID = uid_for("copy", model, dataset.SOPInstanceUID)
+    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
+    dataset.BodyPartExamined = term.body_part
+    if "SharedFunctionalGroupsSequence" not in dataset:
+        dataset.AnatomicRegionSequence = Sequence([_region(term)])
+    for anatomy in _frame_anatomies(dataset):
+        anatomy.AnatomicRegionSequence = Sequence([_region(term)])
+
+
+def _frame_anatomies(dataset: Any) -> Iterator[Any]:
+    """Where a multi-frame object says what its frames show: per frame if it does so, else for all of them."""
+    from pydicom.dataset import Dataset
+    from pydicom.sequence import Sequence
+
+    shared = dataset.get("SharedFunctionalGroupsSequence", [])
+    frames = [group for group in dataset.get("PerFrameFunctionalGroupsSequence", []) if "FrameAnatomySequence" in group]
+    for group in frames or shared:
+        if "FrameAnatomySequence" not in group:
+            anatomy = Dataset()
+            anatomy.FrameLaterality = "U"
+            group.FrameAnatomySequence = Sequence([anatomy])
+        yield from group.FrameAnatomySequence
+
+
+def _region(term: Term) -> Any:
+    from pydicom.dataset import Dataset
+
+    item = Dataset()
+    item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = term.sct, "SCT", term.meaning
+    return item

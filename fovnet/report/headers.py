@@ -1,0 +1,75 @@
+"""What the headers say of the part of the body, beside what the pixels show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fovnet.errors import FovnetError
+from fovnet.records import write_tsv
+from fovnet.regions import Vocabulary
+from fovnet.report.answers import Told
+from fovnet.volume.collection import region_named
+from fovnet.volume.dicom import images_of
+from fovnet.volume.dicom_header import whole_header
+
+COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
+VERDICTS = ("disagree", "part", "header not understood", "header says nothing", "no answer", "agree")
+CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One volume: Body Part Examined as written, the regions it means, those that were said, and the verdict, one of VERDICTS."""
+
+    told: Told
+    header: str
+    meant: frozenset[str]
+    said: frozenset[str]
+
+    @property
+    def verdict(self) -> str:
+        """ "agree" where both name the same regions, "part" where they share one."""
+        if self.told.status != "ok" or not self.said:
+            return "no answer"
+        if not self.header:
+            return "header says nothing"
+        if not self.meant:
+            return "header not understood"
+        return "agree" if self.meant == self.said else "part" if self.meant & self.said else "disagree"
+
+
+def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
+    """One entry for every answer on DICOM images that are still where they were."""
+    compared = []
+    for told in answers:
+        if told.images is None:
+            continue
+        try:
+            header = str(whole_header(images_of(told.path)[0].item).get("BodyPartExamined", "") or "").upper().strip()
+        except FovnetError:
+            continue
+        compared.append(Compared(told, header, meant_by(header, vocabulary), frozenset(span.region for span in told.spans)))
+    return compared
+
+
+def meant_by(header: str, vocabulary: Vocabulary) -> frozenset[str]:
+    """The regions a Body Part Examined means, also of several regions at once; empty for what is not understood."""
+    several = next((names for names, term in vocabulary.together if term.body_part == header), frozenset())
+    one = region_named(header, vocabulary)
+    return several or (frozenset([one]) if one in vocabulary.classes[:-1] else frozenset())
+
+
+def write_headers(compared: Sequence[Compared], path: Path) -> Path:
+    """The table, disagreements first; a header that is no code string is not repeated."""
+    rows = [
+        {
+            "volume_id": one.told.volume_id, "status": one.told.status,
+            "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
+            "meant": "+".join(sorted(one.meant)), "said": "+".join(sorted(one.said)), "verdict": one.verdict, "path": str(one.told.path),
+        }
+        for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
+    ]  # fmt: skip
+    return write_tsv(path, COLUMNS, rows)

@@ -1,0 +1,59 @@
+"""The DICOM objects that an answer was made from, found again where they lay.
+
+Nothing here writes to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fovnet.errors import ModelError
+from fovnet.report.answers import Told
+from fovnet.volume.dicom import images_of
+from fovnet.volume.dicom_header import whole_header
+from fovnet.volume.dicom_source import Item
+from fovnet.volume.volume import Images
+
+UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
+
+
+@dataclass(frozen=True)
+class Source:
+    """One object: where it lies, its header without pixels, and which of its frames were used (none where it is one image)."""
+
+    item: Item
+    header: Any
+    frames: tuple[int, ...]
+
+    def only(self, images: Images | None) -> Source | None:
+        """The same with the frames among `images`; None where there are none of this object."""
+        if images is None:
+            return None
+        pairs = zip(images.uids, images.frames, strict=True)
+        frames = tuple(sorted({frame for uid, frame in pairs if uid == str(self.header.SOPInstanceUID)}))
+        return replace(self, frames=() if frames == (0,) else frames) if frames else None
+
+
+def sources_of(told: Told) -> list[Source]:
+    """The objects behind an answer, in the order of its slices.  Raises ModelError where they are no DICOM, or not those any more."""
+    if told.images is None:
+        raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
+                                             "Predict from the DICOM series itself.")
+    wanted = list(dict.fromkeys(told.images.uids))
+    items = {frame.sop_uid: frame.item for frame in images_of(told.path)}
+    lacking = [uid for uid in wanted if uid not in items]
+    if lacking:
+        raise ModelError("export-changed", f"{told.path}: {len(lacking)} of {len(wanted)} images that {told.volume_id} was answered from "
+                                           "are not there any more. Predict it again.")
+    sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
+    return [found for source in sources if (found := source.only(told.images)) is not None]
+
+
+def uid_for(*identity: object) -> str:
+    """A UID that is the same for the same things, and no other's: 2.25. and 122 bits of a SHA-256, as a version 8 UUID has them."""
+    number = int.from_bytes(hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big")
+    number = number & ~(0xF << 76) | 8 << 76
+    number = number & ~(0x3 << 62) | 2 << 62
+    return f"{UUID_ROOT}{number}"

@@ -1,0 +1,142 @@
+"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report, one measurement group a span.
+
+Each group names the region as finding and finding site (SNOMED CT, see regions.py), has the span's length and probability and the heights
+of its two ends in scanner coordinates, and refers to the source images that the span was cut from.
+Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative evaluations), TID 4019 (algorithm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.errors import FovnetError, ModelError
+from fovnet.evaluate.cases import Stretch
+from fovnet.records import replace_with
+from fovnet.regions import Vocabulary
+from fovnet.report.answers import Told
+from fovnet.report.sources import Source, sources_of, uid_for
+from fovnet.volume.dicom_header import quietly
+
+if TYPE_CHECKING:
+    from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
+
+SCHEME = "99FOVNET"             # what the standard has no code for: the two ends of a span
+LOWER, UPPER = ("lower-end", "Height of the lower end, scanner coordinates"), ("upper-end", "Height of the upper end, scanner coordinates")
+MAY_BE_EMPTY = (                # what a study's objects must have, if only empty, and real ones lack
+    "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
+    "ReferringPhysicianName",
+)  # fmt: skip
+SERIES_NUMBER = 9000            # beyond what scanners number
+
+
+def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
+    """The SR of an answer, in its source's study; the same answer gives the same UIDs.
+
+    An uncertain answer is reported as one: its groups are there, and the report says that it is not complete, with the reason.
+    Raises ModelError "export-no-images" where the source is no DICOM, "export-changed" where it is not what was answered,
+    "export-no-code" for a region without a code.
+    """
+    from highdicom.sr import (
+        AlgorithmIdentification,
+        Comprehensive3DSR,
+        DeviceObserverIdentifyingAttributes,
+        MeasurementReport,
+        ObservationContext,
+        ObserverContext,
+    )  # fmt: skip
+    from pydicom.sr.codedict import codes
+
+    sources = sources_of(told)
+    for source in sources:
+        for name in MAY_BE_EMPTY:
+            if name not in source.header:
+                setattr(source.header, name, "")
+    device = DeviceObserverIdentifyingAttributes(
+        uid_for("device", told.model), name="fovnet", manufacturer_name="fovnet", model_name=told.model
+    )
+    algorithm = AlgorithmIdentification("fovnet", told.version, parameters=(f"ensemble {told.model}", *_caution(told)))
+    groups = [_group(told, number, span, vocabulary, sources, algorithm) for number, span in enumerate(told.spans, start=1)]
+    content = MeasurementReport(
+        ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device)),
+        procedure_reported=_code("113091000", "SCT", "Magnetic resonance imaging"),
+        imaging_measurements=groups or None,
+        title=codes.DCM.ImagingMeasurementReport,
+        referenced_images=None if groups else [source.header for source in sources],
+    )
+    identity = told.model, *(source.header.SOPInstanceUID for source in sources)
+    return Comprehensive3DSR(
+        [source.header for source in sources], content[0],
+        series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
+        instance_number=1, manufacturer="fovnet", is_complete=told.status == "ok", is_final=False, is_verified=False,
+        series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
+    )  # fmt: skip
+
+
+def spans_in(report: Any) -> list[tuple[str, float, float, float]]:
+    """(SNOMED CT id, lower end mm, upper end mm, probability) of every group of such a report, in order: what was written, read back."""
+    found = []
+    for group in report.content.get_image_measurement_groups():
+        values = {measured.name.value: float(measured.value) for measured in group.get_measurements()}
+        found.append((group.finding_type.value, values[LOWER[0]], values[UPPER[0]], values["122157"]))
+    return found
+
+
+def _group(
+    told: Told, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source], algorithm: Any
+) -> MeasurementsAndQualitativeEvaluations:
+    """The measurement group of one span."""
+    from highdicom.sr import (
+        FindingSite,
+        Measurement,
+        MeasurementsAndQualitativeEvaluations,
+        SourceImageForMeasurementGroup,
+        TrackingIdentifier,
+    )
+    from pydicom.sr.codedict import codes
+
+    term = vocabulary.term([span.region])
+    if term is None:
+        raise ModelError("export-no-code", f"{told.volume_id}: the region {span.region!r} has no SNOMED CT code and Body Part Examined. "
+                                           "Give both in the regions file.")
+    region = _code(term.sct, "SCT", term.meaning)
+    mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
+    return MeasurementsAndQualitativeEvaluations(
+        TrackingIdentifier(uid_for("span", told.model, number, *(source.header.SOPInstanceUID for source in sources)), f"span {number}"),
+        finding_category=codes.SCT.AnatomicalStructure, finding_type=region, finding_sites=[FindingSite(region)], algorithm_id=algorithm,
+        measurements=[
+            Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
+            Measurement(_code(LOWER[0], SCHEME, LOWER[1]), round(span.from_mm, 3), mm),
+            Measurement(_code(UPPER[0], SCHEME, UPPER[1]), round(span.to_mm, 3), mm),
+            Measurement(codes.DCM.Probability, round(span.confidence, 4), one),
+        ],
+        source_images=[
+            SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None)
+            for source in sources if (used := source.only(told.images_of(span))) is not None
+        ],
+    )  # fmt: skip
+
+
+def _caution(told: Told) -> tuple[str, ...]:
+    return () if told.status == "ok" else (f"uncertain: {told.message}"[:1024],)
+
+
+def _code(value: str, scheme: str, meaning: str) -> Any:
+    from highdicom.sr import CodedConcept
+
+    return CodedConcept(value, scheme, meaning)
+
+
+def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
+    """`folder/<volume_id>.dcm`.  Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's."""
+    try:
+        with quietly():
+            report = structured_report(told, vocabulary)
+            return replace_with(folder / f"{told.volume_id}.dcm", partial(report.save_as, enforce_file_format=True))
+    except (FovnetError, OSError, MemoryError):
+        raise
+    except Exception as fault:          # headers hold values that the libraries' authors never saw, and whose words may name somebody
+        raise ModelError("export-header", f"{told.path}: {told.volume_id} has a header of which no report can be made "
+                                          f"({type(fault).__name__}). Correct the series in its archive.") from fault

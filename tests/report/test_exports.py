@@ -1,0 +1,212 @@
+"""Answers handed on: DICOM SR, relabelled copies, BIDS, the table of headers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pydicom
+import pytest
+from highdicom.sr import srread
+from hypothesis import given
+from hypothesis.strategies import text
+from typer.testing import CliRunner
+
+from fovnet.cli import app
+from fovnet.decision.answer import COLUMNS, answer, facts, table_rows
+from fovnet.decision.spans import Rule, decide
+from fovnet.errors import ModelError
+from fovnet.records import checksum, write_json, write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.report.answers import read_answers
+from fovnet.report.bids import write_bids
+from fovnet.report.copies import said_together, write_copies
+from fovnet.report.headers import compare, meant_by
+from fovnet.report.sources import uid_for
+from fovnet.report.structured import spans_in, structured_report, write_report
+from fovnet.volume.slices import Slicing, slice_volume
+
+
+@pytest.fixture(scope="session")
+def write():
+    """The writers of DICOM that the readers are tested with."""
+    place = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("dicom_writers", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def answered(folder: Path, source: Path, regions: list[str], name: str = "volume", rule: Rule | None = None) -> Path:
+    """The files of `predict` for a volume whose slices show these regions, from feet to head in equal shares."""
+    stack = slice_volume(source, Slicing(target_spacing_mm=1.0))
+    classes = DEFAULT.classes
+    probabilities = np.full((len(stack.z_mm), len(classes)), 0.002)
+    for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
+        probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
+    given_rule = rule or Rule(sigma_mm=0.0)
+    said = answer(name, str(source), decide(probabilities, stack.z_mm, DEFAULT, given_rule), given_rule, stack.notes)
+    rows = table_rows(said, stack)
+    write_json(folder / f"{name}.json", {**facts(said, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
+    write_tsv(folder / "spans.tsv", COLUMNS, rows)
+    return folder
+
+
+@pytest.fixture
+def classic(tmp_path, write) -> Path:
+    """A series of 40 axial images, 4 mm apart, whose header says HEAD."""
+    more = {"BodyPartExamined": "HEAD", "PatientName": "Doe^Jane", "StudyDate": "20200102"}
+    return write.save(tmp_path / "series", write.images(write.noise((20, 24, 40)), **more))
+
+
+def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
+    path = write_report(told, DEFAULT, tmp_path / "sr")
+    report = srread(path)
+    wanted = [(DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in told.spans]
+    for got, expected in zip(spans_in(report), wanted, strict=True):
+        assert got[0] == expected[0] and got[1:] == pytest.approx(expected[1:], abs=1e-3)
+    referred = [
+        [item.referenced_sop_instance_uid for item in group.source_images] for group in report.content.get_image_measurement_groups()
+    ]
+    assert [uid for group in referred for uid in group] == list(told.images.uids)            # each image in one span, feet to head
+    heights = {str(one.SOPInstanceUID): float(one.ImagePositionPatient[2]) for one in map(pydicom.dcmread, classic.iterdir())}
+    for span, uids in zip(told.spans, referred, strict=True):
+        assert all(span.from_mm <= heights[uid] <= span.to_mm for uid in uids)
+    assert report.StudyInstanceUID == pydicom.dcmread(next(classic.iterdir())).StudyInstanceUID
+    assert report.PatientName == "Doe^Jane"                                                  # it goes where the images are
+
+
+def test_dciodvfy_finds_no_error_in_a_report(tmp_path, classic):
+    if shutil.which("dciodvfy") is None:
+        pytest.skip("dciodvfy (Debian: dicom3tools) is not installed")
+    told, = read_answers(answered(tmp_path / "answers", classic, ["head", "none"]))
+    path = write_report(told, DEFAULT, tmp_path / "sr")
+    said = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
+    assert "Comprehensive3DSR" in said and not [line for line in said.splitlines() if line.startswith("Error")]
+
+
+def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    one, again = structured_report(told, DEFAULT), structured_report(told, DEFAULT)
+    assert one.SOPInstanceUID == again.SOPInstanceUID and one.SeriesInstanceUID == again.SeriesInstanceUID
+    assert one.SOPInstanceUID not in told.images.uids
+
+
+def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
+    assert told.status == "uncertain" and structured_report(told, DEFAULT).CompletionFlag == "PARTIAL"
+    with pytest.raises(ModelError, match="only what is told with status ok") as refusal:
+        write_copies(told, DEFAULT, tmp_path / "copies")
+    assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
+
+
+def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, classic):
+    before = {path.name: checksum(path) for path in classic.iterdir()}
+    told, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"]))
+    paths = write_copies(told, DEFAULT, tmp_path / "copies")
+    assert {path.name: checksum(path) for path in classic.iterdir()} == before
+    sources = {str(one.SOPInstanceUID): one for one in map(pydicom.dcmread, classic.iterdir())}
+    assert len(paths) == len(sources) and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
+    for path in paths:
+        copy = pydicom.dcmread(path)
+        kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0]
+        source = sources[str(kept.SOPInstanceUID)]
+        assert (copy.BodyPartExamined, copy.AnatomicRegionSequence[0].CodeValue) == ("CHESTABDOMEN", "416550000")
+        assert kept.BodyPartExamined == "HEAD" and kept.SeriesInstanceUID == source.SeriesInstanceUID
+        assert copy.SOPInstanceUID != source.SOPInstanceUID == kept.SOPInstanceUID
+        changed = {"SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence", "OriginalAttributesSequence"}
+        assert {element.keyword: element.value for element in copy if element.keyword not in changed} == {
+            element.keyword: element.value for element in source if element.keyword not in changed
+        }
+    assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
+
+
+def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
+    voxels = write.noise((20, 24, 12))
+    frames = np.ascontiguousarray(voxels.transpose(2, 1, 0))
+    one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
+    folder = write.save(tmp_path / "series", [one])
+    told, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
+    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue == "61685007"
+    report = srread(write_report(told, DEFAULT, tmp_path / "sr"))
+    source, = report.content.get_image_measurement_groups()[0].source_images
+    assert list(source.referenced_frame_numbers) == list(range(1, 13))
+
+
+def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    next(iter(sorted(classic.iterdir()))).unlink()
+    with pytest.raises(ModelError, match="1 of 40 images") as refusal:
+        structured_report(told, DEFAULT)
+    assert refusal.value.code == "export-changed"
+
+
+@pytest.mark.parametrize(("names", "body_part"), [
+    (["head"], "HEAD"), (["pelvis", "abdomen"], "ABDOMENPELVIS"), (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
+    (["legs", "pelvis"], "PELVISLOWEXTREMT"), (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
+    (["chest", "chest", "head"], "CHEST"),                              # no term for both: the taller one
+])  # fmt: skip
+def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
+    told, = read_answers(answered(tmp_path / "answers", classic, names))
+    assert said_together(told, DEFAULT).body_part == body_part
+
+
+@pytest.mark.parametrize(("header", "meant"), [
+    ("HEAD", {"head"}), ("LSPINE", {"spine"}), ("THORAX", {"chest"}), ("CHESTABDPELVIS", {"chest", "abdomen", "pelvis"}), ("", set()),
+    ("KIDNEY", set()), ("WHOLEBODY", {"legs", "pelvis", "abdomen", "chest", "head"}),
+])  # fmt: skip
+def test_a_header_means_what_the_vocabulary_reads_in_it(header, meant):
+    assert meant_by(header, DEFAULT) == meant
+
+
+def test_headers_that_disagree_are_told_first(tmp_path, classic):
+    answers = answered(tmp_path / "answers", classic, ["abdomen"])
+    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
+    assert result.exit_code == 0 and result.output.startswith("1 disagree")
+    one, = compare(read_answers(tmp_path / "answers"), DEFAULT)
+    assert (one.header, one.verdict) == ("HEAD", "disagree")
+    assert "Doe" not in (tmp_path / "h.tsv").read_text()
+
+
+def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
+    series = write.save(tmp_path / "DICOM", write.images(write.noise((20, 24, 12))))
+    told, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
+    named = replace(told, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
+    written = write_bids([told, named], DEFAULT, tmp_path / "bids")
+    assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
+        "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
+    ]  # fmt: skip
+    described, sidecar = (json.loads(path.read_text()) for path in written[:2])
+    assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
+    assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
+    with pytest.raises(ModelError, match="wanted for"):
+        write_bids([told, replace(told, volume_id="case-1")], DEFAULT, tmp_path / "again")
+
+
+def test_what_was_not_answered_from_dicom_is_named_and_the_rest_done(tmp_path, classic):
+    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
+    answered(tmp_path / "answers", tmp_path / "v.nii", ["head"], name="nifti")
+    rows = (tmp_path / "answers" / "spans.tsv").read_text()
+    answered(tmp_path / "answers", classic, ["head"])
+    with (tmp_path / "answers" / "spans.tsv").open("a") as file:
+        file.write("".join(rows.splitlines(keepends=True)[1:]))
+    result = CliRunner().invoke(app, ["export", "sr", str(tmp_path / "answers"), "--out", str(tmp_path / "sr")])
+    assert result.exit_code == 3 and "nifti was not answered from DICOM" in result.output and "1 of 2 volumes" in result.output
+    assert [path.name for path in (tmp_path / "sr").iterdir()] == ["volume.dcm"]
+    missing = CliRunner().invoke(app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")])
+    assert isinstance(missing.exception, ModelError) and missing.exception.code == "answers-missing"
+
+
+@given(text(), text())
+def test_uids_are_valid_and_tell_things_apart(one, other):
+    uid = pydicom.uid.UID(uid_for(one))
+    assert uid.is_valid and len(uid) <= 64
+    assert (uid_for(one) == uid_for(other)) == (one == other)
