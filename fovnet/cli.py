@@ -539,8 +539,8 @@ def tune(config: ConfigFile) -> None:
 @app.command()
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
-    from fovnet.decision.answer import COLUMNS, facts, table_rows
     from fovnet.decision import novelty
+    from fovnet.decision.answer import COLUMNS, facts, table_rows
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import decisions

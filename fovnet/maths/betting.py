@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-CAUTION = 0.9       # of the largest stake that cannot ruin: a single observation of 1 leaves a tenth of the wealth
+CAUTION = 0.99      # of the largest stake that cannot ruin: a single observation of 1 leaves a hundredth of the wealth
 
 
 def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
