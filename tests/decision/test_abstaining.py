@@ -60,7 +60,7 @@ def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subject
     found = bar(volumes, STATED, AT_RISK, seed)
     assert SURE_ENOUGH <= found.min_confidence <= 1
     if any(one.sure >= found.min_confidence and not one.withheld for one in volumes):
-        assert risk(volumes, found.min_confidence) <= STATED
+        assert risk(volumes, found.min_confidence) <= STATED + 1e-12
 
 
 def test_the_curve_is_the_risk_of_each_bar_and_ends_with_all_that_may_be_answered() -> None:
