@@ -834,6 +834,29 @@ def bench_slice(
         raise typer.Exit(3)
 
 
+@bench.command("oddities")
+def bench_oddities(
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for what was said of every volume.")],
+    each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Show an ensemble what has no region: air, noise, bottles of water, shuffled slices, bodies upside down; and bodies, to compare."""
+    from fovnet.bench.oddities import COLUMNS, oddities, tally
+    from fovnet.decision.ensemble import load
+    from fovnet.records import write_tsv
+
+    with _bar("judging") as tell:
+        rows = list(oddities(load(model, device), each, seed, tell))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    shown = _table(f"what {model} says", "volume", "of", "region, sure", "uncertain", "none, sure")
+    for kind, *counts in tally(rows):
+        shown.add_row(kind, *map(str, counts))
+    _show(shown)
+    out.print(f"{out_file}")
+
+
 @bench.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
