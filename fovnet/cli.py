@@ -531,8 +531,10 @@ def tune(config: ConfigFile) -> None:
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, _vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
-    held = "shown for new subjects" if abstention["promised"] else f"too few subjects ({abstention['subjects']}) or errors to promise it"
-    out.print(f"answers from confidence {judge.rule.min_confidence:.2f} on; {options.stated_error:.0%} wrong slices at most: {held}")
+    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, at most {options.stated_error:.0%} of their slices wrong"
+    seen = f"{abstention['subjects']} validation subjects"
+    held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
+    out.print(f"{told}: {held}")
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
 
 
