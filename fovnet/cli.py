@@ -629,8 +629,14 @@ def predict(
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
-    out.print(f"{len(named)} volumes, {len(refused)} refused: {out_folder / 'spans.tsv'}")
-    if refused:
+    told = {str(path) for path in files}
+    unread = [row for row in found.series if row["kind"] == "unreadable"]
+    inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
+    for row in inside:
+        err.print(f"not read: {row['reason']}", markup=False, highlight=False)
+    beside = f", {len(inside)} objects in archives could not be read" if inside else ""
+    out.print(f"{len(named)} volumes, {len(refused)} refused{beside}: {out_folder / 'spans.tsv'}")
+    if refused or inside:
         raise typer.Exit(3)
 
 

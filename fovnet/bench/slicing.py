@@ -26,7 +26,8 @@ from fovnet.errors import VolumeError
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.volume.orient import to_ras
 from fovnet.volume.readers import read
-from fovnet.volume.slices import SIDE, SliceStack, slice_volume
+from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices import SliceStack, slice_volume
 from fovnet.volume.unpacking import GZIP, opened
 
 STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes a voxel: what kind of number does not change the time

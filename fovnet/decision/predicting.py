@@ -51,7 +51,7 @@ def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int 
     """
     slicing = Slicing(**ensemble.prepare)
     files = [path for _, path in paths]
-    work, size = partial(_read, slicing=slicing), partial(bytes_to_read, max_voxels=slicing.max_voxels)
+    work, size = partial(_read, slicing=slicing), partial(bytes_to_read, whole_voxels=slicing.whole_voxels)
     reading = in_order(work, files, workers, _crashed, size=size, budget=BUDGET_BYTES) if workers > 1 else _beside(work, files, size)
     for (volume_id, path), read in zip(paths, reading, strict=True):
         yield _predicted(volume_id, path, read, ensemble)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine
-from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.grid import Grid, Limits, refuse_grid
 from fovnet.volume.nifti import files_of as nifti_files_of
 from fovnet.volume.nifti import header_opening
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
 
@@ -38,7 +39,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (*nifti_files_of(path), mat) if mat.exists() else nifti_files_of(path)
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" where no .mat lies beside it."""
     if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
         raise VolumeError("volume-missing", f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
@@ -51,11 +52,11 @@ def read(path: Path, max_voxels: int) -> Volume:
     offset = float(header["vox_offset"])
     with opened(image_path) as file:
         skip(path, file, int(offset) if np.isfinite(offset) else -1)
-        refuse_grid(path, grid, max_voxels, plain_bytes(file))
-        voxels, notes = read_grid(path, file, grid)
+        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
+        volume = read_grid(path, file, grid, affine, limits, ("placed by the .mat beside it",))
         if grid.sizes[3] == 1:
             drain(file)
-    return Volume(voxels, affine, str(path), ("placed by the .mat beside it", *notes))
+    return volume
 
 
 def _header(path: Path, block: bytes) -> Any:

@@ -107,6 +107,7 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
             labelled += [(line, label)] if label else []
         labelled, doubled = _without_doubles(labelled)
         faults += doubled + _conflicts(labelled, vocabulary)
+    faults.sort(key=lambda fault: (labels.name in fault.partition(", line ")[0], _line_number(fault)))
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         raise CollectionError("collection-invalid", f"{table.parent}: {count} in the tables\n  " + "\n  ".join(faults))
@@ -364,6 +365,12 @@ def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, in
         line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order")
         for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]
     ]
+
+
+def _line_number(fault: str) -> int:
+    """The line that a fault's sentence names; 0 for the whole table."""
+    found = re.search(r", line ([0-9]+)", fault)
+    return int(found[1]) if found else 0
 
 
 def _did_you_mean(name: str, known: set[str]) -> str:

@@ -22,8 +22,10 @@ from fovnet.volume.dicom_series import Series, series_of
 from fovnet.volume.dicom_source import ZIP_MAGIC, Item, Unread, begins_like_dicom, items_of
 from fovnet.volume.dicom_triage import INCLUDABLE
 from fovnet.volume.fitness import refuse_affine, times, usable
+from fovnet.volume.grid import Limits
 from fovnet.volume.volume import Images, Volume
 
+MAX_VOXELS = 2**29              # a series is held whole: 2 GiB as float32
 LISTED = 6                      # series that a message names
 CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot", "localizer": "volume-localizer",
          "derived": "volume-derived", "phase": "volume-phase", "single": "volume-single", "modality": "volume-modality",
@@ -107,7 +109,7 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
     return Survey(tuple(series_of(frames)), tuple(unread))
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The one volume of a place, or the one an address names, on the grid of its images (columns, rows, slices).
 
     Raises VolumeError: "volume-several" where there are several to read, listing them; the code of the triage where there is none;
@@ -115,7 +117,7 @@ def read(path: Path, max_voxels: int) -> Volume:
     """
     source, series = _chosen(path)
     try:
-        volume = _stacked(source, series, max_voxels)
+        volume = _stacked(source, series, min(limits.max_voxels, MAX_VOXELS))
         unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
         return replace(volume, notes=(*volume.notes, f"{_counted(unread, 'object')} beside it could not be used")) if unread else volume
     except (VolumeError, MemoryError, OSError):
@@ -132,7 +134,7 @@ def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
         raise VolumeError("volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again.")
     if int(np.prod(shape, dtype=np.float64)) > max_voxels:
         raise VolumeError("volume-too-large", f"{source}: {times(shape)} voxels; the limit is {max_voxels:,}. "
-                                              "Resample the volume, or raise max_voxels.")
+                                              "Resample it, or convert it to NIfTI (dcm2niix), which is read slab by slab.")
     stand = stand_of(source, frames)
     ordered = [frames[index] for index in stand.order]
     planes = planes_of(source, ordered)

@@ -108,11 +108,17 @@ def quietly() -> Iterator[None]:
     """pydicom warns of every value that breaks a rule; archives hold thousands, and what matters is checked here."""
     import pydicom.config
 
-    pydicom.config.settings.reading_validation_mode = pydicom.config.IGNORE
-    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    settings, logger = pydicom.config.settings, logging.getLogger("pydicom")
+    before = settings.reading_validation_mode, logger.level
+    settings.reading_validation_mode = pydicom.config.IGNORE
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        settings.reading_validation_mode = before[0]
+        logger.setLevel(before[1])
 
 
 def dataset_of(item: Item, *, pixels: bool) -> Any:

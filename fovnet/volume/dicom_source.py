@@ -23,6 +23,7 @@ MAX_UNPACKED = 16 * 2**30       # bytes of an archive, as its directory declares
 MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 SUFFIXES = (".dcm", ".ima")
+OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".img", ".mgh", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl", ".gipl.gz")
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
@@ -144,7 +145,7 @@ def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
 
 
 def _members(path: Path) -> Iterator[Item | Unread]:
-    """The members that begin like DICOM, sorted by name, and those that might have held some."""
+    """The members that begin like DICOM, sorted by name, and those that may hold volumes and are not read in there."""
     with _archive(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         _refuse_archive(path, members)
@@ -162,6 +163,9 @@ def _members(path: Path) -> Iterator[Item | Unread]:
                 yield Unread(item, VolumeError("volume-archive-nested", f"{item}: an archive in an archive. Unpack the outer one."))
             elif begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
                 yield item
+            elif name.lower().endswith(OTHER_VOLUMES):
+                yield Unread(item, VolumeError("volume-archive-format", f"{item}: of an archive only DICOM is read. Unpack it, and name "
+                                                                        "the folder."))
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:

@@ -17,13 +17,11 @@ from fovnet.errors import VolumeError
 from fovnet.volume import dicom
 from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_series import Series
-from fovnet.volume.dicom_source import Item, Unread, files_under, is_archive, looks_like_dicom
+from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, looks_like_dicom
 from fovnet.volume.dicom_table import series_row, unread_row
-from fovnet.volume.readers import volume_name
+from fovnet.volume.readers import is_known, volume_name
 
-SUFFIXES = (
-    ".nii", ".nii.gz", ".hdr", ".mgh", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl", ".gipl.gz", ".dcm", ".ima", ".zip",
-)  # fmt: skip
+SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", ".ima", ".zip")      # an .img is its .hdr's other half
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
 LONGEST = 200       # bytes of a name
@@ -181,8 +179,4 @@ def _looks_like_a_volume(path: Path) -> bool:
         return False
     if not path.is_file():                                     # to open a pipe may wait for ever
         return False
-    try:
-        with path.open("rb") as file:
-            return file.read(132)[128:] == b"DICM"
-    except OSError:
-        return False
+    return is_known(path)

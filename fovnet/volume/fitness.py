@@ -65,23 +65,36 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
         low, high = float(voxels.min()), float(voxels.max())      # NaN, where there is one: most volumes need no second look
     if not (-LARGEST <= low <= high <= LARGEST):
         finite = np.abs(voxels) <= LARGEST
-        bad = voxels.size - int(np.count_nonzero(finite))
-        if 2 * bad >= voxels.size:
-            raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels.size} voxels are NaN, infinite or beyond {LARGEST:g}, "
-                                                  "half or more. Export the volume again.")
+        notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
         low, high = float(voxels[finite].min()), float(voxels[finite].max())
         voxels = np.where(finite, voxels, np.float32(low))
-        notes = (f"{bad} NaN or infinite voxels set to the smallest finite value",)
+    refuse_constant(source, low, high)
+    return voxels, notes
+
+
+def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
+    """A note where some voxels are no finite intensities.  Raises VolumeError "volume-nonfinite" from half on."""
+    if 2 * bad >= voxels:
+        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
+                                              "half or more. Export the volume again.")
+    return (f"{bad} NaN or infinite voxels set to the smallest finite value",) if bad else ()
+
+
+def refuse_constant(source: str, low: float, high: float) -> None:
+    """Raises VolumeError "volume-constant" where the lowest and the highest voxel are the same."""
     if high - low <= NARROWEST:
         raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
-    return voxels, notes
 
 
 def refuse_ct(volume: Volume) -> None:
     """Raises VolumeError "volume-ct" if more than 5 % of the voxels lie at or below -900, as air does in CT."""
-    share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
+    refuse_air(volume.source, np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size)
+
+
+def refuse_air(source: str, share: float) -> None:
+    """Raises VolumeError "volume-ct" where this share of the voxels, at or below -900, is too large for MR."""
     if share > CT_AIR_SHARE:
-        raise VolumeError("volume-ct", f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
+        raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
                                        "(Hounsfield units): this looks like CT, and fovnet reads MR. Give an MR series.")
 
 

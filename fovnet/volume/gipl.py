@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.volume.fitness import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, stored_type
+from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, stored_type
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes
 from fovnet.volume.volume import Volume
 
@@ -36,7 +37,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of a GIPL file, its axes taken along LPS.  Raises VolumeError for what does not fit together."""
     with opened(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
@@ -46,8 +47,8 @@ def read(path: Path, max_voxels: int) -> Volume:
         affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)
-        refuse_grid(path, grid, max_voxels, plain_bytes(file))
-        voxels, notes = read_grid(path, file, grid)
+        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
+        volume = read_grid(path, file, grid, LPS_TO_RAS @ affine, limits, (NOTE,))
         if grid.sizes[3] == 1:
             drain(file)
-    return Volume(voxels, LPS_TO_RAS @ affine, str(path), (NOTE, *notes))
+    return volume

@@ -18,8 +18,19 @@ from fovnet.errors import VolumeError
 from fovnet.volume.fitness import times, usable
 from fovnet.volume.unpacking import numbers
 
+MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: no scanner makes as many, and a minute is enough for a header that claims it
+WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as measured, 2.3 GB where it is oblique and resampled
+
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16                   # the most an NRRD may have
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a frame may be, in voxels: refused beyond `max_voxels`; read slab by slab, never held, beyond `whole_voxels`."""
+
+    max_voxels: int = MAX_VOXELS
+    whole_voxels: int = WHOLE_VOXELS
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
                                             f"{grid.intercept:g}. Export it again.")
     if math.prod(grid.sizes[: grid.together]) > max_voxels:
         raise VolumeError("volume-too-large", f"{path}: a frame of {times(grid.sizes[: grid.together])} voxels; the limit is "
-                                              f"{max_voxels:,}. Check the header, resample the volume, or raise max_voxels.")
+                                              f"{max_voxels:,}. Check the header, or resample the volume.")
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
                                               f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
@@ -94,7 +105,7 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
         stored = numbers(path, stream, math.prod(block), grid.dtype).reshape(block, order="F")
         spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
         for index in np.ndindex(*spatial_first.shape[3:]):
-            yield _intensities(spatial_first[(..., *index)], grid)
+            yield intensities(spatial_first[(..., *index)], grid)
 
 
 def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -> tuple[NDArray[np.float32], tuple[str, ...]]:
@@ -114,12 +125,8 @@ def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -
     raise first_fault
 
 
-def read_grid(path: Path, stream: BinaryIO, grid: Grid) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) of the first usable frame in a stream that stands at the first number."""
-    return first_usable(path, frames(path, stream, grid), math.prod(grid.sizes) // math.prod(grid.shape))
-
-
-def _intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
+def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
+    """Stored numbers (i, j, k) as float32 intensities."""
     with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` judges
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return np.asarray(stored.astype(np.float32, copy=False))

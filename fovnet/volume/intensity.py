@@ -12,6 +12,8 @@ The idea of a mean threshold for the foreground and a percentile for the top is 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,7 +30,11 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     Estimated on a regular lattice of at most 500 000 voxels; where that shows nothing (an almost empty volume), the
     volume's extremes.
     """
-    sample = lattice(voxels)
+    return window_of(lattice(voxels), lambda: (float(voxels.min()), float(voxels.max())))
+
+
+def window_of(sample: NDArray[np.float32], extremes: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+    """(black, white) from a sample (m,) of a volume's voxels; `extremes` gives (lowest, highest) where the sample shows nothing."""
     # Both at once: the sample is partitioned a single time.  float32, as numpy takes a lone percentile of float32 values.
     clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
     mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
@@ -39,7 +45,7 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
         white = float(np.percentile(foreground, WHITE_PERCENTILE, overwrite_input=True))
         if white - black > NARROWEST:
             return black, white
-    return float(voxels.min()), float(voxels.max())
+    return extremes()
 
 
 def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
@@ -47,7 +53,13 @@ def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[n
 
     Always in C order of the given axes, so that a sum over it does not depend on how the volume lies in memory.
     """
-    step = np.ones(voxels.ndim, dtype=int)
-    while np.prod(-(-np.asarray(voxels.shape) // step)) > most:
-        step[np.argmax(-(-np.asarray(voxels.shape) // step))] += 1
-    return voxels[tuple(slice(None, None, int(n)) for n in step)].flatten(order="C")
+    steps = lattice_steps(voxels.shape, most)
+    return voxels[tuple(slice(None, None, step) for step in steps)].flatten(order="C")
+
+
+def lattice_steps(shape: Sequence[int], most: int) -> tuple[int, ...]:
+    """How many voxels apart the lattice's stand along each axis."""
+    sides, step = np.asarray(shape), np.ones(len(shape), dtype=int)
+    while np.prod(-(-sides // step)) > most:
+        step[np.argmax(-(-sides // step))] += 1
+    return tuple(step.tolist())

@@ -9,8 +9,9 @@ from typing import Any
 
 import nibabel
 
+from fovnet.volume.dicom import MAX_VOXELS as MOST_VOXELS
 from fovnet.volume.dicom_address import split_address
-from fovnet.volume.readers import MAX_VOXELS
+from fovnet.volume.grid import WHOLE_VOXELS
 
 BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
 PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
@@ -22,8 +23,8 @@ BUDGET_BYTES = 2**32
 """What the volumes of a batch that are being read, or wait for their turn, may take together; one larger volume is read alone."""
 
 
-def bytes_to_read(path: Path, max_voxels: int = MAX_VOXELS) -> int:
-    """About the bytes of memory that reading a volume takes; never more than the largest readable frame needs.
+def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
+    """About the bytes of memory that reading a volume takes; never more than the largest frame that is held whole needs.
 
     From the grid in a NIfTI header, else from the size on disk (of a folder, of all files in it).  What cannot be opened takes
     little: it will be refused.
@@ -33,13 +34,13 @@ def bytes_to_read(path: Path, max_voxels: int = MAX_VOXELS) -> int:
         if path.is_dir():
             wanted = PACKED_TO_BYTES * sum(file.stat().st_size for file in path.iterdir() if file.is_file())
         else:
-            wanted = _bytes_of_file(path)
+            wanted = _bytes_of_file(path, whole_voxels)
     except (OSError, ValueError):       # ValueError: a null byte in the name
         wanted = 0
-    return LEAST_BYTES + min(wanted, max_voxels * BYTES_PER_VOXEL)
+    return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
 
 
-def _bytes_of_file(path: Path) -> int:
+def _bytes_of_file(path: Path, whole_voxels: int) -> int:
     with path.open("rb") as file:
         first = file.read(1024)
     packed = first.startswith((b"\x1f\x8b", b"PK"))
@@ -50,7 +51,7 @@ def _bytes_of_file(path: Path) -> int:
             return 0
     voxels = _voxels(first)
     if voxels is not None:
-        return voxels * BYTES_PER_VOXEL
+        return min(voxels, whole_voxels) * BYTES_PER_VOXEL
     return path.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)
 
 

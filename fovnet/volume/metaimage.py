@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine, refuse_modality, times
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
+from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid
 from fovnet.volume.headers import beside, corrupt, header_line, one_of, real_numbers, scattered, unoriented, whole_number, whole_numbers
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -44,7 +45,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,) if name.upper() == "LOCAL" else (path, _data_file(path, name))
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of a MetaImage, brought from LPS to RAS.
 
     Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data files,
@@ -60,9 +61,12 @@ def read(path: Path, max_voxels: int) -> Volume:
         data_path = path if local else _data_file(path, fields["elementdatafile"])
         with nullcontext(file) if local else regular(data_path).open("rb") as data:
             stored = None if packed else plain_bytes(data)
-            refuse_grid(path, grid, max_voxels, stored)
-            voxels, notes = _voxels(path, data, fields, packed, grid, stored)
-    return Volume(voxels, vox_to_ras, str(path), notes)
+            refuse_grid(path, grid, limits.max_voxels, stored)
+            stream = _at_voxels(path, data, fields, packed, grid, stored)
+            volume = read_grid(path, stream, grid, vox_to_ras, limits)
+            if len(grid.sizes) == 3:
+                drain(stream)
+    return volume
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -141,10 +145,8 @@ def _data_file(path: Path, name: str) -> Path:
     return beside(path, "ElementDataFile", name)
 
 
-def _voxels(
-    path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None
-) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) from a file that stands behind the header, or at the start of the data file."""
+def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None) -> BinaryIO:
+    """A stream that stands at the first number, from a file that stands behind the header, or at the start of the data file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered(path, "BinaryData", fields["binarydata"])
     skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
@@ -152,8 +154,4 @@ def _voxels(
         file.seek(-grid.bytes, 2)
         skipped = 0
     skip(path, file, skipped)
-    stream = unpacked(file, "zlib" if packed else "raw")
-    voxels, notes = read_grid(path, stream, grid)
-    if len(grid.sizes) == 3:
-        drain(stream)
-    return voxels, notes
+    return unpacked(file, "zlib" if packed else "raw")

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine
-from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
+from fovnet.volume.grid import Grid, Limits, refuse_grid, stored_type
 from fovnet.volume.headers import unoriented
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
@@ -34,7 +35,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" where goodRASFlag is not set."""
     from nibabel.freesurfer.mghformat import header_dtype
 
@@ -45,12 +46,12 @@ def read(path: Path, max_voxels: int) -> Volume:
         header = np.frombuffer(start, header_dtype)[0]
         grid = _grid(path, header)
         skip(path, file, DATA_BEGIN - len(start))
-        refuse_grid(path, grid, max_voxels, plain_bytes(file))
+        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         affine = _affine(path, header)
-        voxels, notes = read_grid(path, file, grid)
+        volume = read_grid(path, file, grid, affine, limits)
         if grid.sizes[3] == 1:
             drain(file)
-    return Volume(voxels, affine, str(path), notes)
+    return volume
 
 
 def _grid(path: Path, header: Any) -> Grid:

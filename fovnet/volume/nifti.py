@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine, times
-from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.grid import Grid, Limits, refuse_grid
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
@@ -60,7 +61,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform.
 
     Raises VolumeError for what has no place in the scanner (neither form set, or an affine no scanner makes) and for what
@@ -72,15 +73,15 @@ def read(path: Path, max_voxels: int) -> Volume:
         _refuse_kind(path, stored)
         header = stored.copy()
         header.check_fix(logger=_QUIET)
-    grid = _grid(path, header, max_voxels)
+    grid = _grid(path, header, limits)
     vox_to_ras, notes = _geometry(path, stored, header)
     with opened(files[-1]) as file:
         skip(path, file, int(header.get_data_offset()))
-        refuse_grid(path, grid, max_voxels, plain_bytes(file))
-        voxels, frame_notes = read_grid(path, file, grid)
+        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
+        volume = read_grid(path, file, grid, vox_to_ras, limits, notes)
         if math.prod(grid.sizes[3:]) == 1:
             drain(file)
-    return Volume(voxels, vox_to_ras, str(path), (*notes, *frame_notes))
+    return volume
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:
@@ -123,7 +124,7 @@ def _refuse_kind(path: Path, stored: Any) -> None:
         raise VolumeError(code, f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume itself.")
 
 
-def _grid(path: Path, header: Any, max_voxels: int) -> Grid:
+def _grid(path: Path, header: Any, limits: Limits) -> Grid:
     """The grid that the header describes.  Raises VolumeError if its shape cannot be that of a volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
@@ -131,7 +132,7 @@ def _grid(path: Path, header: Any, max_voxels: int) -> Grid:
     slope, intercept = header.get_slope_inter()
     grid = Grid((*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
                 slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
-    refuse_grid(path, grid, max_voxels, None)
+    refuse_grid(path, grid, limits.max_voxels, None)
     return grid
 
 

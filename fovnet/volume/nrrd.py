@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import refuse_affine, refuse_modality, times
-from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid
+from fovnet.volume.grid import MAX_AXES, Grid, Limits, refuse_grid
 from fovnet.volume.headers import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
+from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -71,7 +72,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
 
 
-def read(path: Path, max_voxels: int) -> Volume:
+def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of an NRRD, brought from its space to RAS.
 
     Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many data files,
@@ -87,9 +88,12 @@ def read(path: Path, max_voxels: int) -> Volume:
         data_path = _data_file(path, header) if "data file" in header.fields else path
         with regular(data_path).open("rb") if data_path != path else nullcontext(file) as data:
             stored = plain_bytes(data) if encoding == "raw" else None
-            refuse_grid(path, grid, max_voxels, stored)
-            voxels, notes = _voxels(path, data, header, encoding, grid, stored)
-    return Volume(voxels, vox_to_ras, str(path), notes)
+            refuse_grid(path, grid, limits.max_voxels, stored)
+            stream = _at_voxels(path, data, header, encoding, grid, stored)
+            volume = read_grid(path, stream, grid, vox_to_ras, limits)
+            if grid.together == len(grid.sizes):
+                drain(stream)
+    return volume
 
 
 def _header(path: Path, file: BinaryIO) -> Header:
@@ -240,10 +244,8 @@ def _data_file(path: Path, header: Header) -> Path:
     return beside(path, "data file", name)
 
 
-def _voxels(
-    path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None
-) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) from a file that stands where the header ends, or at the start of the data file."""
+def _at_voxels(path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None) -> BinaryIO:
+    """A stream that stands at the first number, from a file that stands where the header ends, or at the start of the data file."""
     lines = whole_number(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0")))
     skipped = whole_number(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0")))
     for _ in range(lines):
@@ -253,7 +255,4 @@ def _voxels(
         skipped = 0
     stream = unpacked(file, encoding)
     skip(path, stream, skipped)
-    voxels, notes = read_grid(path, stream, grid)
-    if grid.together == len(grid.sizes):
-        drain(stream)
-    return voxels, notes
+    return stream

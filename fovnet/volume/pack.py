@@ -29,7 +29,8 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_coll
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
-from fovnet.volume.slices import ALGORITHM, SIDE, SliceStack, Slicing, looks, slice_volume
+from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 from fovnet.volume.volume import Images
 
@@ -43,7 +44,7 @@ class VolumeRecord:
     subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
     split       train, validation, test; empty for a volume that is refused or not labelled
     status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices as in SliceStack
+    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices, images as in SliceStack
     """
 
     volume_id: str
@@ -65,6 +66,7 @@ class VolumeRecord:
     counted: tuple[int, ...] | None = None
     counted_slices: int | None = None
     shown_id: str = ""
+    images: Images | None = None
 
     @property
     def name_in_reports(self) -> str:
@@ -114,7 +116,7 @@ class Pack:
         rows = slice(record.first_row, record.first_row + record.slices)
         return SliceStack(self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm, np.asarray(record.vox_to_ras),
                           record.path, record.checksum, record.notes,
-                          None if record.counted is None else np.asarray(record.counted), record.counted_slices)
+                          None if record.counted is None else np.asarray(record.counted), record.counted_slices, record.images)
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,9 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
     """A record as JSON keeps it, its lists tuples again."""
     affine = row.get("vox_to_ras")
     counted = row.get("counted")
-    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted)}
+    images = row.get("images")
+    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted),
+             "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"]))}
     return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
 
 
@@ -267,7 +271,7 @@ def _slice(job: Job) -> Sliced:
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-                                         counted=None if stack.counted is None else tuple(stack.counted.tolist())),
+                                         counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images),
                   use, hashlib.sha256(stack.pixels.tobytes()).hexdigest())
 
 
@@ -277,7 +281,7 @@ def _crashed(job: Job) -> Sliced:
 
 
 def _size(job: Job) -> int:
-    return bytes_to_read(job.row.path, job.slicing.max_voxels)
+    return bytes_to_read(job.row.path, job.slicing.whole_voxels)
 
 
 def _began(job: Job) -> VolumeRecord:

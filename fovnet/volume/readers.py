@@ -7,6 +7,7 @@ more entry of READERS: a name, a test on path and first bytes, and a function fr
 from __future__ import annotations
 
 import hashlib
+import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +19,12 @@ from fovnet.records import checksum
 from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.fitness import refuse_ct, refuse_labels
+from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, regular
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
 
-MAX_VOXELS = 2**29              # 2 GiB as float32, and as much more as the file stores: measured 6.0 bytes a voxel of 16-bit ones
 OPENING_BYTES = 1024            # enough for the magic of every format below; NIfTI-2's header is 540 bytes
 SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hdr", ".img")
 
@@ -31,13 +32,13 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hd
 @dataclass(frozen=True)
 class Reader:
     """One format: name and suffixes for messages; whether it claims a file (path, first bytes unpacked); the files that make up
-    the volume; and how they are read (path, largest number of voxels in a frame)."""
+    the volume; and how they are read (path, how large a frame may be)."""
 
     name: str
     suffixes: str
     claims: Callable[[Path, bytes], bool]
     files_of: Callable[[Path], tuple[Path, ...]]
-    read: Callable[[Path, int], Volume]
+    read: Callable[[Path, Limits], Volume]
 
 
 READERS = (
@@ -51,14 +52,16 @@ READERS = (
 )
 
 
-def read(path: Path, *, max_voxels: int = MAX_VOXELS) -> Volume:
-    """The volume in a file, on its grid as stored.
+def read(path: Path, limits: Limits | None = None) -> Volume:
+    """The volume in a file, on its grid as stored; one too large for memory on 128 × 128 pixels in every axial plane.
 
     Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
     "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
     """
     reader = reader_of(path)
-    volume = guarded(reader, path, lambda: reader.read(path, max_voxels))
+    volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
+    if volume.window is not None:       # read slab by slab, and looked at on the way
+        return volume
     if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
         refuse_ct(volume)
     refuse_labels(volume)
@@ -74,6 +77,14 @@ def reader_of(path: Path) -> Reader:
     kind, remedy = _seems_to_be(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
+
+
+def is_known(path: Path) -> bool:
+    """Whether some reader claims a file by its first bytes, whatever its name; not for a file that cannot be opened."""
+    try:
+        return bool(reader_of(path))
+    except VolumeError:
+        return False
 
 
 def file_checksum(path: Path) -> str:
@@ -161,6 +172,10 @@ def _opening(path: Path) -> bytes:
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
+        place, hash_sign, digits = str(path).rpartition("#")
+        if hash_sign and os.path.lexists(place):
+            return VolumeError("volume-series", f"{path}: {digits!r} behind # is no series: twelve hex digits are wanted, as found.tsv and "
+                                                f"`fovnet predict {place}` show them. Name one of those.")
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError("volume-missing", f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.")
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")

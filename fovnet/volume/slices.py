@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from fovnet.maths.threads import one_thread
 from fovnet.volume import readers
 from fovnet.volume.fitness import refuse_plane
+from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
+from fovnet.volume.resizing import SIDE, Resize, resize_weights
 from fovnet.volume.volume import Images, Volume
-
-SIDE = 128
-"""Pixels along each side of a slice."""
 
 ALGORITHM = 1
 """Raised when the same file and settings begin to give other slices: old cache entries are then remade, and old networks refused."""
-
-BAND = 16       # rows of weights multiplied together: fewer zeros in fewer rows, but more calls
 
 SLACK = 0.1     # of a slice: a stack of 2.8 mm slices is left alone, where strictness would halve it to 5.6 mm
 
@@ -34,12 +31,14 @@ class Slicing:
 
     target_spacing_mm  thinner slices are averaged in groups until the cuts stand at least this far apart
     max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
-    max_voxels         a larger frame is refused before it is read; 2^29 voxels take 2 GiB as float32
+    max_voxels         a larger frame is refused before it is read
+    whole_voxels       a larger frame is read slab by slab and never held; 2^27 voxels take 0.5 GiB as float32
     """
 
     target_spacing_mm: float = 3.0
     max_tilt_deg: float = 20.0
-    max_voxels: int = readers.MAX_VOXELS
+    max_voxels: int = MAX_VOXELS
+    whole_voxels: int = WHOLE_VOXELS
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | 
     `checksum` saves reading the file a second time where the caller has just computed it.
     """
     path, slicing = Path(path), slicing or Slicing()
-    stored = readers.read(path, max_voxels=slicing.max_voxels)
+    stored = readers.read(path, Limits(slicing.max_voxels, slicing.whole_voxels))
     volume = to_ras(stored, slicing.max_tilt_deg)
     refuse_plane(volume)
     return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum or readers.file_checksum(path))
@@ -100,7 +99,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the front.
     across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
     down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
-    black, white = window(volume.voxels)
+    black, white = volume.window or window(volume.voxels)
     grey = np.float32(255.0 / (white - black))
     floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
     resize = Resize(down * grey, across)
@@ -137,55 +136,6 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
     first = np.arange(max(1, slices // n), dtype=np.int64) * n
     last = np.append(first[1:] - 1, slices - 1)
     return np.stack([first, last], axis=1)
-
-
-def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
-    """(128, pixels) weights that turn a line of pixels, centred in `side_mm` of black, into 128.
-
-    The triangle filter, as wide as the larger of the two pixels: linear interpolation when enlarging, antialiased when
-    shrinking; each row sums to one over picture and padding together.  Source: Heckbert (1989), *Fundamentals of Texture
-    Mapping and Image Warping*, section 3.5; the same filter as Pillow's BILINEAR resize.
-    """
-    wanted_mm = side_mm / SIDE
-    padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))      # padding pixels whose centre is inside
-    at_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
-    wanted_at_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * wanted_mm
-    weights = np.maximum(0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm))
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights[:, padding : padding + pixels].astype(np.float32)
-
-
-class Resize:
-    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without the products with zeros.
-
-    A row of weights is zero but for two to ten pixels, so each band of 16 rows needs little of the plane: a 320 × 320 plane takes
-    65 µs instead of 376.  What is left is summed in the same order; the last bit may differ where BLAS splits long sums.
-    """
-
-    def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
-        self._down = _bands(down)
-        self._across = [(rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)]
-        self._half, self._whole = np.zeros((len(down), across.shape[1]), np.float32), np.zeros((len(down), len(across)), np.float32)
-
-    def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(128, 128) float32, overwritten by the next call."""
-        for rows, needed, weights in self._down:
-            np.matmul(weights, plane[needed], out=self._half[rows])
-        for rows, needed, weights in self._across:
-            np.matmul(self._half[:, needed], weights, out=self._whole[:, rows])
-        return self._whole
-
-
-def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
-    """(rows, the columns that are not zero in them, their weights) of each 16 rows; none for rows that lie in the padding."""
-    bands = []
-    for first in range(0, len(weights), BAND):
-        rows = slice(first, first + BAND)
-        filled = np.flatnonzero(weights[rows].any(axis=0))
-        if len(filled):
-            needed = slice(int(filled[0]), int(filled[-1]) + 1)
-            bands.append((rows, needed, np.ascontiguousarray(weights[rows, needed])))
-    return bands
 
 
 def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:

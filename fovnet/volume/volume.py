@@ -35,6 +35,7 @@ class Volume:
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
     counted_z_mm  (n,) scanner heights of the slices that labels count, where that is no longer this grid's third axis:
                   a volume resampled by `orient.to_ras` keeps the heights of the slices of its closest-canonical form; else None
+    window      (black, white), where it is known from more voxels than these: a volume too large for memory; else None
     images      the source images, where the format has any, counted as the slices that labels count; else None
 
     A reader hands over the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
@@ -45,6 +46,7 @@ class Volume:
     source: str
     notes: tuple[str, ...] = ()
     counted_z_mm: NDArray[np.float64] | None = None
+    window: tuple[float, float] | None = None
     images: Images | None = None
 
     @property

@@ -20,6 +20,7 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
+from fovnet.volume.adapters.masked import gather_masked
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
 from fovnet.volume.slices import slice_volume
@@ -332,3 +333,11 @@ def test_a_tree_without_volumes_says_so(tmp_path):
     with pytest.raises(CollectionError) as refusal:
         write_tables(tmp_path, Gathered())
     assert refusal.value.code == "collect-nothing"
+
+
+def test_an_image_without_masks_is_set_aside_with_what_it_lacks(tmp_path, made):
+    (tmp_path / "case").mkdir()
+    made.nifti(tmp_path / "case" / "mri.nii.gz", made.body())
+    gathered = gather_masked(tmp_path)
+    assert [(one.path.name, one.kind) for one in gathered.aside] == [("mri.nii.gz", "left out")]
+    assert "no masks beside it" in gathered.aside[0].reason

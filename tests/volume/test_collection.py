@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,9 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
     for sentence in expected:
         assert any(sentence in fault for fault in found), sentence
     assert len(found) == len(expected)
+    named = [re.match(r"(.*), line (\d+)", one.strip()).groups() for one in found]
+    places = [(table.endswith("regions.tsv"), int(line)) for table, line in named]
+    assert places == sorted(places)                             # as somebody mends them: table by table, downwards
 
 
 def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.volume.discovery import find_volumes, name_volumes
+from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.readers import read
 
 
 def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passed_over(tmp_path: Path) -> None:
@@ -37,3 +40,32 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
 
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
     assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == ["T1", "T1-2", "T1-2-2", "T1-3"]
+
+
+def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tmp_path, made):
+    volume, nested = made.nifti(tmp_path / "brain.nii.gz", made.body()), io.BytesIO()
+    with zipfile.ZipFile(nested, "w") as inner:
+        inner.writestr("anything", b"x")
+    with zipfile.ZipFile(tmp_path / "study.zip", "w") as archive:
+        archive.write(volume, "brain.nii.gz")
+        archive.writestr("inner.zip", nested.getvalue())
+        archive.writestr("readme.txt", b"nothing to read")
+    found = find([tmp_path / "study.zip"])
+    assert found.volumes == [tmp_path / "study.zip"]              # nothing of it can be read, and it says so itself
+    assert sorted(row["path"].partition(", member ")[2] for row in found.series) == ["brain.nii.gz", "inner.zip"]
+    with pytest.raises(VolumeError, match="of an archive only DICOM is read"):
+        read(tmp_path / "study.zip")
+
+
+def test_a_volume_without_a_suffix_is_found_in_a_tree_by_what_it_contains(tmp_path, made):
+    made.nifti(tmp_path / "volume.nii", made.body()).rename(tmp_path / "volume")
+    (tmp_path / "notes").write_text("nothing of the kind")
+    assert find_volumes([tmp_path]) == [tmp_path / "volume"]
+
+
+@pytest.mark.parametrize("digits", ["12345", "0123456789AB", "0123456789abc"])
+def test_digits_that_cannot_be_a_series_are_called_so(tmp_path, digits):
+    (tmp_path / "study").mkdir()
+    with pytest.raises(VolumeError, match="twelve hex digits") as refusal:
+        read(Path(f"{tmp_path / 'study'}#{digits}"))
+    assert refusal.value.code == "volume-series"

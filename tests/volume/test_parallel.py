@@ -62,7 +62,7 @@ def test_the_grid_in_the_header_says_what_reading_takes(tmp_path: Path, packed, 
     path = tmp_path / "v.nii"
     path.write_bytes(gzip.compress(content) if packed else content)
     assert bytes_to_read(path) == LEAST_BYTES + 11 * 12 * 13 * BYTES_PER_VOXEL
-    assert bytes_to_read(path, max_voxels=100) == LEAST_BYTES + 100 * BYTES_PER_VOXEL
+    assert bytes_to_read(path, whole_voxels=100) == LEAST_BYTES + 100 * BYTES_PER_VOXEL
 
 
 def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_little(tmp_path: Path):

@@ -10,7 +10,8 @@ from PIL import Image
 
 from fovnet.volume.intensity import lattice, window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import SIDE, SLACK, Resize, cut, groups, resize_weights
+from fovnet.volume.resizing import SIDE, Resize, resize_weights
+from fovnet.volume.slices import SLACK, cut, groups
 from fovnet.volume.volume import Volume
 
 

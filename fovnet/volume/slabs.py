@@ -1,0 +1,219 @@
+"""The voxels behind a header that plain numbers follow: whole where they fit into memory, else brought to 128 × 128 planes slab by slab.
+
+A slice is linear in the voxels it is made of, so that its 128 × 128 pixels can be summed from slabs, whichever way these run: in the end
+they are what `cut` makes of the whole, but for the rounding of sums.  The planes keep their number and their places along the feet-head
+axis, and the window is taken from the same lattice of voxels, so that nothing downstream sees a difference.
+
+    slab     (i, j, k) float32, some steps along the axis that is slowest in the file, all of the two others
+    across   the two stored axes that an axial cut shows; the third runs between feet and head
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import CT_AIR, LARGEST, finite_enough, refuse_air, refuse_constant, refuse_labels, times
+from fovnet.volume.grid import Grid, Limits, first_usable, frames, intensities
+from fovnet.volume.intensity import SAMPLE_VOXELS, lattice_steps, window_of
+from fovnet.volume.orient import closest_axes
+from fovnet.volume.resizing import SIDE, resize_weights
+from fovnet.volume.unpacking import numbers
+from fovnet.volume.volume import Volume
+
+Floats = NDArray[np.float32]
+
+SLAB_VOXELS = 2**23             # 32 MiB as float32; with what is stored, looked at and multiplied some 200 MiB
+LEAST_STEPS = 2                 # flat patches of a label map are told by neighbours along every axis
+MOST_ACROSS = 2**25             # voxels in one step along the slowest axis: two at once are 0.5 GiB of float64, and half as much of float32
+MOST_PLANES = 2**13             # 512 MiB of planes; the tallest body at 0.25 mm has as many
+
+
+def read_grid(
+    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], limits: Limits, notes: tuple[str, ...] = ()
+) -> Volume:
+    """The first usable frame in a stream that stands at the first number; `notes` come first among its own.
+
+    A frame of more than `limits.whole_voxels` is never held: it comes as a Volume of 128 × 128 planes whose `window` is known, with a note.
+    Raises VolumeError as `first_usable`; "volume-too-large" where even the planes, or one step of the file, would not fit.
+    """
+    if math.prod(grid.sizes[: grid.together]) <= limits.whole_voxels:
+        voxels, more = first_usable(path, frames(path, stream, grid), math.prod(grid.sizes) // math.prod(grid.shape))
+        return Volume(voxels, vox_to_ras, str(path), (*notes, *more))
+    layout = Layout.of(path, grid, vox_to_ras)
+    count = math.prod(grid.sizes[grid.together :])
+    first_fault: VolumeError | None = None
+    for number in range(1, count + 1):
+        sums = Sums(path, layout)
+        for begin, slab in slabs(path, stream, grid):
+            sums.add(begin, slab)
+        try:
+            volume = sums.volume()
+        except VolumeError as fault:
+            first_fault = first_fault or fault
+            continue
+        chosen = (f"frame {number} of {count}, the first usable one",) if count > 1 else ()
+        return replace(volume, notes=(*notes, *chosen, *volume.notes))
+    assert first_fault is not None
+    raise first_fault
+
+
+def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Floats]]:
+    """(first index along the slowest axis, slab) of the next frame; where frames are interleaved, of the first of them."""
+    *fast, slow = grid.sizes[: grid.together]
+    step = max(LEAST_STEPS, SLAB_VOXELS // math.prod(fast))
+    for begin in range(0, slow, step):
+        count = min(step, slow - begin)
+        stored = numbers(path, stream, math.prod(fast) * count, grid.dtype).reshape((*fast, count), order="F")
+        spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
+        yield begin, intensities(spatial_first[(slice(None), slice(None), slice(None)) + (0,) * (spatial_first.ndim - 3)], grid)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a grid lies in the body, and what its slabs are multiplied with.
+
+    order      the spatial axes, slowest in the file first         across, height   the two axes of an axial cut, and the third
+    weights    by axis of `across`, (128, voxels)                 flipped  (3,) whether an axis runs against its RAS direction
+    steps      (3,) of the lattice that the window is taken from  affine   (4, 4) of the planes
+    """
+
+    shape: tuple[int, int, int]
+    order: tuple[int, int, int]
+    across: tuple[int, int]
+    height: int
+    weights: dict[int, Floats]
+    flipped: tuple[bool, ...]
+    steps: tuple[int, ...]
+    affine: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, path: Path, grid: Grid, vox_to_ras: NDArray[np.float64]) -> Layout:
+        """Raises VolumeError "volume-too-large", or "volume-shape" where a cut would be a line."""
+        shape = grid.shape
+        orientation = closest_axes(vox_to_ras)
+        to, flipped = orientation[:, 0].astype(int), tuple((orientation[:, 1] < 0).tolist())
+        height = int(np.flatnonzero(to == 2)[0])
+        first, second = (axis for axis in range(3) if axis != height)
+        _refuse(path, grid, shape[height], min(shape[first], shape[second]))
+        spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+        side_mm = float(max(spacing_mm[first] * shape[first], spacing_mm[second] * shape[second]))
+        weights = {axis: resize_weights(shape[axis], float(spacing_mm[axis]), side_mm) for axis in (first, second)}
+        affine = vox_to_ras.copy()
+        for axis in (first, second):                        # the same centre, and pixels of side / 128
+            affine[:3, axis] *= side_mm / SIDE / spacing_mm[axis]
+            affine[:3, 3] += vox_to_ras[:3, axis] * (shape[axis] - 1) / 2 - affine[:3, axis] * (SIDE - 1) / 2
+        in_body = lattice_steps([shape[int(np.flatnonzero(to == axis)[0])] for axis in range(3)], SAMPLE_VOXELS)
+        steps = tuple(in_body[axis] for axis in to)
+        first_slow = tuple(np.argsort(grid.spatial)[::-1].tolist())
+        return cls(shape, first_slow, (first, second), height, weights, flipped, steps, affine)
+
+    @property
+    def slow(self) -> int:
+        """The axis along which slabs follow one another."""
+        return self.order[0]
+
+    def outside(self) -> Floats:
+        """The share of each pixel that lies beside the picture, to be added to any plane."""
+        first, second = (self.weights[axis].sum(axis=1) for axis in self.across)
+        return np.expand_dims((1.0 - np.outer(first, second)).astype(np.float32), self.height)
+
+    def sampled(self, axis: int, begin: int, count: int) -> NDArray[np.int64]:
+        """Which of `count` indices from `begin` on are on the lattice, which starts where the axis does in RAS order."""
+        at = np.arange(begin, begin + count)
+        return np.flatnonzero((self.shape[axis] - 1 - at if self.flipped[axis] else at) % self.steps[axis] == 0)
+
+
+@dataclass
+class Sums:
+    """What is kept of the slabs of one frame while they pass by."""
+
+    path: Path
+    layout: Layout
+    planes: Floats = field(init=False)      # axes in the order of the file, where a sum need not jump about in memory
+    holes: Floats | None = None             # the share of each pixel that comes from NaN, infinities and what lies beyond 1e20
+    low: float = np.inf
+    high: float = -np.inf
+    bad: int = 0
+    air: int = 0
+    sample: list[Floats] = field(default_factory=list)
+    middle: Floats | None = None
+
+    def __post_init__(self) -> None:
+        size = [self.layout.shape[axis] if axis == self.layout.height else SIDE for axis in self.layout.order]
+        self.planes = np.zeros(size, dtype=np.float32)
+
+    def add(self, begin: int, slab: Floats) -> None:
+        """Counts a slab in that begins at this index along the slowest axis."""
+        layout, ends = self.layout, begin + slab.shape[self.layout.slow]
+        finite = np.abs(slab) <= LARGEST
+        if not finite.all():
+            slab = np.where(finite, slab, np.float32(0))
+            self.holes = np.zeros_like(self.planes) if self.holes is None else self.holes
+            self._into(self.holes, begin, (~finite).astype(np.float32))
+            self.bad += finite.size - int(np.count_nonzero(finite))
+        if finite.any():
+            self.low = min(self.low, float(np.min(slab, where=finite, initial=np.inf)))
+            self.high = max(self.high, float(np.max(slab, where=finite, initial=-np.inf)))
+        self.air += int(np.count_nonzero((slab <= CT_AIR) & finite))
+        self._into(self.planes, begin, slab)
+        on = np.ix_(*(layout.sampled(axis, begin if axis == layout.slow else 0, slab.shape[axis]) for axis in range(3)))
+        self.sample.append(np.where(finite[on], slab[on], np.float32(np.nan)).ravel())
+        if begin <= layout.shape[layout.slow] // 2 < ends:
+            self.middle = slab
+
+    def _into(self, planes: Floats, begin: int, slab: Floats) -> None:
+        """Adds a slab's part to planes."""
+        layout = self.layout
+        here = slice(begin, begin + slab.shape[layout.slow])
+        part = slab.transpose(layout.order)
+        for place in (2, 1, 0):                             # the slow axis last, when there is less to multiply
+            axis = layout.order[place]
+            if axis != layout.height:
+                part = _multiplied(part, place, layout.weights[axis][:, here] if place == 0 else layout.weights[axis])
+        if layout.slow == layout.height:
+            planes[here] += part
+        else:
+            planes += part
+
+    def volume(self) -> Volume:
+        """The volume of 128 × 128 planes.  Raises VolumeError for what is no MR volume, as a volume held whole would."""
+        layout, source, size = self.layout, str(self.path), math.prod(self.layout.shape)
+        notes = finite_enough(source, self.bad, size)
+        refuse_constant(source, self.low, self.high)
+        refuse_air(source, (self.air + (self.bad if self.low <= CT_AIR else 0)) / size)
+        assert self.middle is not None
+        refuse_labels(Volume(self.middle, layout.affine, source))
+        sample = np.concatenate(self.sample)
+        window = window_of(np.where(np.isfinite(sample), sample, np.float32(self.low)), lambda: (self.low, self.high))
+        if self.holes is not None:
+            self.planes += self.holes * np.float32(self.low)
+        planes = self.planes.transpose(np.argsort(layout.order))
+        planes += np.float32(window[0]) * layout.outside()
+        note = f"{times(layout.shape)} voxels: read slab by slab, each plane brought to {SIDE} × {SIDE} pixels on the way"
+        return Volume(planes, layout.affine, source, (note, *notes), window=window)
+
+
+def _multiplied(part: Floats, place: int, weights: Floats) -> Floats:
+    """A block (a, b, c) whose axis at `place` is multiplied with weights (128, n), without a copy of what lies in that order in memory."""
+    if place == 2:
+        return np.asarray(part @ weights.T)
+    if place == 1:
+        return np.asarray(weights @ part)
+    return np.asarray((weights @ part.reshape(len(part), -1)).reshape(len(weights), *part.shape[1:]))
+
+
+def _refuse(path: Path, grid: Grid, planes: int, narrowest: int) -> None:
+    *fast, _ = grid.sizes[: grid.together]
+    if math.prod(fast) > MOST_ACROSS or planes > MOST_PLANES:
+        seen = f"{planes:,} planes (limit {MOST_PLANES:,}) of {times(fast)} voxels that have to be read at once (limit {MOST_ACROSS:,})"
+        raise VolumeError("volume-too-large", f"{path}: {times(grid.shape)} voxels, {seen}. Check the header, or resample the volume.")
+    if narrowest < 2:
+        raise VolumeError("volume-shape", f"{path}: {times(grid.shape)} voxels: an axial cut is a line. Give the whole series.")
