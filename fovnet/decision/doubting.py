@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 FLIPPED = 1.0
 """Log-evidence by which the reversed order of a whole volume must fit better, e-fold: 3 false alarms in 160 upright simulated volumes."""
 DISORDERED = 1.2
-"""Half-way: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
+"""Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
 FEWEST = 3
 """Cuts below which no slice has two neighbours that could contradict it."""
 EVEN = 0.5

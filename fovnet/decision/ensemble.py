@@ -164,8 +164,9 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
 
 
 def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
-    """`folder/weighing.json`: each member's weight, and what every way of weighing would have lost."""
-    return write_json(folder / WEIGHING, asdict(found), settings=settings, seed=seed)
+    """`folder/weighing.json`: each member's weight beside its slot, and what every way of weighing would have lost."""
+    slots = [member["slot"] for member in facts_of(folder)["members"]]
+    return write_json(folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed)
 
 
 def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
