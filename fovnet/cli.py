@@ -469,10 +469,15 @@ def propose(
 @app.command()
 def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
+    from dataclasses import replace
+
     import numpy as np
 
-    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
+    from fovnet.decision import novelty
+    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load, save_weighing
+    from fovnet.decision.packed import Scored
     from fovnet.decision.spans import Rule
+    from fovnet.decision.weighing import mean, weigh
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
     from fovnet.search.journal import read_trials
@@ -488,48 +493,71 @@ def ensemble(config: ConfigFile) -> None:
         settings=settings.ensemble.model_dump(), seed=settings.seed,
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
-    rows = np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
+    train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
+    model = model.learn(pack.pixels, train, pack.truth[train], seed=settings.seed)
     with _bar("scoring") as tell:
-        raw = model.probabilities(pack.pixels[rows], tell)
-    write_npz(results.probabilities, rows=rows, raw=raw)
-    out.print(f"{len(members)} members, {len(rows):,} slices scored: {results.ensemble}")
+        scored = Scored(rows, model.look(pack.pixels, tell, rows))
+    look, truth, people = scored.split(pack, "validation")
+    found = weigh(look.members, truth, people, settings.ensemble.weights)
+    scored = replace(scored, weights=tuple(found.weights.tolist()))
+    save_weighing(results.ensemble, found, settings=settings.ensemble.model_dump(), seed=settings.seed)
+    if model.familiar is not None and look.distances is not None:
+        novelty.save(results.ensemble, novelty.calibrated(model.familiar, look.distances, mean(look.members, found.weights)))
+    write_npz(results.probabilities, **scored.arrays())
+    out.print(f"{len(members)} members, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
 
 
 @app.command()
 def tune(config: ConfigFile) -> None:
-    """Choose temperature, smoothing and thresholds of the decision on the validation split."""
+    """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to abstain."""
+    from dataclasses import replace
+
+    from fovnet.decision import novelty
     from fovnet.decision.ensemble import save_rule
-    from fovnet.decision.packed import examples, shown
+    from fovnet.decision.judging import Judge
+    from fovnet.decision.packed import examples, shown, shown_volumes
+    from fovnet.decision.settling import settle
     from fovnet.decision.tuning import slice_error, usual_heights
     from fovnet.decision.tuning import tune as tuned
 
     settings = _settings(config)
     results, pack = _opened(settings)
-    options = settings.decision
-    volumes = examples(pack, _scored(results), "validation")
+    options, scored = settings.decision, _scored(results)
+    volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
-        volumes, _vocabulary(settings),
-        sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
+        volumes, _vocabulary(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
         heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
     )  # fmt: skip
-    path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
-    error = slice_error(volumes, _vocabulary(settings), rule)
+    judge, abstention = settle(
+        Judge(_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
+        shown_volumes(pack, scored, "validation"), stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
+    )  # fmt: skip
+    facts = {"candidates": candidates, "abstention": abstention}
+    path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
+    error = slice_error(volumes, _vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
+    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, at most {options.stated_error:.0%} of their slices wrong"
+    seen = f"{abstention['subjects']} validation subjects"
+    held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
+    out.print(f"{told}: {held}")
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
 
 
 @app.command()
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
+    from fovnet.decision import novelty
     from fovnet.decision.answer import COLUMNS, facts, table_rows
     from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.judging import Judge
     from fovnet.decision.packed import decisions
     from fovnet.records import write_json, write_tsv
 
     settings = _settings(config)
     results, pack = _opened(settings)
     rows = []
-    for given, stack, raw in decisions(pack, _scored(results), "test", _vocabulary(settings), read_rule(results.ensemble)):
+    judge = Judge(_vocabulary(settings), read_rule(results.ensemble), novelty.load(results.ensemble))
+    for given, stack, raw in decisions(pack, _scored(results), "test", judge):
         rows += table_rows(given, stack)
         write_json(
             results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, _vocabulary(settings)),
@@ -883,6 +911,29 @@ def bench_slice(
     out.print(f"{out_file}")
     if any(row.ours_ms is None for row in rows):
         raise typer.Exit(3)
+
+
+@bench.command("oddities")
+def bench_oddities(
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for what was said of every volume.")],
+    each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Show an ensemble what has no region: air, noise, bottles of water, shuffled slices, bodies upside down; and bodies, to compare."""
+    from fovnet.bench.oddities import COLUMNS, oddities, tally
+    from fovnet.decision.ensemble import load
+    from fovnet.records import write_tsv
+
+    with _bar("judging") as tell:
+        rows = list(oddities(load(model, device), each, seed, tell))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    shown = _table(f"what {model} says", "volume", "of", "region, sure", "uncertain", "none, sure")
+    for kind, *counts in tally(rows):
+        shown.add_row(kind, *map(str, counts))
+    _show(shown)
+    out.print(f"{out_file}")
 
 
 @bench.command("accuracy")
@@ -1343,10 +1394,9 @@ def _scored(results: Results) -> Any:
     from fovnet.records import read_npz
 
     try:
-        arrays = read_npz(results.probabilities)
-    except (OSError, ValueError):
+        return Scored.read(read_npz(results.probabilities))
+    except (OSError, ValueError, KeyError):
         raise ModelError("probabilities-missing", f"{results.probabilities}: missing or unreadable; `fovnet ensemble` makes it") from None
-    return Scored(arrays["rows"], arrays["raw"])
 
 
 def _manifest(pack: Pack) -> list[dict[str, Any]]:

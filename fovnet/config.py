@@ -205,17 +205,20 @@ class Search(Section):
 
 
 class Ensemble(Section):
-    """How many of the best trials become members."""
+    """How many of the best trials become members, and how much say each has."""
 
     members: PositiveInt = 10
+    weights: Literal["auto", "equal", "greedy", "by-loss"] = "auto"
 
 
 class Decision(Section):
-    """Candidates the validation split chooses among, and the error rate that an answer may have before it is withheld."""
+    """Candidates the validation split chooses among, the error rate that an answer may have before it is withheld, and the risk that
+    more than this rate is found on new people."""
 
     sigma_mm: list[float] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
     protocol_threshold: list[float] = Field(default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1)
     stated_error: float = Field(0.05, gt=0, lt=1)
+    at_risk: float = Field(0.1, gt=0, lt=1)
 
 
 class Evaluate(Section):

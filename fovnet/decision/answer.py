@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.doubting import Doubt, Signs, doubts
 from fovnet.decision.spans import Decision, Rule, Span
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
@@ -18,17 +19,13 @@ COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
 )  # fmt: skip
 
-FLIPPED_PER_SLICE = 0.5
-"""Log-evidence per slice by which the reversed order must fit better before a volume is called possibly flipped: e^0.5 = 1.6-fold."""
-
-
-EVEN = 0.5
-"""A region less probable than this may be the best guess, and is no answer."""
-
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one volume: its status, the sentence that goes with it, the decision behind it (None when refused)."""
+    """What is said of one volume: its status, the sentence that goes with it, the decision behind it (None when refused).
+
+    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured beside the decision
+    """
 
     volume_id: str
     path: str
@@ -36,20 +33,18 @@ class Answer:
     message: str
     decision: Decision | None = None
     code: str = ""
+    doubts: tuple[Doubt, ...] = ()
+    signs: Signs | None = None
 
 
-def answer(volume_id: str, path: str, decision: Decision, rule: Rule, notes: Sequence[str] = ()) -> Answer:
+def answer(
+    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary, notes: Sequence[str] = ()
+) -> Answer:
     """The answer for a decided volume: "ok", or "uncertain" with the reasons in words."""
-    doubts = []
-    if decision.flipped_gain > FLIPPED_PER_SLICE:
-        doubts.append("possibly flipped head to feet: the reversed order fits better")
-    if decision.sure < rule.min_confidence:
-        doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, where answers were right often enough")
-    doubts += [f"{span.region} is surer not to be there ({span.confidence:.2f})" for span in decision.spans if span.confidence < EVEN]
-    if not decision.spans:
-        doubts.insert(0, "shows none of the regions")
-        return Answer(volume_id, path, "ok" if len(doubts) == 1 else "uncertain", "; ".join([*doubts, *notes]), decision)
-    return Answer(volume_id, path, "uncertain" if doubts else "ok", "; ".join([*doubts, *notes]), decision)
+    why = doubts(decision, signs, rule, vocabulary)
+    status = "uncertain" if any(doubt.code != "none" for doubt in why) else "ok"
+    message = "; ".join([*(doubt.sentence for doubt in why), *notes])
+    return Answer(volume_id, path, status, message, decision, doubts=why, signs=signs)
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -67,11 +62,14 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 
 def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
     """Everything said of a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
+    signs = given.signs
     body: dict[str, Any] = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.code, "message": given.message,
+        "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
+        "novelty": signs.novelty if signs else None, "agreement": signs.agreement if signs else None,
         "classes": vocabulary.classes,
     }  # fmt: skip
-    if given.decision is None or stack is None or raw is None:
+    if given.decision is None or signs is None or stack is None or raw is None:
         return body
     return body | {
         "confidence": given.decision.sure,
@@ -84,7 +82,12 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
+        "disorder": signs.disorder, "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
     }  # fmt: skip
+
+
+def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    return None if values is None else np.round(values, 5)
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The ensemble: the best trials' networks, what they need to know of their inputs, and the rule that turns them into spans.
 
-On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule).
+On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule, the
+members' weights in it), `novelty.npz` (what is familiar to the networks), `weighing.json` (how the weights were found).
 It is all that prediction needs, and may be moved or sent.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,7 +17,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision import novelty
+from fovnet.decision.judging import Judge, Look
+from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.spans import Rule
+from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
 from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, replace_with, write_json
@@ -28,12 +33,13 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
     import torch
     from torch import nn
 
-FACTS, RULE = "ensemble.json", "decision.json"
+FACTS, RULE, WEIGHING = "ensemble.json", "decision.json", "weighing.json"
+PIECE = 1024        # slices: ten members of five blocks of 256 filters have 51 MB of features for so many
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Networks with equal say.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does."""
+    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does."""
 
     vocabulary: Vocabulary
     prepare: Mapping[str, Any]
@@ -41,13 +47,44 @@ class Ensemble:
     members: Sequence[nn.Module]
     device: torch.device
     identity: str
+    familiar: Familiar | None = None
+
+    @property
+    def judge(self) -> Judge:
+        """What turns a look into an answer."""
+        return Judge(self.vocabulary, self.rule, self.familiar)
+
+    def look(
+        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None
+    ) -> Look:
+        """What the members see in slices (s, 128, 128), or in some `rows` of them, piece by piece: features of all would not fit."""
+        from fovnet.net.inference import member_answers
+
+        wanted = np.arange(len(pixels)) if rows is None else rows
+        answers, distances = [], []
+        for start in range(0, len(wanted), PIECE):
+            piece = wanted[start : start + PIECE]
+            said, features = member_answers(self.members, pixels, self.device, _shifted(progress, start, len(wanted)), piece)
+            answers.append(said)
+            if self.familiar is not None:
+                distances.append(self.familiar.distances(features))
+        return Look(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
     def probabilities(self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None) -> NDArray[np.float64]:
-        """Class probabilities (s, k) of slices (s, 128, 128): the mean over the members."""
-        from fovnet.net.inference import member_probabilities
+        """Class probabilities (s, k) of slices (s, 128, 128): the weighted mean over the members."""
+        return self.judge.raw(self.look(pixels, progress))
 
-        each = member_probabilities(self.members, pixels, self.device, progress)
-        return np.asarray(each.mean(axis=0, dtype=np.float64))
+    def learn(self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int) -> Ensemble:
+        """The same, knowing what is familiar: at most REFERENCE of the training slices `rows`, drawn by the seed, with labels (n, k)."""
+        from fovnet.net.inference import member_answers
+
+        drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
+        return replace(self, familiar=familiar(member_answers(self.members, pixels, self.device, None, rows[drawn])[1], truth[drawn]))
+
+
+def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int) -> Callable[[int, int], Any] | None:
+    """The progress of a piece that begins at `start`, as progress of the whole."""
+    return progress and (lambda done, _: progress(start + done, total))
 
 
 def assemble(
@@ -65,7 +102,7 @@ def assemble(
             " more time or more trials",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in (*folder.glob("member-*.safetensors"), folder / RULE):
+    for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in (RULE, WEIGHING, novelty.FILE))):
         stale.unlink(missing_ok=True)                            # a rule tuned for other members must not survive them
     facts = []
     for member in members:
@@ -126,6 +163,12 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
     return Vocabulary(tuple(Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]))
 
 
+def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
+    """`folder/weighing.json`: each member's weight beside its slot, and what every way of weighing would have lost."""
+    slots = [member["slot"] for member in facts_of(folder)["members"]]
+    return write_json(folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed)
+
+
 def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
     """`folder/decision.json`: the rule, and how it was found."""
     return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
@@ -136,7 +179,8 @@ def read_rule(folder: Path) -> Rule:
     try:
         rule = read_json(folder / RULE)["rule"]
         heights = tuple(height and Height(**height) for height in rule["heights"])
-        return Rule(**{**rule, "heights": heights})
+        lists = {name: tuple(value) for name, value in rule.items() if isinstance(value, list)}
+        return Rule(**{**rule, **lists, "heights": heights})
     except (OSError, ValueError, KeyError, TypeError):
         raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
 
@@ -163,6 +207,5 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
         members.append(network)
     rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
-    if (folder / RULE).exists():
-        identity += checksum(folder / RULE)[:16]
-    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity)
+    identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE) if (folder / name).exists())
+    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder))

@@ -1,34 +1,55 @@
 """Deciding on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
 
-    rows  (m,) rows of the pack        raw  (m, k) ensemble probabilities of those rows, uncalibrated
+    rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
+    members  (p, m, k) what each member says of them   distances  (m,) from what is familiar to the networks
+    weights  (p,) the members' say in raw
+
+280 bytes a slice and ten members in float32: 28 MB for 100,000 slices.  Files of earlier versions have rows and raw alone, and are read
+as an ensemble of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import Answer, answer
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.answer import Answer
+from fovnet.decision.judging import Judge, Look
+from fovnet.decision.settling import Shown
+from fovnet.decision.spans import Rule
 from fovnet.decision.tuning import Example
+from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
-from fovnet.regions import Vocabulary
-from fovnet.volume.pack import Pack
+from fovnet.volume.pack import Pack, VolumeRecord
 from fovnet.volume.slices import SliceStack
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The probabilities of some rows of a pack."""
+    """What the members see in some rows of a pack, rows ascending, and their weights; empty weights: all the same."""
 
     rows: NDArray[np.int64]
-    raw: NDArray[np.float64]
+    look: Look
+    weights: tuple[float, ...] = ()
 
-    def of(self, pack: Pack, index: int) -> NDArray[np.float64]:
-        """The probabilities (s, k) of one volume.  Raises ModelError where not all its slices were scored."""
+    @classmethod
+    def read(cls, arrays: Mapping[str, NDArray[Any]]) -> Scored:
+        """From the arrays of probabilities.npz."""
+        members = arrays["members"] if "members" in arrays else arrays["raw"][None]
+        return cls(arrays["rows"], Look(members, arrays.get("distances")), tuple(map(float, arrays.get("weights", ()))))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of probabilities.npz."""
+        known = {} if self.look.distances is None else {"distances": self.look.distances}
+        weights = Rule(weights=self.weights).say(len(self.look.members))
+        return {"rows": self.rows, "raw": mean(self.look.members, weights), "members": self.look.members, "weights": weights, **known}
+
+    def of(self, pack: Pack, index: int) -> Look:
+        """What they see in one volume.  Raises ModelError where not all its slices were scored."""
         record = pack.records[index]
         wanted = np.arange(record.first_row, record.first_row + record.slices)
         places = np.searchsorted(self.rows, wanted)
@@ -36,14 +57,36 @@ class Scored:
             raise ModelError(
                 "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
             )
-        return self.raw[places]
+        return self.look.of(places)
+
+    def split(self, pack: Pack, split: str) -> tuple[Look, NDArray[np.bool_], NDArray[np.int64]]:
+        """Of the rows of a split: what the members see, what is true (m, k), and the number of each one's subject (m,)."""
+        wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
+        people = np.unique([subject(record) for record in pack.records], return_inverse=True)[1]
+        rows = self.rows[wanted]
+        return self.look.of(wanted), pack.truth[rows], people[pack.volume[rows]]
+
+
+def subject(record: VolumeRecord) -> str:
+    """Who a volume shows; "01" of one collection is somebody else than "01" of another."""
+    return f"{record.collection}/{record.subject_id}"
 
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     """The labelled volumes of a split, as tuning wants them."""
+    weights = Rule(weights=scored.weights).say(len(scored.look.members))
     return [
-        Example(scored.of(pack, index), pack.stack(index).z_mm, _truth(pack, index))
+        Example(mean(scored.of(pack, index).members, weights), pack.stack(index).z_mm, _truth(pack, index))
         for index in _readable(pack, split)
+    ]
+
+
+def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
+    """The labelled volumes of a split, as settling wants them."""
+    return [
+        Shown(subject(pack.records[index]), scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index))
+        for index in _readable(pack, split)
+        for stack in [pack.stack(index)]
     ]
 
 
@@ -56,12 +99,12 @@ def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.
 
 
 def decisions(
-    pack: Pack, scored: Scored, split: str, vocabulary: Vocabulary, rule: Rule
+    pack: Pack, scored: Scored, split: str, judge: Judge
 ) -> Iterator[tuple[Answer, SliceStack, NDArray[np.float64]]]:
     """Answer, slices and probabilities of every volume of a split."""
     for index in _readable(pack, split):
-        record, stack, raw = pack.records[index], pack.stack(index), scored.of(pack, index)
-        yield answer(record.volume_id, record.path, decide(raw, stack.z_mm, vocabulary, rule), rule, stack.notes), stack, raw
+        record, stack, look = pack.records[index], pack.stack(index), scored.of(pack, index)
+        yield judge.answer(record.volume_id, record.path, look, stack, stack.notes), stack, judge.raw(look)
 
 
 def _readable(pack: Pack, split: str) -> list[int]:

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import Answer, answer, refusal
+from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.kept import places
-from fovnet.decision.spans import decide
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import Admission, in_order
@@ -100,9 +99,8 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
     if isinstance(stack, FovnetError):
         return Predicted(refusal(volume_id, str(path), stack), places=read.places)
     try:
-        raw = ensemble.probabilities(stack.pixels)
-        decision = decide(raw, stack.z_mm, ensemble.vocabulary, ensemble.rule)
-        return Predicted(answer(volume_id, str(path), decision, ensemble.rule, stack.notes), stack, raw, read.places)
+        look, judge = ensemble.look(stack.pixels), ensemble.judge
+        return Predicted(judge.answer(volume_id, str(path), look, stack, stack.notes), stack, judge.raw(look), read.places)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)
     except MemoryError:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.calibrating import AS_SAID, Beta, recalibrated
+from fovnet.errors import ModelError
 from fovnet.maths import ladder, rungs
 from fovnet.maths.rungs import Height
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
@@ -30,6 +32,10 @@ class Rule:
     evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
     heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
     min_confidence      a volume below it is answered with status "uncertain"
+    weights             (p,) each member's say in the mean; empty: all the same
+    beta                calibration of the decided labels' confidences
+    least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
+    least_agreement     so is one whose members agree less
     """
 
     temperature: float = 1.0
@@ -40,6 +46,17 @@ class Rule:
     evidence_mm: float = LOOK_MM
     heights: tuple[Height | None, ...] = ()
     min_confidence: float = 0.0
+    weights: tuple[float, ...] = ()
+    beta: Beta = AS_SAID
+    least_novelty: float = 0.0
+    least_agreement: float = 0.0
+
+    def say(self, members: int) -> Floats:
+        """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""
+        if self.weights and len(self.weights) != members:
+            raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
+                                                   "run `fovnet ensemble` and `fovnet tune` again")
+        return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
 
 
 @dataclass(frozen=True)
@@ -95,7 +112,7 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    certainty = _certainty(decided, protocols, sure, n)
+    certainty = recalibrated(_certainty(decided, protocols, sure, n), rule.beta)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
     flipped = Climb(fits[::-1], free[::-1], -z_mm[::-1], rule).best()[1] - fit
     return Decision(

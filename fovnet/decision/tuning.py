@@ -5,7 +5,8 @@
     heights                       those of the training split, where the decision errs less often with them
     border_toll                   then the one with the fewest wrong slices; among equals the lowest
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
-    min_confidence                the lowest bar above which the volumes' slices err no more often than stated, and never below SURE_ENOUGH
+
+What the networks say is weighed before (weighing.py), and when to abstain is settled after it (settling.py).
 """
 
 from __future__ import annotations
@@ -16,17 +17,14 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
+from fovnet.decision.calibrating import best_temperature
 from fovnet.decision.spans import Decision, Rule, decide, edges, said
 from fovnet.maths.rungs import Height
-from fovnet.maths.smoothing import temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 1.0, 2.0, 4.0, 8.0)
-SURE_ENOUGH = 0.7
-"""A volume less sure than this is "uncertain" even where all volumes together err rarely: the average must not vouch for a guess."""
 LEAST_SEEN = 5
 """So many volumes have to show a region whole before its usual height is believed."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -42,14 +40,14 @@ class Example:
 
 
 def tune(
-    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float], stated_error: float,
+    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float],
     heights: Sequence[Height | None] = (),
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and the slice error of every candidate pair tried on the way to it.
 
     heights  of the regions as the training split shows them; the rule has them only if these examples are decided better with them
     """
-    rule = Rule(temperature=best_temperature(examples))
+    rule = Rule(temperature=best_temperature([one.probabilities for one in examples], [one.truth for one in examples]))
     candidates = []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
         candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
@@ -61,8 +59,7 @@ def tune(
     rule = min((rule, known), key=lambda candidate: slice_error(examples, vocabulary, candidate))
     tolls = [replace(rule, border_toll=toll) for toll in BORDER_TOLLS]
     rule = min(tolls, key=lambda candidate: slice_error(examples, vocabulary, candidate))
-    rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
-    return replace(rule, min_confidence=_bar(examples, vocabulary, rule, stated_error)), candidates
+    return min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r)), candidates
 
 
 def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary) -> tuple[Height | None, ...]:
@@ -81,18 +78,6 @@ def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary:
     return tuple(
         Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm)))) if len(mm) >= LEAST_SEEN else None for mm in found
     )
-
-
-def best_temperature(examples: Sequence[Example]) -> float:
-    """The temperature, between 0.2 and 5, at which the true classes of all slices together are likeliest."""
-    p = np.concatenate([example.probabilities for example in examples])
-    truth = np.concatenate([example.truth for example in examples])
-    share = truth / truth.sum(axis=1, keepdims=True)
-
-    def surprise(log_temperature: float) -> float:
-        return float(-(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean())
-
-    return float(np.exp(minimize_scalar(surprise, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
 
 
 def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -127,14 +112,3 @@ def _surprise(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -
         hit, stated = _hits(example, answer, vocabulary), np.clip(answer.confidence, 1e-3, 1 - 1e-3)
         losses.append(-np.log(np.where(hit, stated, 1 - stated)))
     return float(np.concatenate(losses).mean())
-
-
-def _bar(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, stated_error: float) -> float:
-    """The lowest volume confidence, from SURE_ENOUGH, such that the volumes at or above it err at most as often as stated, by slices."""
-    answers = [_answer(example, vocabulary, rule) for example in examples]
-    order = np.argsort([-answer.sure for answer in answers], kind="stable")
-    errors = np.array([_errors(examples[i], answers[i], vocabulary) for i in order], dtype=float).cumsum(axis=0)
-    kept = np.flatnonzero(errors[:, 0] / errors[:, 1] <= stated_error)
-    if not len(kept):
-        return 1.0
-    return max(SURE_ENOUGH, 0.0 if kept[-1] == len(order) - 1 else answers[order[kept[-1]]].sure)

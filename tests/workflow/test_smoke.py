@@ -115,6 +115,34 @@ def test_a_volume_gets_a_json_with_its_slices_and_a_picture(answers: tuple[Path,
     assert (folder / "answers" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_file_gets_the_answer_that_its_slices_got_in_the_workflow(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """The test split, decided from the pack and predicted from the files: the same spans, doubts and measures."""
+    decided = {path.stem: read_json(path) for path in (smoke / "decisions").glob("*.json")}
+    for volume_id in decided:
+        shutil.copy(smoke / "phantom" / "volumes" / f"{volume_id}.nii.gz", tmp_path)
+    shell("fovnet", "predict", tmp_path, "--model", smoke / "ensemble", "--out", tmp_path / "answers", "--no-pictures", check=False)
+    assert decided
+    for volume_id, facts in decided.items():
+        predicted = read_json(tmp_path / "answers" / f"{volume_id}.json")
+        assert [doubt["code"] for doubt in predicted["doubts"]] == [doubt["code"] for doubt in facts["doubts"]]
+        for key in ("status", "message", "decided", "covers"):
+            assert predicted[key] == facts[key], key
+        assert [span["region"] for span in predicted["spans"]] == [span["region"] for span in facts["spans"]]
+        for key in ("confidence", "novelty", "agreement", "disorder"):
+            assert predicted[key] == pytest.approx(facts[key], abs=1e-4), key
+        np.testing.assert_allclose(predicted["raw"], facts["raw"], atol=1e-4)
+        np.testing.assert_allclose(predicted["slice_novelty"], facts["slice_novelty"], atol=1e-2)
+
+
+def test_the_members_stay_apart_and_their_weighted_mean_is_what_is_used(smoke: Path) -> None:
+    with np.load(smoke / "probabilities.npz") as kept:
+        weights, members, raw = kept["weights"], kept["members"], kept["raw"]
+    assert len(members) == len(weights) == len(read_json(smoke / "ensemble" / "ensemble.json")["members"])
+    np.testing.assert_allclose(np.tensordot(weights, members.astype(float), axes=1), raw, atol=1e-12)
+    assert read_json(smoke / "ensemble" / "decision.json")["rule"]["weights"] == pytest.approx(weights.tolist())
+    assert read_json(smoke / "ensemble" / "weighing.json")["weights"] == pytest.approx(weights.tolist())
+
+
 def test_a_second_prediction_of_the_same_files_does_no_work(
     answers: tuple[Path, subprocess.CompletedProcess[str]], smoke: Path, shell: Shell
 ) -> None:

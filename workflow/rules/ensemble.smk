@@ -1,7 +1,7 @@
 """
 Act 3: ensemble.
     NEEDS  {RESULTS}/search/trials.tsv and the networks beside it; {RESULTS}/slices/
-    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors;    {RESULTS}/probabilities.npz
+    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz;    {RESULTS}/probabilities.npz
 """
 
 
@@ -12,6 +12,8 @@ rule ensemble:
         pixels=f"{RESULTS}/slices/pixels.npy",
     output:
         facts=f"{RESULTS}/ensemble/ensemble.json",
+        weighing=f"{RESULTS}/ensemble/weighing.json",
+        novelty=f"{RESULTS}/ensemble/novelty.npz",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
         settings=settings_of("ensemble"),

@@ -1,0 +1,91 @@
+"""What an ensemble says of what it should not name: no body, a body out of order, a body upside down; and of bodies as they should be.
+
+People are those of another seed than any collection's, so that no network has seen them, in fields of view of several regions: upside
+down, one region by itself still is that region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fovnet.decision.ensemble import Ensemble
+from fovnet.phantom.body import landmarks
+from fovnet.phantom.collection import acquire
+from fovnet.phantom.oddities import ODDITIES, oddity
+from fovnet.phantom.person import sample_person
+from fovnet.phantom.protocols import SITES, choose_families, plan
+from fovnet.volume.slices import SliceStack, cut
+
+BODY, SHUFFLED, REVERSED = "a body", "its slices shuffled", "upside down"
+COLUMNS = ("kind", "number", "slices", "status", "regions", "confidence", "novelty", "agreement", "disorder", "doubts")
+STRANGERS = 1_000_003       # seed of people whom no collection holds; collections have small ones
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said of one volume."""
+
+    kind: str
+    number: int
+    slices: int
+    status: str
+    regions: str
+    confidence: float
+    novelty: float | None
+    agreement: float
+    disorder: float
+    doubts: str
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it was given a region, and with confidence."""
+        return self.status == "ok" and bool(self.regions)
+
+
+def oddities(ensemble: Ensemble, each: int, seed: int, progress: Callable[[int, int], Any] | None = None) -> Iterator[Said]:
+    """What is said of `each` volumes of every kind; the same seed gives the same volumes."""
+    spacing = float(ensemble.prepare["target_spacing_mm"])
+    for number in range(each):
+        for at, kind in enumerate(ODDITIES):
+            stack = cut(oddity(kind, np.random.default_rng([seed, at, number])), target_spacing_mm=spacing)
+            yield _said(ensemble, kind, number, stack)
+        body = _body(seed, number, spacing)
+        order = np.random.default_rng([seed, 99, number]).permutation(len(body.pixels))
+        for kind, pixels in ((BODY, body.pixels), (SHUFFLED, body.pixels[order]), (REVERSED, body.pixels[::-1])):
+            yield _said(ensemble, kind, number, replace(body, pixels=pixels))
+        if progress:
+            progress(number + 1, each)
+
+
+def tally(rows: list[Said]) -> list[tuple[str, int, int, int, int]]:
+    """A row a kind: volumes, named with confidence, uncertain, none with confidence."""
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    counted = []
+    for kind in kinds:
+        mine = [row for row in rows if row.kind == kind]
+        named, unsure = sum(row.is_named for row in mine), sum(row.status == "uncertain" for row in mine)
+        counted.append((kind, len(mine), named, unsure, len(mine) - named - unsure))
+    return counted
+
+
+def _body(seed: int, number: int, spacing_mm: float) -> SliceStack:
+    """One volume of a stranger."""
+    rng = np.random.default_rng([STRANGERS + seed, number, 1])
+    person, site = sample_person((STRANGERS + seed, number)), SITES[int(rng.integers(len(SITES)))]
+    (family,) = choose_families(1, rng)
+    volume, _ = acquire(person, plan(person, landmarks(person), family, site, rng), rng)
+    return cut(volume, target_spacing_mm=spacing_mm)
+
+
+def _said(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Said:
+    given = ensemble.judge.answer(kind, "", ensemble.look(stack.pixels), stack)
+    decision, signs = given.decision, given.signs
+    assert decision is not None and signs is not None                # only a refused volume has none
+    return Said(
+        kind, number, len(stack.pixels), given.status, " ".join(span.region for span in decision.spans), decision.sure,
+        signs.novelty, signs.agreement, signs.disorder, " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
+    )  # fmt: skip

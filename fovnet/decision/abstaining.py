@@ -1,0 +1,123 @@
+"""From which confidence on an answer is given, so that answers err no more often than stated, on people never seen.
+
+    a volume's error     share of its slices that are decided wrongly
+    a subject's error    mean of that over the subject's volumes that are answered; subjects without any say nothing
+    risk                 the mean error of subjects            coverage  share of the volumes that are answered
+
+A bar is *promised* where the validation subjects reject "the risk above it is the stated error or more": each bar of BARS is tested from
+the highest of a start downwards, as long as it rejects, and the two starts share the level (fixed-sequence testing).  The promise then
+fails for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al. (2021), *Learn then test*,
+arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It takes ln(2/at_risk) / -ln(1 - stated) subjects without a
+fault, 60 for 5 % at risk 10 %; with fewer, the bar is the lowest at which the validation volumes themselves err no more than stated.
+A bar is never below SURE_ENOUGH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.betting import chance_of_reaching
+
+Floats = NDArray[np.float64]
+SURE_ENOUGH = 0.7
+"""A volume less sure than this is "uncertain" even where all volumes together err rarely: the average must not vouch for a guess."""
+BARS = (0.95, 0.9, 0.85, 0.8, 0.75, SURE_ENOUGH)
+STARTS = (0, 2)     # of the sequence: 0.95, and 0.85 where too few volumes are surer than 0.95
+ALLOWANCE = 0.05
+"""Share of the volumes of people never seen that each floor may turn away, bodies like those of the training split."""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A labelled volume, decided: whose it is, how sure the answer, whether another doubt withholds it, the share of wrong slices."""
+
+    subject: str
+    sure: float
+    withheld: bool
+    wrong: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The lowest confidence that is answered.
+
+    promised  whether the stated error was shown for unseen subjects          p_value   of the bar chosen, 1 where none was promised
+    """
+
+    min_confidence: float
+    promised: bool
+    p_value: float
+    subjects: int
+
+
+def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: int = 0) -> Bar:
+    """The bar for the stated error, from validation volumes.  `seed` orders the subjects for the test, and nothing else."""
+    found: tuple[float, float] | None = None
+    for start in STARTS:
+        for height in BARS[start:]:
+            p = chance_of_reaching(stated_error, _shuffled(_errors(volumes, height), seed), at_risk / len(STARTS))
+            if p > at_risk / len(STARTS):
+                break
+            if found is None or height < found[0]:
+                found = height, p
+    people = len({one.subject for one in volumes})
+    if found:
+        return Bar(found[0], True, found[1], people)
+    return Bar(_held(volumes, stated_error), False, 1.0, people)
+
+
+def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
+    """Bar, coverage, volumes, subjects and risk of every bar that makes a difference, the strictest first; for a curve.
+
+    Geifman & El-Yaniv (2017), *Selective classification for deep neural networks*, NeurIPS, eqs 1-2.
+    """
+    ordered = sorted((one for one in volumes if not one.withheld), key=lambda one: -one.sure)
+    whose: dict[str, tuple[float, int]] = {}
+    curve, total = [], 0.0
+    for given, one in enumerate(ordered, start=1):          # every volume let in moves its subject's mean, and nobody else's
+        wrong, count = whose.get(one.subject, (0.0, 0))
+        total += (wrong + one.wrong) / (count + 1) - (wrong / count if count else 0.0)
+        whose[one.subject] = wrong + one.wrong, count + 1
+        if given == len(ordered) or ordered[given].sure < one.sure:
+            curve.append({"bar": one.sure, "coverage": given / len(volumes), "volumes": given, "subjects": len(whose),
+                          "risk": total / len(whose)})
+    return curve
+
+
+def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
+    """The value that at most `allowance` of unseen volumes fall below: the ⌊allowance (n + 1)⌋-th smallest of n; 0 where n is too small.
+
+    A split conformal quantile: Lei et al. (2018), *Distribution-free predictive inference for regression*, JASA 113:1094, section 2.2.
+    """
+    rank = int(np.floor(allowance * (len(values) + 1)))
+    return float(np.sort(values)[rank - 1]) if rank else 0.0
+
+
+def _is_given(one: Graded, height: float) -> bool:
+    return one.sure >= height and not one.withheld
+
+
+def _errors(volumes: Sequence[Graded], height: float) -> Floats:
+    """(n,) mean error of the answered volumes of every subject that has any, by name."""
+    whose: dict[str, list[float]] = {}
+    for one in volumes:
+        if _is_given(one, height):
+            whose.setdefault(one.subject, []).append(one.wrong)
+    return np.array([np.mean(whose[subject]) for subject in sorted(whose)])
+
+
+def _shuffled(errors: Floats, seed: int) -> Floats:
+    """The order must not come from the names: a hospital numbers its patients in time."""
+    return errors[np.random.default_rng(seed).permutation(len(errors))]
+
+
+def _held(volumes: Sequence[Graded], stated_error: float) -> float:
+    """The lowest bar, from SURE_ENOUGH, at which the volumes themselves err no more than stated; 1 where none does."""
+    sure = [point for point in risk_coverage(volumes) if point["bar"] >= SURE_ENOUGH]
+    if not sure or sure[-1]["risk"] <= stated_error:
+        return SURE_ENOUGH if sure else 1.0
+    return min((point["bar"] for point in sure if point["risk"] <= stated_error), default=1.0)

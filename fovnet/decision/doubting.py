@@ -1,0 +1,110 @@
+"""Reasons not to trust an answer, each with a stable code and a sentence for people.
+
+    agreement  (s,) of the members on each slice, 0 to 1               unusual  (s,) share of validation slices at least as unusual
+    disorder   how little neighbouring slices resemble each other: about 2 for a shuffled stack, near 0 for a body in thin slices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.spans import Decision, Rule, Span
+from fovnet.maths.ordering import neighbour_ratio
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+FLIPPED = 1.0
+"""Log-evidence by which the reversed order of a whole volume must fit better, e-fold: 3 false alarms in 160 upright simulated volumes."""
+DISORDERED = 1.2
+"""Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
+FEWEST = 3
+"""Cuts below which no slice has two neighbours that could contradict it."""
+EVEN = 0.5
+"""A region less probable than this may be the best guess, and is no answer."""
+NEAR = 0.7
+"""Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
+BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason: its code and its sentence.  The code "none" says what was seen and is no reason for doubt."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it."""
+
+    agreement: float
+    disorder: float
+    novelty: float | None = None
+    slice_agreement: Floats | None = None
+    slice_unusual: Floats | None = None
+
+
+def disorder(pixels: NDArray[np.uint8]) -> float:
+    """How little neighbouring slices (s, side, side) resemble each other, brightness and contrast of each slice taken out."""
+    s, side, _ = pixels.shape
+    block = side // BLOCKS
+    means = pixels[:, : block * BLOCKS, : block * BLOCKS].reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
+    means = means - means.mean(axis=1, keepdims=True)
+    return neighbour_ratio(means / np.maximum(means.std(axis=1, keepdims=True), 1.0))
+
+
+def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary) -> tuple[Doubt, ...]:
+    """Every reason to doubt the decision on a volume, the gravest first; that nothing is shown stands before them."""
+    said = (*_of_the_picture(decision, signs, rule), *_of_the_answer(decision, rule, vocabulary))
+    return said if decision.spans else (Doubt("none", "shows none of the regions"), *said)
+
+
+def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
+    """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
+    slices = len(decision.confidence)
+    if signs.novelty is not None and signs.novelty < rule.least_novelty:
+        share = f"only {signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
+        yield Doubt("unlike-training", f"unlike anything the networks were trained on: {share}")
+    if signs.agreement < rule.least_agreement:
+        said = f"agreement {signs.agreement:.0%}, at least {rule.least_agreement:.0%} wanted"
+        yield Doubt("members-disagree", f"the networks disagree: {said}")
+    if slices < FEWEST:
+        yield Doubt("too-few-slices", f"too few slices: {slices}, at least {FEWEST} wanted")
+    if decision.spans and signs.disorder > DISORDERED:
+        yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
+    if decision.flipped_gain * slices > FLIPPED:
+        yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
+
+
+def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:
+    """What makes the answer itself uncertain: a region rather absent than present, a second answer nearby, the bar not reached."""
+    for span in decision.spans:
+        if span.confidence < EVEN:
+            yield Doubt("low-confidence", f"{span.region} is only the best guess: more likely absent than present ({span.confidence:.0%})")
+    if decision.sure < rule.min_confidence:
+        yield from _rivals(decision, vocabulary)
+        bar = f"answers count from {rule.min_confidence:.0%} on"
+        yield Doubt("low-confidence", f"not sure enough: confidence {decision.sure:.0%}, {bar}")
+
+
+def _rivals(decision: Decision, vocabulary: Vocabulary) -> Iterator[Doubt]:
+    """Spans along which another class is nearly as probable as the one said."""
+    for span in decision.spans:
+        mine, rival, other = _second(decision, span, vocabulary)
+        if other >= NEAR * mine:
+            yield Doubt("two-answers", f"two answers are nearly equal: {span.region} or {rival}")
+
+
+def _second(decision: Decision, span: Span, vocabulary: Vocabulary) -> tuple[float, str, float]:
+    """Mean probability along a span of its region; the likeliest class that none of its slices is said to show, and its own."""
+    rows = slice(span.first, span.last + 1)
+    means = decision.smoothed[rows].mean(axis=0)
+    own = float(means[vocabulary.classes.index(span.region)])
+    others = np.where(decision.decided[rows].any(axis=0), -1.0, means)
+    at = int(others.argmax())
+    return own, vocabulary.classes[at], float(others[at])

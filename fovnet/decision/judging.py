@@ -1,0 +1,63 @@
+"""The one way from what the networks say of a volume's slices to its answer: the workflow and prediction both go through here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision import novelty, weighing
+from fovnet.decision.answer import Answer, answer
+from fovnet.decision.doubting import Signs, disorder
+from fovnet.decision.novelty import Familiar
+from fovnet.decision.spans import Decision, Rule, decide
+from fovnet.maths.agreement import agreement
+from fovnet.regions import Vocabulary
+from fovnet.volume.slices import SliceStack
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the members see in slices: probabilities (p, s, k), and distances (s,) from what is familiar; None where that is not known."""
+
+    members: NDArray[np.float32]
+    distances: Floats | None = None
+
+    def of(self, rows: NDArray[np.int64] | slice) -> Look:
+        """What they see in some of the slices."""
+        return Look(self.members[:, rows], None if self.distances is None else self.distances[rows])
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Everything a verdict depends on beside the volume."""
+
+    vocabulary: Vocabulary
+    rule: Rule
+    familiar: Familiar | None = None
+
+    def raw(self, look: Look) -> Floats:
+        """Class probabilities (s, k): the members' weighted mean."""
+        return weighing.mean(look.members, self.rule.say(len(look.members)))
+
+    def decision(self, look: Look, z_mm: Floats) -> Decision:
+        """What is decided on a volume with cuts at these heights (s,)."""
+        return decide(self.raw(look), z_mm, self.vocabulary, self.rule)
+
+    def signs(self, look: Look, pixels: NDArray[np.uint8]) -> Signs:
+        """What else was measured on a volume of slices (s, side, side)."""
+        each = agreement(look.members, self.rule.say(len(look.members)))
+        if self.familiar is None or look.distances is None:
+            return Signs(float(each.mean()), disorder(pixels), slice_agreement=each)
+        raw = self.raw(look)
+        unusual = self.familiar.unusual(look.distances, raw)
+        return Signs(float(each.mean()), disorder(pixels), novelty.of_volume(unusual, raw), each, unusual)
+
+    def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
+        """The answer on a volume."""
+        signs = self.signs(look, stack.pixels)
+        return answer(volume_id, path, self.decision(look, stack.z_mm), signs, self.rule, self.vocabulary, notes)

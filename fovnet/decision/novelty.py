@@ -1,0 +1,141 @@
+"""How unlike the slices that the networks were trained on a slice looks to them.
+
+    features   (s, f) what the filters of all members answered (fovnet.net.inference)         q  directions that are kept
+    distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance within classes
+    unusual    (s,) share of the validation slices given the same class that lie at least as far out: a p-value, 1 nothing special
+
+The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples and adversarial attacks*, eq. 2;
+the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a random world*, label-conditional conformal p-values.
+More than WIDTH features are first mixed down by a fixed draw of signs, which keeps distances (Achlioptas 2003).
+On disk `novelty.npz`, plain arrays, at most some MB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import ModelError
+from fovnet.records import read_npz, write_npz
+
+Floats = NDArray[np.float64]
+FILE = "novelty.npz"
+REFERENCE = 4000        # training slices that it is made from; 6,000 gave the same, and every one has to be scored
+WIDTH = 512
+PER_DIRECTION = 5       # slices that each kept direction needs at least: fewer make the covariance fit the noise
+FLAT = 1e-10            # a direction with so little of the largest variance is rounding
+RIDGE = 0.02            # of the mean variance within classes
+KEPT = 4000             # validation distances kept a class, evenly by rank
+LEAST = 30              # validation slices a class needs for a distribution of its own
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """What is familiar, and how far from it validation slices lie.
+
+    centre, scale (w,) of the features, mixed down if there are many      whiten (w, q)      classes (c, q) their whitened means
+    known (n,) validation distances     given (n,) the class, as a column, that the ensemble gave each; both empty until calibrated
+    """
+
+    features: int
+    centre: Floats
+    scale: Floats
+    whiten: Floats
+    classes: Floats
+    known: Floats
+    given: NDArray[np.int64]
+
+    def distances(self, features: NDArray[np.floating]) -> Floats:
+        """Distances (s,) of slices with these features (s, f)."""
+        mixed = (_mixed(np.asarray(features, dtype=np.float64)) - self.centre) / self.scale
+        white = mixed @ self.whiten
+        squares = (white**2).sum(axis=1)[:, None] - 2 * white @ self.classes.T + (self.classes**2).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
+
+    def unusual(self, distances: Floats, raw: Floats) -> Floats:
+        """The share (s,) in (0, 1] for slices with these distances (s,) and ensemble probabilities (s, k)."""
+        shares, given = np.ones(len(distances)), raw.argmax(axis=1)
+        for column in np.unique(given):
+            mine = given == column
+            same = self.known[self.given == column]
+            reference = np.sort(same if len(same) >= LEAST else self.known)
+            farther = len(reference) - np.searchsorted(reference, distances[mine], side="left")
+            shares[mine] = (farther + 1) / (len(reference) + 1)
+        return shares
+
+
+def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Familiar:
+    """What is familiar, from the features (n, f) and labels (n, k) of training slices; not yet calibrated."""
+    mixed = _mixed(np.asarray(features, dtype=np.float64))
+    centre, scale = mixed.mean(axis=0), mixed.std(axis=0)
+    scale = np.where(scale > 1e-9, scale, 1.0)
+    x = (mixed - centre) / scale
+    spread, directions = np.linalg.eigh(x.T @ x / len(x))
+    most = max(1, min(len(spread), len(x) // PER_DIRECTION))
+    kept = [at for at in range(len(spread) - 1, -1, -1) if spread[at] > FLAT * spread[-1]][:most]
+    first = directions[:, kept] / np.sqrt(spread[kept])
+    white, label = x @ first, truth.argmax(axis=1)
+    means = np.stack([white[label == column].mean(axis=0) for column in np.unique(label)])
+    rest = white - means[np.searchsorted(np.unique(label), label)]
+    within = rest.T @ rest / len(rest)
+    within += RIDGE * max(float(np.trace(within)) / len(within), 1e-9) * np.eye(len(within))
+    second = np.linalg.inv(np.linalg.cholesky(within)).T
+    return Familiar(features.shape[1], centre, scale, first @ second, means @ second, np.zeros(0), np.zeros(0, dtype=np.int64))
+
+
+def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
+    """The same, knowing the distances (n,) of validation slices and what the ensemble said of them, (n, k)."""
+    given = raw.argmax(axis=1)
+    kept = np.concatenate([_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)])
+    return Familiar(what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept])
+
+
+def of_volume(unusual: Floats, raw: Floats) -> float:
+    """A volume's novelty: the mean over the slices that seem to show a region, or over all where none does.
+
+    On a sphere of water every other slice is air, which is familiar.
+    """
+    regions = raw.argmax(axis=1) != raw.shape[1] - 1
+    return float(unusual[regions].mean() if regions.any() else unusual.mean())
+
+
+def save(folder: Path, what: Familiar) -> Path:
+    """`folder/novelty.npz`, in single precision."""
+    return write_npz(
+        folder / FILE, features=np.array(what.features), given=what.given.astype(np.int16),
+        **{name: getattr(what, name).astype(np.float32) for name in ("centre", "scale", "whiten", "classes", "known")},
+    )  # fmt: skip
+
+
+def load(folder: Path) -> Familiar | None:
+    """What is familiar to the ensemble in a folder; None where it was made before there was such a thing.
+
+    Raises ModelError where the file is damaged.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        arrays = read_npz(path)
+        floats = {name: arrays[name].astype(np.float64) for name in ("centre", "scale", "whiten", "classes", "known")}
+        return Familiar(int(arrays["features"]), given=arrays["given"].astype(np.int64), **floats)
+    except (OSError, ValueError, KeyError):
+        raise ModelError("novelty-damaged", f"{path}: not readable; copy the whole folder again, or run `fovnet ensemble`") from None
+
+
+def _mixed(features: Floats) -> Floats:
+    """(s, w) features, sums of them with fixed random signs where there are more than WIDTH."""
+    f = features.shape[1]
+    if f <= WIDTH:
+        return features
+    signs = np.random.default_rng(f).integers(0, 2, (f, WIDTH), dtype=np.int8) * 2.0 - 1.0
+    return np.asarray(features @ signs / np.sqrt(f))
+
+
+def _evenly(rows: NDArray[np.int64], distances: Floats) -> NDArray[np.int64]:
+    """At most KEPT of the rows, evenly by the rank of their distance."""
+    ranked = rows[np.argsort(distances[rows], kind="stable")]
+    return ranked[np.unique(np.linspace(0, len(ranked) - 1, min(KEPT, len(ranked))).round().astype(np.int64))]

@@ -1,0 +1,70 @@
+"""What is settled on the validation split once the rule is tuned: whether confidences mean what they say, and when not to answer.
+
+    beta             of the decided labels' confidences
+    least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
+    least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
+    min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
+
+The bar's promise takes the rest of the rule as given, and that was tuned on the same subjects: a dozen numbers, which the promise does
+not pay for.  The test split shows what that is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
+from fovnet.decision.calibrating import best_beta
+from fovnet.decision.doubting import Signs, doubts
+from fovnet.decision.judging import Judge, Look
+from fovnet.decision.spans import Decision, said
+from fovnet.decision.tuning import right
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true."""
+
+    subject: str
+    look: Look
+    pixels: NDArray[np.uint8]
+    z_mm: NDArray[np.float64]
+    truth: NDArray[np.bool_]
+
+
+def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
+    """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
+    decisions = [judge.decision(one.look, one.z_mm) for one in volumes]
+    signs = [judge.signs(one.look, one.pixels) for one in volumes]
+    hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
+    known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
+    rule = replace(
+        judge.rule,
+        beta=best_beta(np.concatenate([decision.confidence for decision in decisions]), np.concatenate(hits)),
+        least_novelty=floor(known),
+        least_agreement=floor(np.array([sign.agreement for sign in signs])),
+    )
+    settled = replace(judge, rule=rule)
+    graded = [
+        Graded(one.subject, decision.sure, _is_withheld(decision, sign, settled), float(1.0 - hit.mean()))
+        for one, sign, hit in zip(volumes, signs, hits, strict=True)
+        for decision in [settled.decision(one.look, one.z_mm)]
+    ]
+    found = bar(graded, stated_error, at_risk, seed)
+    facts = {"stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes), "curve": risk_coverage(graded)}
+    return replace(settled, rule=replace(rule, min_confidence=found.min_confidence)), facts
+
+
+def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
+    """Whether a doubt that no bar lifts stands against the answer."""
+    without = replace(judge.rule, min_confidence=0.0)
+    return any(doubt.code != "none" for doubt in doubts(decision, signs, without, judge.vocabulary))
+
+
+def _hits(one: Shown, decision: Decision, n: int) -> NDArray[np.bool_]:
+    return right(said(decision.decided, n), one.truth)

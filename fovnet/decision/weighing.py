@@ -1,0 +1,109 @@
+"""How much say each member has in the ensemble's mean.
+
+    members  (p, s, k) what each member says of the validation slices        truth  (s, k) bool, one label or two a slice
+    groups   (s,) the subject of each slice                                  weights  (p,) sum to one
+    loss     mean over the slices of -Σ_c share_c log p_c, a slice with two labels held against half of each
+
+equal    1/p each.
+greedy   members picked one after another, again and again, each time the one whose mean with those picked before has the least loss;
+         the best mean on the way is kept: Caruana et al. (2004), *Ensemble selection from libraries of models*, ICML, section 2.1.
+by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis 13:917, eq. 4, with n the number of
+         subjects: slices of one body are no independent evidence, and counted as such would leave a single member.
+auto     whichever of these has the least loss on subjects that its weights were not made from (five folds), `equal` among equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+Floats = NDArray[np.float64]
+Members = NDArray[np.floating]
+ROUNDS = 50         # picks of the greedy way: weights come in fiftieths or coarser
+FOLDS = 5
+LEAST = 1e-12       # no probability counts as less in a logarithm
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """The weights (p,), the way they were made, and the validation loss of every way: of the same slices, and on subjects left out."""
+
+    way: str
+    weights: Floats
+    losses: Mapping[str, float]
+    left_out: Mapping[str, float]
+
+
+def weigh(members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto") -> Weighing:
+    """The weights of the members by one of WAYS, or by the best of them ("auto")."""
+    shares = truth / truth.sum(axis=1, keepdims=True)
+    losses = {name: log_loss(mean(members, make(members, shares, groups)), shares) for name, make in WAYS.items()}
+    left_out = _left_out(members, shares, groups)
+    chosen = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way      # the first of equals: equal
+    return Weighing(chosen, WAYS[chosen](members, shares, groups), losses, left_out)
+
+
+def mean(members: Members, weights: Floats) -> Floats:
+    """The weighted mean (s, k) of the members (p, s, k), in float64."""
+    total = np.zeros(members.shape[1:])
+    for weight, member in zip(weights, members, strict=True):       # one after another: no second copy of all of them
+        if weight:
+            total += weight * member
+    return total
+
+
+def log_loss(probabilities: Floats, shares: Floats) -> float:
+    """Mean of -Σ share log p over the slices."""
+    return float(-(shares * np.log(np.maximum(probabilities, LEAST))).sum(axis=1).mean())
+
+
+def equal(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+    """The same for all."""
+    return np.full(len(members), 1.0 / len(members))
+
+
+def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+    """Shares of the picks, up to the best mean on the way: never worse, on these slices, than the best single member."""
+    each = np.stack([_likely(member, shares) for member in members])         # (p, q) probabilities of the true labels are all it needs
+    worth = shares[shares > 0] / len(shares)
+    picked, total = np.zeros(len(members), dtype=np.int64), np.zeros(each.shape[1])
+    best_loss, best = np.inf, picked
+    for count in range(1, ROUNDS + 1):
+        losses = -np.log(np.maximum((total + each) / count, LEAST)) @ worth
+        one = int(losses.argmin())
+        picked, total = picked + (np.arange(len(members)) == one), total + each[one]
+        if losses[one] < best_loss - LEAST:
+            best_loss, best = float(losses[one]), picked
+    return np.asarray(best / best.sum())
+
+
+def by_loss(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+    """Softmax of minus the loss, in units of one subject's evidence."""
+    losses = np.array([log_loss(np.asarray(member, dtype=np.float64), shares) for member in members])
+    return np.asarray(softmax(-len(np.unique(groups)) * losses))
+
+
+def _likely(member: Members, shares: Floats) -> Floats:
+    """(q,) probabilities a member gave to the true labels, slice by slice."""
+    return np.asarray(member[shares > 0], dtype=np.float64)
+
+
+def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> dict[str, float]:
+    """The loss of each way on subjects left out, every fifth in turn; with one subject alone, on itself."""
+    subjects = np.unique(groups)
+    fold = np.searchsorted(subjects, groups) % min(FOLDS, len(subjects))
+    totals = dict.fromkeys(WAYS, 0.0)
+    for number in range(int(fold.max()) + 1):
+        out = fold == number
+        kept = ~out if len(subjects) > 1 else out
+        for name, make in WAYS.items():
+            weights = make(members[:, kept], shares[kept], groups[kept])
+            totals[name] += log_loss(mean(members[:, out], weights), shares[out]) * float(out.mean())
+    return totals
+
+
+WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {"equal": equal, "greedy": greedy, "by-loss": by_loss}

@@ -1,0 +1,39 @@
+"""Whether a mean lies below a limit: a game that nobody wins unless it does.
+
+    x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on their values
+    limit   what the mean is suspected to reach
+    wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *= 1 + λ (limit - x)
+
+If the mean is the limit or more, the expected wealth never grows, so wealth ≥ 1/p happens with probability p at most (Ville): 1 / (highest
+wealth) is a p-value, valid for every number of observations, and no assumption on how x is distributed was made.  The stake is set
+from the observations before: large where they varied little.
+Sources: Waudby-Smith & Ramdas (2024), *Estimating means of bounded random variables by betting*, JRSS B 86:1, section 4.2 and eq. 26;
+used for stated error rates by Angelopoulos et al. (2021), *Learn then test*, arXiv:2110.01052, and Bates et al. (2021), JACM 68:43.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+CAUTION = 0.99      # of the largest stake that cannot ruin: a single observation of 1 leaves a hundredth of the wealth
+
+
+def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
+    """The p-value, in (0, 1], of "the mean of `x` (n,) is `limit` or more".
+
+    at_risk  the error the stakes are made for; any value is valid, the p-value that matters is best near it
+    """
+    if not len(x):
+        return 1.0
+    target = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
+    most = CAUTION / (1.0 - limit)
+    wealth, best, total, squares = 0.0, 0.0, 0.5, 0.25          # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
+    for count, value in enumerate(map(float, x), start=1):
+        wealth += math.log1p(min(most, target / math.sqrt(squares / count)) * (limit - value))
+        best = max(best, wealth)
+        total += value
+        squares += (value - total / (count + 1)) ** 2
+    return math.exp(-best)

@@ -1,0 +1,57 @@
+"""What no network should name a region of: volumes without a body, as a scanner would store them.
+
+    air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its mean
+    smooth noise noise after interpolation and filtering, grains of 0.7 to 3 voxels
+    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm across, as quality assurance scans them
+
+Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft et al. (1987), Magn Reson Med
+5:555).  Field of view, slices, sequence and noise vary as they do among people; sequences that leave such water dark are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from fovnet.phantom.protocols import SEQUENCES
+from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
+from fovnet.phantom.tissues import Tissue
+from fovnet.volume.volume import Volume
+
+BOTTLE = (
+    Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
+)
+ODDITIES = ("air", "noise", "smooth noise", "sphere", "upright cylinder", "lying cylinder")
+BRIGHT = tuple(sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only")
+SIDE = 128          # voxels across
+
+
+def oddity(kind: str, rng: np.random.Generator) -> Volume:
+    """A volume of one of ODDITIES, axes RAS+, its middle at the isocentre; another one for every state of the generator."""
+    spacing = np.array([*[rng.uniform(1.9, 3.5)] * 2, rng.uniform(3.0, 9.0)])
+    shape = (SIDE, SIDE, int(rng.integers(20, 60)))
+    affine = np.diag([*spacing, 1.0])
+    affine[:3, 3] = -spacing * (np.array(shape) - 1) / 2
+    if kind == "noise":
+        return Volume(np.abs(rng.normal(100, 30, shape)).astype(np.float32), affine, kind)
+    if kind == "smooth noise":
+        grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(np.float32)
+        return Volume(grains - grains.min(), affine, kind)
+    sequence = BRIGHT[int(rng.integers(len(BRIGHT)))]
+    inside = _inside(kind, shape, spacing, float(rng.uniform(60, 110)))
+    return scan(LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))), rng, BOTTLE, kind)
+
+
+def _inside(kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float) -> NDArray[np.bool_]:
+    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free at both ends."""
+    x, y, z = np.meshgrid(*((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True)), indexing="ij", sparse=True)
+    reach = 0.4 * np.array(shape) * spacing
+    whole = {
+        "air": x + y + z > np.inf,
+        "sphere": x**2 + y**2 + z**2 < radius_mm**2,
+        "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]),
+        "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach[0]),
+    }
+    return np.asarray(whole[kind])

@@ -1,0 +1,81 @@
+"""When to say nothing: what is stated holds on people never seen, and what cannot be shown is not promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+from scipy.stats import binom
+from sklearn.metrics import auc
+
+from fovnet.decision.abstaining import ALLOWANCE, BARS, SURE_ENOUGH, Graded, bar, floor, risk_coverage
+
+STATED, AT_RISK = 0.05, 0.1
+
+
+def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> list[Graded]:
+    """Volumes whose wrong share is about `slope` times their doubt, more or less by subject: subjects differ, and stay what they are."""
+    rng = np.random.default_rng(seed)
+    graded = []
+    for subject in range(subjects):
+        mood = rng.uniform(0, 2)
+        for sure in rng.beta(9, 1, volumes):
+            wrong = rng.random() < 0.6 and rng.beta(2, 2) * 2 * slope * mood * (1 - sure) / 0.6
+            graded.append(Graded(f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong))))
+    return graded
+
+
+def risk(volumes: list[Graded], height: float) -> float:
+    """Mean over subjects of the mean wrong share of their answered volumes, counted by hand."""
+    whose: dict[str, list[float]] = {}
+    for one in volumes:
+        if one.sure >= height and not one.withheld:
+            whose.setdefault(one.subject, []).append(one.wrong)
+    return float(np.mean([np.mean(wrong) for wrong in whose.values()]))
+
+
+@pytest.mark.parametrize("slope", [0.3, 0.55, 1.0])
+def test_a_promise_is_broken_no_more_often_than_stated(slope: float) -> None:
+    """200 validation splits of 80 people; the true risk above each bar from 20,000 others. Slopes: far below, about at, above the limit."""
+    others = people(10**6, 20_000, slope)
+    truth = {height: risk(others, height) for height in BARS}
+    found = [bar(people(seed, 80, slope), STATED, AT_RISK, seed) for seed in range(200)]
+    broken = sum(one.promised and truth[one.min_confidence] > STATED for one in found)
+    assert broken <= binom.ppf(0.999, len(found), AT_RISK)
+
+
+def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() -> None:
+    assert sum(bar(people(seed, 150, 0.15), STATED, AT_RISK, seed).promised for seed in range(20)) >= 18
+    for seed in range(10):
+        few = bar(people(seed, 20, 0.0), STATED, AT_RISK, seed)
+        assert not few.promised and few.p_value == 1 and few.subjects == 20
+        assert few.min_confidence == SURE_ENOUGH
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=integers(0, 10**6), subjects=integers(1, 12))
+def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subjects: int) -> None:
+    volumes = people(seed, subjects, 2.0)
+    found = bar(volumes, STATED, AT_RISK, seed)
+    assert SURE_ENOUGH <= found.min_confidence <= 1
+    if any(one.sure >= found.min_confidence and not one.withheld for one in volumes):
+        assert risk(volumes, found.min_confidence) <= STATED + 1e-12
+
+
+def test_the_curve_is_the_risk_of_each_bar_and_ends_with_all_that_may_be_answered() -> None:
+    volumes = people(3, 12, 1.0)
+    curve = risk_coverage(volumes)
+    for point in curve:
+        assert point["risk"] == pytest.approx(risk(volumes, point["bar"]))
+    assert curve[-1]["coverage"] == pytest.approx(np.mean([not one.withheld for one in volumes]))
+    assert (np.diff([point["coverage"] for point in curve]) > 0).all()
+    assert 0 <= auc([point["coverage"] for point in curve], [point["risk"] for point in curve]) <= 1
+
+
+def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
+    """Mean over 400 draws of 80 values; the conformal rank keeps it at or below, and within a value's worth of, the allowance."""
+    rng = np.random.default_rng(0)
+    below = [(rng.normal(size=1000) < floor(rng.normal(size=80))).mean() for _ in range(400)]
+    assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
+    assert floor(np.arange(1.0, 19.0)) == 0           # one in twenty is less than one of 18

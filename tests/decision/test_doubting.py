@@ -1,0 +1,113 @@
+"""Reasons in words: each is given where it holds, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+
+from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts
+from fovnet.decision.spans import Decision, Rule, decide
+from fovnet.decision.tuning import Example
+from fovnet.regions import DEFAULT
+
+Bodies = Callable[..., Example]
+FINE = Signs(agreement=0.95, disorder=0.3, novelty=0.5)
+RULE = Rule(min_confidence=0.7, least_novelty=0.05, least_agreement=0.8)
+
+
+def codes(decision: Decision, signs: Signs = FINE, rule: Rule = RULE) -> list[str]:
+    return [doubt.code for doubt in doubts(decision, signs, rule, DEFAULT)]
+
+
+def decided(p: np.ndarray, rule: Rule = RULE) -> Decision:
+    return decide(p, 5.0 * np.arange(len(p)), DEFAULT, rule)
+
+
+def one_region(share: float, other: float, slices: int = 20) -> np.ndarray:
+    """Slices that are pelvis with a probability, abdomen with another, and anything else with the rest."""
+    p = np.full((slices, len(DEFAULT.classes)), (1 - share - other) / (len(DEFAULT.classes) - 2))
+    p[:, DEFAULT.classes.index("pelvis")], p[:, DEFAULT.classes.index("abdomen")] = share, other
+    return p
+
+
+def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
+    example = bodies(3, noise=0.5)
+    assert codes(decide(example.probabilities, example.z_mm, DEFAULT, RULE)) == []
+
+
+@pytest.mark.parametrize(
+    ("signs", "code"),
+    [
+        (replace(FINE, novelty=0.01), "unlike-training"),
+        (replace(FINE, agreement=0.5), "members-disagree"),
+        (replace(FINE, disorder=2.0), "out-of-order"),
+    ],
+)
+def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(signs: Signs, code: str) -> None:
+    decision = decided(one_region(0.97, 0.01))
+    assert codes(decision, signs) == [code]
+    assert codes(decision, replace(FINE, novelty=None)) == []
+
+
+def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
+    decision = decided(one_region(0.42, 0.40), replace(RULE, evidence_mm=300.0))
+    said = doubts(decision, FINE, replace(RULE, min_confidence=0.99), DEFAULT)
+    (pair,) = [doubt for doubt in said if doubt.code == "two-answers"]
+    assert "pelvis" in pair.sentence and "abdomen" in pair.sentence
+    assert "low-confidence" in [doubt.code for doubt in said]
+    sure = decided(one_region(0.42, 0.05), replace(RULE, evidence_mm=300.0))
+    assert "two-answers" not in codes(sure, rule=replace(RULE, min_confidence=0.9999))
+
+
+def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
+    example = bodies(6)
+    flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, RULE)
+    assert "flipped" in codes(flipped)
+    assert "flipped" not in codes(decide(example.probabilities, example.z_mm, DEFAULT, RULE))
+
+
+def test_two_slices_are_too_few_and_three_are_not() -> None:
+    assert codes(decided(one_region(0.97, 0.01, slices=2))) == ["too-few-slices"]
+    assert codes(decided(one_region(0.97, 0.01, slices=3))) == []
+
+
+def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> None:
+    p = np.full((20, len(DEFAULT.classes)), 0.01)
+    p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
+    assert codes(decided(p), replace(FINE, disorder=2.0)) == ["none"]
+
+
+def test_a_physician_reads_no_double_negative() -> None:
+    """A region that is named and yet more likely absent."""
+    said = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0))), FINE, RULE, DEFAULT)
+    assert any("more likely absent than present" in doubt.sentence for doubt in said)
+
+
+def scene(seed: int, slices: int) -> np.ndarray:
+    """(s, 128, 128) uint8: a bright disc that grows and wanders smoothly, in noise."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:128, :128]
+    turn = np.linspace(0, np.pi, slices)[:, None, None]
+    disc = (x - 64 - 20 * np.cos(turn)) ** 2 + (y - 64 - 20 * np.sin(turn)) ** 2 < (20 + 15 * np.sin(turn)) ** 2
+    return (60 + 120 * disc + rng.normal(scale=20, size=disc.shape)).clip(0, 255).astype(np.uint8)
+
+
+@given(seed=integers(0, 10**6), slices=integers(12, 40))
+def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: int, slices: int) -> None:
+    pixels = scene(seed, slices)
+    faded = (pixels * np.linspace(1, 0.4, slices)[:, None, None]).astype(np.uint8)
+    order = np.random.default_rng(seed).permutation(slices)
+    assert disorder(pixels) < 0.5
+    assert disorder(faded) < 0.6
+    assert disorder(pixels[order]) > 2 * disorder(pixels)
+
+
+def test_noise_is_in_no_order_at_all() -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (40, 128, 128)).astype(np.uint8)
+    assert disorder(noise) == pytest.approx(2.0, abs=0.1)
+    assert disorder(noise) > DISORDERED

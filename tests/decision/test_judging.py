@@ -1,0 +1,125 @@
+"""One road from the members to the answer, and what is settled on it before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.decision.abstaining import SURE_ENOUGH
+from fovnet.decision.ensemble import assemble, read_rule, save_rule
+from fovnet.decision.judging import Judge, Look
+from fovnet.decision.novelty import calibrated, familiar
+from fovnet.decision.packed import Scored
+from fovnet.decision.settling import Shown, settle
+from fovnet.decision.spans import Rule, said
+from fovnet.decision.tuning import Example, right
+from fovnet.errors import ModelError
+from fovnet.records import read_npz, write_npz
+from fovnet.regions import DEFAULT
+
+Bodies = Callable[..., Example]
+
+
+def seen(example: Example, seed: int, members: int = 3) -> Look:
+    """Members that say nearly the same."""
+    score = np.log(example.probabilities) + np.random.default_rng(seed).normal(scale=0.2, size=(members, *example.probabilities.shape))
+    p = np.exp(score)
+    return Look((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
+
+
+def pixels_of(example: Example, seed: int) -> np.ndarray:
+    """Slices whose block means change slowly from feet to head."""
+    rng = np.random.default_rng(seed)
+    ramp = np.linspace(0, 3, len(example.z_mm))[:, None, None]
+    wave = np.sin(np.arange(128) / 20 + ramp) + np.cos(np.arange(128)[:, None] / 15 + ramp)
+    return (120 + 50 * wave + rng.normal(scale=5, size=wave.shape)).clip(0, 255).astype(np.uint8)
+
+
+def shown(example: Example, seed: int, look: Look | None = None) -> Shown:
+    return Shown(f"s{seed // 2}", look or seen(example, seed), pixels_of(example, seed), example.z_mm, example.truth)
+
+
+def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies: Bodies) -> None:
+    look = seen(bodies(1), 1)
+    judge = Judge(DEFAULT, Rule(weights=(0.5, 0.0, 0.5)))
+    np.testing.assert_allclose(judge.raw(look), (look.members[0].astype(float) + look.members[2]) / 2, rtol=1e-6)
+    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(look), look.members.mean(axis=0, dtype=float))
+    with pytest.raises(ModelError, match="weighs 2 members and there are 3"):
+        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(look)
+
+
+def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
+    """Overconfident by plan: every probability ** 3.  After settling, mean confidence and share right agree on other bodies."""
+    examples = [bodies(seed, noise=3.0) for seed in range(44)]
+    rule = Rule(temperature=1 / 3, evidence_mm=1.0)
+    judge, facts = settle(
+        Judge(DEFAULT, rule), [shown(one, seed) for seed, one in enumerate(examples[:24])], stated_error=0.2, at_risk=0.1, seed=1
+    )
+    stated, hit = [], []
+    for seed, one in enumerate(examples[24:], start=24):
+        decision = judge.decision(seen(one, seed), one.z_mm)
+        stated.append(decision.confidence)
+        hit.append(right(said(decision.decided, len(DEFAULT.chain)), one.truth))
+    assert np.concatenate(stated).mean() == pytest.approx(np.concatenate(hit).mean(), abs=0.02)
+    raw = [Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean() for seed, one in enumerate(examples[24:], start=24)]
+    assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(np.concatenate(stated).mean() - np.concatenate(hit).mean())
+    assert SURE_ENOUGH <= judge.rule.min_confidence <= 1
+    assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
+
+
+def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:
+    examples = [bodies(seed, noise=0.7) for seed in range(20)]
+    judge, _ = settle(
+        Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05, at_risk=0.1, seed=1
+    )
+    assert 0 < judge.rule.least_agreement < 1
+    apart = Look(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
+    assert judge.signs(apart, pixels_of(examples[0], 0)).agreement < judge.rule.least_agreement
+    assert judge.signs(seen(examples[1], 1), pixels_of(examples[1], 1)).agreement > judge.rule.least_agreement
+
+
+def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
+    rng = np.random.default_rng(0)
+    example = bodies(1, noise=0.7)
+    what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
+    held = rng.normal(size=(400, 6))
+    what = calibrated(what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
+    judge, pixels = Judge(DEFAULT, Rule(), what), pixels_of(example, 1)
+    usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(len(pixels), 6))))
+    strange = replace(usual, distances=what.distances(rng.normal(loc=9, size=(len(pixels), 6))))
+    assert judge.signs(usual, pixels).novelty == pytest.approx(0.5, abs=0.15)
+    assert judge.signs(strange, pixels).novelty == pytest.approx(0.0, abs=0.03)
+    assert judge.signs(seen(example, 1), pixels).novelty is None
+
+
+def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(bodies: Bodies, tmp_path: Path) -> None:
+    look = seen(bodies(1), 1)
+    rows = np.arange(look.members.shape[1])
+    scored = Scored(rows, replace(look, distances=rows / 7.0), (0.2, 0.3, 0.5))
+    write_npz(tmp_path / "p.npz", **scored.arrays())
+    again = Scored.read(read_npz(tmp_path / "p.npz"))
+    np.testing.assert_array_equal(again.look.members, look.members)
+    np.testing.assert_array_equal(again.look.distances, scored.look.distances)
+    assert again.weights == (0.2, 0.3, 0.5)
+    arrays = scored.arrays()
+    old = Scored.read({"rows": arrays["rows"], "raw": arrays["raw"]})
+    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(old.look), arrays["raw"])
+
+
+def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
+    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), least_novelty=0.03, least_agreement=0.7)
+    save_rule(tmp_path, rule, {}, settings={}, seed=1)
+    assert read_rule(tmp_path) == rule
+
+
+def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> None:
+    for stale in ("weighing.json", "novelty.npz", "decision.json"):
+        (tmp_path / stale).write_bytes(b"old")
+    weights = tmp_path / "slot-0001.safetensors"
+    weights.write_bytes(b"any")
+    assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]

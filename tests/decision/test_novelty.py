@@ -1,0 +1,97 @@
+"""What is familiar: the distance is scikit-learn's, the share is a fair p-value, and the file brings it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from fovnet.decision import novelty
+from fovnet.decision.novelty import WIDTH, Familiar, calibrated, familiar, of_volume
+from fovnet.errors import ModelError
+
+K = 4
+
+
+def slices(seed: int, n: int, f: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Features (n, f) of K classes with different means and one covariance, and labels (n, K)."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, K, n)
+    mix = np.random.default_rng(99).normal(size=(f, f)) / np.sqrt(f)
+    return np.random.default_rng(98).normal(scale=3, size=(K, f))[label] + rng.normal(size=(n, f)) @ mix, np.eye(K, dtype=bool)[label]
+
+
+def ready(seed: int = 1) -> Familiar:
+    features, truth = slices(seed, 2000)
+    what = familiar(features, truth)
+    held, given = slices(seed + 1, 1500)
+    return calibrated(what, what.distances(held), given.astype(float))
+
+
+def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against scikit-learn's pooled covariance, the ridge left out."""
+    monkeypatch.setattr(novelty, "RIDGE", 1e-12)
+    features, truth = slices(1, 2000)
+    asked, _ = slices(5, 50)
+    lda = LinearDiscriminantAnalysis(store_covariance=True).fit(features, truth.argmax(axis=1))
+    precision = np.linalg.inv(lda.covariance_)
+    apart = asked[:, None] - lda.means_
+    expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, precision, apart).min(axis=1))
+    np.testing.assert_allclose(familiar(features, truth).distances(asked), expected, rtol=1e-6)
+
+
+def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_says() -> None:
+    """P(share <= a) = a within four standard errors, for each class by itself."""
+    what = ready()
+    features, truth = slices(7, 8000)
+    shares = what.unusual(what.distances(features), truth.astype(float))
+    for column in range(K):
+        mine = shares[truth[:, column]]
+        for a in (0.01, 0.1, 0.5):
+            spread = np.sqrt(a * (1 - a) * (1 / len(mine) + K / 1500))
+            assert abs((mine <= a).mean() - a) < 4 * spread + 1 / 300
+
+
+def test_what_lies_where_nothing_was_seen_is_unusual() -> None:
+    what = ready()
+    strange = what.unusual(what.distances(np.full((3, 12), 40.0)), np.eye(K)[[0, 1, 2]])
+    assert (strange < 0.01).all()
+
+
+def test_many_features_are_mixed_down_and_a_flat_one_is_no_infinity() -> None:
+    features, truth = slices(1, 600, f=WIDTH + 200)
+    features[:, 3] = 1.0
+    what = familiar(features, truth)
+    assert what.whiten.shape[0] == WIDTH
+    assert np.isfinite(what.distances(features)).all()
+    far = what.distances(features + 30 * np.random.default_rng(0).normal(size=features.shape[1]))
+    assert far.min() > np.quantile(what.distances(features), 0.9)
+
+
+def test_what_was_saved_is_loaded_and_answers_alike(tmp_path: Path) -> None:
+    what = ready()
+    novelty.save(tmp_path, what)
+    again = novelty.load(tmp_path)
+    assert again is not None
+    asked, truth = slices(3, 40)
+    np.testing.assert_allclose(again.distances(asked), what.distances(asked), rtol=1e-4)
+    assert again.features == 12
+    shares = [one.unusual(one.distances(asked), truth * 1.0) for one in (again, what)]
+    np.testing.assert_allclose(*shares, atol=0.01)
+
+
+def test_an_older_ensemble_has_none_and_a_damaged_file_is_named(tmp_path: Path) -> None:
+    assert novelty.load(tmp_path) is None
+    (tmp_path / novelty.FILE).write_bytes(b"PK no archive")
+    with pytest.raises(ModelError, match=r"novelty\.npz"):
+        novelty.load(tmp_path)
+
+
+def test_air_around_a_thing_does_not_make_it_familiar() -> None:
+    """Three slices of something with shares of 1 %, seven of air, the last class, with 90 %."""
+    raw = np.eye(K)[[3, 3, 3, 0, 0, 0, 3, 3, 3, 3]]
+    unusual = np.where(raw.argmax(axis=1) == 0, 0.01, 0.9)
+    assert of_volume(unusual, raw) == pytest.approx(0.01)
+    assert of_volume(unusual[:3], raw[:3]) == pytest.approx(0.9)

@@ -1,0 +1,92 @@
+"""Weights of the members, held against brute force, the best single member and the plain mean."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+
+from fovnet.decision import weighing
+from fovnet.decision.weighing import WAYS, log_loss, mean, weigh
+
+
+def problem(seed: int, p: int, s: int = 60, k: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Members (p, s, k) float32 of different skill, truth (s, k) with some double labels, and the subject of each slice."""
+    rng = np.random.default_rng(seed)
+    truth = np.eye(k, dtype=bool)[rng.integers(0, k, s)]
+    truth[rng.random(s) < 0.2, 0] = True
+    skill = rng.uniform(0, 3, p)[:, None, None]
+    score = skill * truth + rng.normal(size=(p, s, k))
+    members = np.exp(score) / np.exp(score).sum(axis=2, keepdims=True)
+    return members.astype(np.float32), truth, np.arange(s) // 6
+
+
+def shares_of(truth: np.ndarray) -> np.ndarray:
+    return truth / truth.sum(axis=1, keepdims=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=integers(0, 10**6), p=integers(1, 8), way=integers(0, len(WAYS) - 1))
+def test_weights_are_shares_and_the_loss_told_is_theirs(seed: int, p: int, way: int) -> None:
+    members, truth, groups = problem(seed, p)
+    name = list(WAYS)[way]
+    found = weigh(members, truth, groups, name)
+    assert found.way == name
+    assert found.weights.sum() == pytest.approx(1)
+    assert (found.weights >= 0).all()
+    whole = np.tensordot(found.weights, members.astype(np.float64), axes=1)
+    assert found.losses[name] == pytest.approx(log_loss(whole, shares_of(truth)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=integers(0, 10**6), p=integers(1, 8))
+def test_greedy_is_never_worse_than_the_best_single_member(seed: int, p: int) -> None:
+    members, truth, groups = problem(seed, p)
+    alone = min(log_loss(member.astype(np.float64), shares_of(truth)) for member in members)
+    assert weigh(members, truth, groups, "greedy").losses["greedy"] <= alone + 1e-12
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=integers(0, 10**6))
+def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int) -> None:
+    """With as few picks as can be tried: of all multisets of two that hold the best member, none has less loss."""
+    members, truth, groups = problem(seed, 4)
+    shares = shares_of(truth)
+    rounds, weighing.ROUNDS = weighing.ROUNDS, 2
+    try:
+        found = weigh(members, truth, groups, "greedy").losses["greedy"]
+    finally:
+        weighing.ROUNDS = rounds
+    losses = [log_loss(member.astype(np.float64), shares) for member in members]
+    first = int(np.argmin(losses))
+    pairs = [pair for pair in combinations_with_replacement(range(4), 2) if first in pair]
+    best = min(log_loss(members[list(pair)].mean(axis=0, dtype=np.float64), shares) for pair in pairs)
+    assert found == pytest.approx(min(best, losses[first]))
+
+
+def test_equal_say_is_the_mean() -> None:
+    members, truth, groups = problem(1, 5)
+    np.testing.assert_allclose(mean(members, weigh(members, truth, groups, "equal").weights), members.mean(axis=0, dtype=np.float64))
+
+
+def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_say() -> None:
+    """Two members certain at p and at p e^(-1/n) on every slice, n subjects: exp(-n · difference) = 1/e."""
+    truth, groups = np.eye(2, dtype=bool)[np.zeros(40, dtype=int)], np.arange(40) % 8
+    sure = np.tile([0.8, 0.2], (40, 1))
+    less = np.tile([0.8 * np.exp(-1 / 8), 1 - 0.8 * np.exp(-1 / 8)], (40, 1))
+    weights = weigh(np.stack([sure, less]), truth, groups, "by-loss").weights
+    assert weights[0] / weights[1] == pytest.approx(np.e)
+
+
+def test_the_way_is_chosen_on_subjects_left_out() -> None:
+    """One member knows the labels, nine are noise: equal say loses; where all are copies of one, all ways are alike and equal is kept."""
+    members, truth, groups = problem(2, 10, s=120)
+    known = np.where(truth / truth.sum(axis=1, keepdims=True) > 0, 0.9, 0.1 / 3).astype(np.float32)
+    members[0] = known / known.sum(axis=1, keepdims=True)
+    chosen = weigh(members, truth, groups)
+    assert chosen.way != "equal"
+    assert chosen.left_out[chosen.way] == min(chosen.left_out.values()) < chosen.left_out["equal"]
+    assert weigh(np.stack([members[3]] * 4), truth, groups).way == "equal"

@@ -1,0 +1,48 @@
+"""Disagreement is scipy's Jensen-Shannon distance, generalised, and nothing of it is left where all say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+from scipy.spatial.distance import jensenshannon
+
+from fovnet.maths.agreement import agreement, divergence
+
+
+def forecasts(seed: int, p: int, s: int = 5, k: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(k, 0.4), size=(p, s)), rng.dirichlet(np.ones(p))
+
+
+@given(integers(0, 10**6))
+def test_for_two_of_equal_say_it_is_scipys_distance_squared(seed: int) -> None:
+    each, _ = forecasts(seed, 2)
+    expected = jensenshannon(each[0], each[1], axis=1) ** 2
+    np.testing.assert_allclose(divergence(each, np.array([0.5, 0.5])), expected, atol=1e-12)
+
+
+@given(integers(0, 10**6), integers(2, 7))
+def test_it_is_the_mutual_information_of_answer_and_member(seed: int, p: int) -> None:
+    """I(answer; member) = mean Kullback-Leibler divergence of the members from their mixture."""
+    each, weights = forecasts(seed, p)
+    mixture = np.einsum("p,psk->sk", weights, each)
+    information = np.einsum("p,psk->s", weights, each * np.log(np.maximum(each, 1e-300) / mixture))
+    np.testing.assert_allclose(divergence(each, weights), information, atol=1e-9)
+
+
+@given(integers(0, 10**6), integers(1, 7))
+def test_agreement_is_a_share_and_the_order_of_members_does_not_matter(seed: int, p: int) -> None:
+    each, weights = forecasts(seed, p)
+    told = agreement(each, weights)
+    assert ((told >= 0) & (told <= 1)).all()
+    np.testing.assert_allclose(agreement(each[::-1], weights[::-1]), told, atol=1e-12)
+
+
+def test_the_ends_are_full_agreement_and_each_certain_of_something_else() -> None:
+    one = np.eye(3)[[0, 1]]
+    assert agreement(np.stack([one, one]), np.array([0.3, 0.7])) == pytest.approx([1, 1])
+    apart = np.stack([np.eye(3)[[0, 0]], np.eye(3)[[1, 1]]])
+    assert agreement(apart, np.array([0.5, 0.5])) == pytest.approx([0, 0])
+    assert agreement(apart, np.array([1.0, 0.0])) == pytest.approx([1, 1])      # who has no say contradicts nobody
