@@ -505,7 +505,7 @@ def tune(config: ConfigFile) -> None:
     rule, candidates = tuned(
         volumes, _vocabulary(settings),
         sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
-        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
+        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)), method=options.method,
     )  # fmt: skip
     path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, _vocabulary(settings), rule)

@@ -23,6 +23,7 @@ class Region:
     colour      "#rrggbb" for every figure
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
+    level       of the chain: what a protocol is called at this height (the spine at the chest's is "thoracic")
     """
 
     name: str
@@ -31,6 +32,7 @@ class Region:
     sct: str = ""
     body_part: str = ""
     synonyms: tuple[str, ...] = ()
+    level: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ class Vocabulary:
         return tuple(region.name for region in self.regions if region.rung is None)
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """What a protocol is called at the height of each chain region, feet to head; "" where it has no name there."""
+        ordered = [region for region in self.regions if region.rung is not None]
+        return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)
@@ -64,10 +72,10 @@ class Vocabulary:
 DEFAULT = Vocabulary(
     (
         Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB", ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "THIGH", "CALF", "KNEE")),
-        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE")),
-        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER")),
-        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART")),
-        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK")),
+        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE"), "lumbar"),
+        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER"), "lumbar"),
+        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART"), "thoracic"),
+        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK"), "cervical"),
         Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE")),
     )
 )

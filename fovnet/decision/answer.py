@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,6 @@ from fovnet.volume.slices import SliceStack
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
 )  # fmt: skip
-
-FLIPPED_PER_SLICE = 0.5
-"""Log-evidence per slice by which the reversed order must fit better before a volume is called possibly flipped: e^0.5 = 1.6-fold."""
-
 
 EVEN = 0.5
 """A region less probable than this may be the best guess, and is no answer."""
@@ -41,7 +37,7 @@ class Answer:
 def answer(volume_id: str, path: str, decision: Decision, rule: Rule, notes: Sequence[str] = ()) -> Answer:
     """The answer for a decided volume: "ok", or "uncertain" with the reasons in words."""
     doubts = []
-    if decision.flipped_gain > FLIPPED_PER_SLICE:
+    if decision.flipped:
         doubts.append("possibly flipped head to feet: the reversed order fits better")
     if decision.sure < rule.min_confidence:
         doubts.append(f"confidence {decision.sure:.2f} is below {rule.min_confidence:.2f}, where answers were right often enough")
@@ -75,8 +71,10 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         return body
     return body | {
         "confidence": given.decision.sure,
-        "flipped_gain": given.decision.flipped_gain,
-        "spans": [_span_cells(span, stack) for span in given.decision.spans],
+        "set_probability": given.decision.set_probability,
+        "flipped_gain": given.decision.flipped_gain, "flipped": given.decision.flipped, "misfit": given.decision.misfit,
+        "spans": [_span_cells(span, stack) | ({"levels": span.levels} if span.levels else {}) for span in given.decision.spans],
+        "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
         "counted": stack.middle, "notes": stack.notes, "checksum": stack.checksum,
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),

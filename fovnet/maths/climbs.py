@@ -47,7 +47,7 @@ class Evidence:
     @property
     def rungs(self) -> int:
         """n."""
-        return self.sums.shape[1]
+        return int(self.sums.shape[1])
 
 
 class Runs(Protocol):
@@ -122,7 +122,9 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     """Both passes: where paths begin, step up and end."""
     up = ahead(runs, evidence, add)
     n, nothing = evidence.rungs, np.full(len(evidence.below), -np.inf)
-    begins, borders, onward = [], [], nothing
+    begins: list[Floats] = []
+    borders: list[Floats] = []
+    onward = nothing
     for r in range(n - 1, -1, -1):
         first, inner = runs.back(r, evidence.above, onward, add)
         begins.insert(0, evidence.below + first - up.total)

@@ -62,7 +62,7 @@ def posterior(fits: Floats, beside: Floats, toll: float = 0.0) -> Floats:
     return crossings(fits, beside, toll).held()
 
 
-def log_weight(fits: Floats, beside: Floats, between: climbs.Rungs, toll: float = 0.0) -> float:
-    """Log-weight of all paths whose first and last rung are these (counted from 0)."""
+def log_weight(fits: Floats, beside: Floats, between: climbs.Rungs | None = None, toll: float = 0.0) -> float:
+    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
     evidence = Evidence.of(fits, beside, toll)
     return climbs.ahead(Plain(evidence.sums), evidence, np.logaddexp, between).total

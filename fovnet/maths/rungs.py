@@ -84,10 +84,10 @@ def posterior(fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[
 
 
 def log_weight(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: climbs.Rungs, toll: float = 0.0,
-    known: NDArray[np.int64] | None = None,
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: climbs.Rungs | None = None,
+    toll: float = 0.0, known: NDArray[np.int64] | None = None,
 ) -> float:
-    """Log-weight of all paths whose first and last rung are these (counted from 0)."""
+    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return climbs.ahead(runs, evidence, np.logaddexp, between).total
 
@@ -142,8 +142,12 @@ class _Likely:
         """The events whose bound is at least `least`."""
         never = np.full((1, bounds.begins.shape[1]), -np.inf)
         enters, leaves = np.vstack([never, bounds.borders]), np.vstack([bounds.borders, never])
-        events = (bounds.begins, enters, bounds.ends, leaves, np.maximum(bounds.ends, leaves))
-        return cls(*([np.flatnonzero(row >= least) for row in rows] for rows in events), slack=max(0.0, slack))
+
+        def likely(rows: Floats) -> list[Edges]:
+            return [np.flatnonzero(row >= least) for row in rows]
+
+        outer = np.maximum(bounds.ends, leaves)
+        return cls(likely(bounds.begins), likely(enters), likely(bounds.ends), likely(leaves), likely(outer), max(0.0, slack))
 
 
 @dataclass(frozen=True)
