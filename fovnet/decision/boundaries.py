@@ -32,7 +32,7 @@ def boundaries(
     """The borders of the path `states` (s,), feet to head; the ends of the volume itself are none.
 
     said     (s,) whether the slice is said to show what the path says; a border beside one that is not is left out
-    stretch  the intervals' halves are the posterior's times this
+    stretch  the intervals' halves are the posterior's times this, and reach at least SHARE of the way to the next slice
     """
     names = (NONE, *chain, NONE)
     found = []
@@ -46,7 +46,9 @@ def boundaries(
             row = crossed.borders[below - 1]
         low, high = interval(row, z_mm)
         mm = float(edges_mm[e])
-        found.append(Boundary(names[below], names[above], mm, mm - stretch * max(0.0, mm - low), mm + stretch * max(0.0, high - mm)))
+        down, up = SHARE * (mm - z_mm[e - 1]), SHARE * (z_mm[e] - mm)
+        down, up = max(down, stretch * (mm - low)), max(up, stretch * (high - mm))
+        found.append(Boundary(names[below], names[above], mm, float(mm - down), float(mm + up)))
     return tuple(found)
 
 
