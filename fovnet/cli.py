@@ -808,6 +808,27 @@ def bench_slice(
         raise typer.Exit(3)
 
 
+@bench.command("decide")
+def bench_decide(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times.")],
+    slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+) -> None:
+    """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""
+    from fovnet.bench.deciding import COLUMNS, deciding_times
+    from fovnet.records import write_tsv
+
+    rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
+    write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
+    shown = _table(f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook", "textbook / ms")
+    for row in rows:
+        shown.add_row(f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}", f"{row.textbook_ms:,.0f}",
+                      f"{row.ratio:,.0f}")
+    _show(shown)
+    out.print(f"{out_file}")
+
+
 @bench.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import integers
 
 from fovnet.decision.boundaries import SHARE, interval
 from fovnet.decision.spans import Rule, decide
 from fovnet.maths.climbs import Crossings
 from fovnet.maths.ladder import crossings
-from fovnet.regions import Region, Vocabulary
+from fovnet.regions import DEFAULT, Region, Vocabulary
 
 TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
 
@@ -54,12 +56,10 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
 def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies) -> None:
     for seed in range(20):
         example = bodies(seed, noise=2.0)
-        from fovnet.regions import DEFAULT
-
         decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(border_toll=1.0))
         chain = [span for span in decision.spans if span.region in DEFAULT.chain]
         said = {(border.below, border.above): border for border in decision.boundaries}
-        for lower, upper in zip(chain, chain[1:], strict=False):
+        for lower, upper in pairwise(chain):
             assert said[lower.region, upper.region].mm == lower.to_mm == upper.from_mm
         assert all(border.low_mm <= border.mm <= border.high_mm for border in decision.boundaries)
         assert 0.0 <= decision.set_probability <= 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
         options += [crossings(fits[:, r], fits[:, r + 1]) for r in climbed[:-1]]
         options += [[*crossings(fits[:, highest - 1], beside), s]]
         for edges in product(*options):
-            if all(a < b for a, b in zip(edges, edges[1:], strict=False)):
-                runs = sum(fits[b:e, r].sum() for r, b, e in zip(climbed, edges, edges[1:], strict=False))
+            if all(a < b for a, b in pairwise(edges)):
+                runs = sum(fits[b:e, r].sum() for r, (b, e) in zip(climbed, pairwise(edges), strict=True))
                 best = max(best, float(beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(climbed) - 1)))
     return best
 
