@@ -73,6 +73,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "confidence": given.decision.sure,
         "set_probability": given.decision.set_probability,
         "flipped_gain": given.decision.flipped_gain, "flipped": given.decision.flipped, "misfit": given.decision.misfit,
+        "roughness": given.decision.roughness,
         "spans": [_span_cells(span, stack) | ({"levels": span.levels} if span.levels else {}) for span in given.decision.spans],
         "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,

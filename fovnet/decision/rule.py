@@ -25,6 +25,7 @@ class Rule:
     interval_stretch    how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say
     flipped_gain        log-evidence for the reversed body order above which a volume is called possibly flipped
     usual_misfit        log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less
+    usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
     """
 
     temperature: float = 1.0
@@ -39,3 +40,4 @@ class Rule:
     interval_stretch: float = 1.0
     flipped_gain: float = 1.0
     usual_misfit: float = 0.5
+    usual_roughness: float = 0.7

@@ -12,6 +12,7 @@ from fovnet.decision.boundaries import boundaries
 from fovnet.decision.climb import Climb
 from fovnet.decision.rule import LOOK_MM as LOOK_MM
 from fovnet.decision.rule import Rule as Rule
+from fovnet.maths.roughness import roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
@@ -60,7 +61,8 @@ class Decision:
     confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence
     set_probability  that the volume shows the regions said, and no others
     flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
-    misfit           log-evidence a look that the order of the body costs; where it is more than usual, all confidences are lower for it
+    misfit           log-evidence a look that the order of the body costs
+    roughness        how much neighbouring slices differ beside any two; where either is more than usual, regions are less probable for it
     """
 
     spans: tuple[Span, ...]
@@ -73,6 +75,7 @@ class Decision:
     set_probability: float = 0.0
     flipped: bool = False
     misfit: float = 0.0
+    roughness: float = 0.0
 
 
 def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Decision:
@@ -81,16 +84,17 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     drawn = outline(probabilities, z_mm, vocabulary, rule)
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
-    misfit = climb.misfit(states)
-    trust = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
-    certainty = trust * _certainty(decided, smoothed[:, n:-1], crossed.held(), n)
+    misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
+    trust = _trust(misfit, rough, rule)
+    certainty = _certainty(decided, smoothed[:, n:-1], crossed.held(), n)
+    certainty[:, :-1] *= trust
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
     gain = climb.reversed.log_weight() - climb.log_weight(states=states)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
-        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit,
+        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit, rough,
     )  # fmt: skip
 
 
@@ -107,6 +111,12 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     _place_protocols(decided, smoothed, stretches, n, rule)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, climb)
+
+
+def _trust(misfit: float, rough: float, rule: Rule) -> float:
+    """How far a volume is believed to be a body in order, 1 unless more is odd about it than usual: shuffled slices, or upside down."""
+    ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
+    return ordered * min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
 
 
 def _set_probability(drawn: Outline, total: float, n: int) -> float:

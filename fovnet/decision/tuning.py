@@ -5,7 +5,8 @@
                                   in turn, each where the loss of `objective.py` is least given the others, until nothing changes or
                                   SWEEPS are done; among equals the least smoothing, the lowest toll
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
-    usual_misfit, flipped_gain    so high that at most FALSE_ALARMS of the volumes exceed it
+    usual_misfit, usual_roughness, flipped_gain
+                                  so high that at most FALSE_ALARMS of the volumes exceed it
     interval_stretch              so wide that SHARE of the borders lie in their intervals
     min_confidence                the lowest bar above which the volumes' slices err no more often than stated, and never below SURE_ENOUGH
 """
@@ -41,6 +42,8 @@ FALSE_ALARMS = 0.01
 """Share of the validation volumes, which are in order and the right way up, that may look as if they were not."""
 LEAST_GAIN, LEAST_MISFIT = 0.5, 0.1
 """Where few volumes or very good networks would put the two bars lower, a body merely short of evidence would exceed them."""
+ROUGHNESS = (0.7, 0.9)
+"""Bounds of the third bar: random order has 1, give or take a tenth, a body of thick slices up to a half."""
 
 
 def tune(
@@ -117,6 +120,7 @@ def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) 
     offs = np.array([off for example, answer in zip(examples, answers, strict=True) for off in _offs(example, answer, vocabulary)])
     return replace(
         rule,
+        usual_roughness=float(np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)),
         usual_misfit=max(LEAST_MISFIT, _exceeded_by(np.array([answer.misfit for answer in answers]))),
         flipped_gain=max(LEAST_GAIN, _exceeded_by(np.array([answer.flipped_gain for answer in answers]))),
         interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
