@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from fovnet.decision.boundaries import Boundary as Boundary
 from fovnet.decision.boundaries import boundaries
@@ -17,6 +18,8 @@ from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
+UPSIDE_DOWN = 0.01
+"""Share of volumes that are, beforehand: so much evidence it takes before a body is rather taken to be upside down."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
 """A level of a protocol is named where it makes up so much of its stretch, or so many millimetres."""
 
@@ -85,11 +88,11 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
     misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
-    trust = _trust(misfit, rough, rule)
+    gain = climb.reversed.log_weight() - climb.log_weight(states=states)
+    trust = _trust(misfit, rough, gain, rule)
     certainty = _certainty(decided, smoothed[:, n:-1], crossed.held(), n)
     certainty[:, :-1] *= trust
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    gain = climb.reversed.log_weight() - climb.log_weight(states=states)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
@@ -113,10 +116,11 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     return Outline(smoothed, decided, states, fit, climb)
 
 
-def _trust(misfit: float, rough: float, rule: Rule) -> float:
+def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
     """How far a volume is believed to be a body in order, 1 unless more is odd about it than usual: shuffled slices, or upside down."""
     ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
-    return ordered * min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
+    ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
+    return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
 
 
 def _set_probability(drawn: Outline, total: float, n: int) -> float:

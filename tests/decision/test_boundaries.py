@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from fovnet.decision.boundaries import SHARE, interval
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
 from fovnet.maths.climbs import Crossings
 from fovnet.maths.ladder import crossings
 from fovnet.regions import DEFAULT, Region, Vocabulary
@@ -65,25 +65,28 @@ def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies)
         assert 0.0 <= decision.set_probability <= 1.0
 
 
-def test_the_set_is_as_probable_as_the_climbs_that_show_it_and_a_coin_toss_is_a_half() -> None:
-    """A slice pair whose upper part says either region alike: the same set or one region only, by symmetry."""
-    p = np.array([[0.9, 0.05, 0.05]] * 4 + [[0.475, 0.475, 0.05]])
-    decision = decide(p, 10.0 * np.arange(5), TWO, Rule(sigma_mm=0.0))
-    both, one = 0.9**4 * 0.475 + 0.9**3 * 0.05 * 0.475, 0.9**4 * 0.475
-    assert one < both
-    assert decision.set_probability == pytest.approx(every_set(p)[tuple(sorted({span.region for span in decision.spans}))])
+@given(s=integers(1, 7), seed=integers(0, 10**6))
+def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int) -> None:
+    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand."""
+    p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
+    z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
+    decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=10.0))
+    power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of a look
+    upright, turned = every_set(p**power), every_set(p[::-1] ** power)
+    said = tuple(sorted({span.region for span in decision.spans}))
+    odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
+    assert decision.set_probability == pytest.approx(upright[said] / sum(upright.values()) / (1 + odds))
 
 
 def every_set(p: np.ndarray) -> dict[tuple[str, ...], float]:
-    """The probability of every set of regions, from all runs none* lower* upper* none* one by one."""
+    """The weight of every set of regions."""
     s, found = len(p), {}
     for b in range(s + 1):
         for m in range(b, s + 1):
             for e in range(m, s + 1):
-                weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
                 if b == e and b < s:
                     continue                                    # no region at all is one path, however it is cut
                 key = tuple(name for name, there in zip(TWO.chain, (b < m, m < e), strict=True) if there)
-                found[key] = found.get(key, 0.0) + weight
-    total = sum(found.values())
-    return {key: weight / total for key, weight in found.items()}
+                weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
+                found[key] = found.get(key, 0.0) + float(weight)
+    return found
