@@ -526,7 +526,7 @@ def tune(config: ConfigFile) -> None:
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
         volumes, _vocabulary(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
+        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)), method=options.method,
     )  # fmt: skip
     judge, abstention = settle(
         Judge(_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
@@ -932,6 +932,27 @@ def bench_oddities(
     shown = _table(f"what {model} says", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
         shown.add_row(kind, *map(str, counts))
+    _show(shown)
+    out.print(f"{out_file}")
+
+
+@bench.command("decide")
+def bench_decide(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times.")],
+    slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+) -> None:
+    """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""
+    from fovnet.bench.deciding import COLUMNS, deciding_times
+    from fovnet.records import write_tsv
+
+    rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
+    write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
+    shown = _table(f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook", "textbook / ms")
+    for row in rows:
+        shown.add_row(f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}", f"{row.textbook_ms:,.0f}",
+                      f"{row.ratio:,.0f}")
     _show(shown)
     out.print(f"{out_file}")
 

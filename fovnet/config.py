@@ -219,6 +219,7 @@ class Decision(Section):
     protocol_threshold: list[float] = Field(default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1)
     stated_error: float = Field(0.05, gt=0, lt=1)
     at_risk: float = Field(0.1, gt=0, lt=1)
+    method: Literal["exact", "intersections"] = "exact"
 
 
 class Evaluate(Section):
@@ -320,7 +321,7 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def _region(source: str, entry: Any) -> Region:
-    known = ("name", "rung", "colour", "sct", "body_part", "synonyms")
+    known = ("name", "rung", "colour", "sct", "body_part", "synonyms", "level")
     if not isinstance(entry, dict) or not entry.get("name"):
         raise ConfigError("regions-invalid", f"{source}: {entry!r} has no name; each entry needs name and rung (null beside the chain)")
     for key in entry.keys() - set(known):

@@ -25,6 +25,7 @@ class Region:
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
+    level       of the chain: what a protocol is called at this height (the spine at the chest's is "thoracic")
     """
 
     name: str
@@ -33,6 +34,7 @@ class Region:
     sct: str = ""
     body_part: str = ""
     synonyms: tuple[str, ...] = ()
+    level: str = ""
     meaning: str = ""
 
 
@@ -45,15 +47,22 @@ class Term:
     body_part: str
 
 
+LEGS, PELVIS, ABDOMEN, CHEST, HEAD = "61685007", "816092008", "818981001", "816094009", "69536005"
+TOGETHER = {
+    frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
+    frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
+    frozenset({CHEST, ABDOMEN, PELVIS}): Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"),
+    frozenset({LEGS, PELVIS}): Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"),
+    frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
+}
+"""Concepts for several regions at once, by the SNOMED CT ids of those."""
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """The regions a network distinguishes, and the class order of every probability array: chain, protocols, none.
-
-    together  concepts for several regions at once
-    """
+    """The regions a network distinguishes, and the class order of every probability array: chain, protocols, none."""
 
     regions: tuple[Region, ...]
-    together: tuple[tuple[frozenset[str], Term], ...] = ()
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -67,6 +76,12 @@ class Vocabulary:
         return tuple(region.name for region in self.regions if region.rung is None)
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """What a protocol is called at the height of each chain region, feet to head; "" where it has no name there."""
+        ordered = [region for region in self.regions if region.rung is not None]
+        return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)
@@ -78,7 +93,13 @@ class Vocabulary:
             region = next((region for region in self.regions if region.name in wanted), None)
             coded = region is not None and region.sct and region.body_part
             return Term(region.sct, region.meaning or region.name, region.body_part) if region is not None and coded else None
-        return dict(self.together).get(wanted)
+        codes = frozenset(region.sct for region in self.regions if region.name in wanted)
+        return TOGETHER.get(codes) if len(codes) == len(wanted) else None
+
+    def named_by(self, term: Term) -> frozenset[str]:
+        """The regions that a concept for several of them means."""
+        codes = next((codes for codes, other in TOGETHER.items() if other == term), frozenset())
+        return frozenset(region.name for region in self.regions if region.sct in codes)
 
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; grey for none."""
@@ -89,18 +110,11 @@ class Vocabulary:
 DEFAULT = Vocabulary(
     (
         Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB", ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "THIGH", "CALF", "KNEE"),
-               "Lower limb"),
-        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE"), "Pelvis"),
-        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER"), "Abdomen"),
-        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART"), "Chest"),
-        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK"), "Head"),
-        Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE"), "Spine"),
-    ),
-    (
-        (frozenset({"abdomen", "pelvis"}), Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS")),
-        (frozenset({"chest", "abdomen"}), Term("416550000", "Chest and Abdomen", "CHESTABDOMEN")),
-        (frozenset({"chest", "abdomen", "pelvis"}), Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS")),
-        (frozenset({"legs", "pelvis"}), Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT")),
-        (frozenset({"legs", "pelvis", "abdomen", "chest", "head"}), Term("38266002", "Entire body", "WHOLEBODY")),
-    ),
+               meaning="Lower limb"),
+        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE"), "lumbar", "Pelvis"),
+        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER"), "lumbar", "Abdomen"),
+        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART"), "thoracic", "Chest"),
+        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK"), "cervical", "Head"),
+        Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE"), meaning="Spine"),
+    )
 )

@@ -76,10 +76,12 @@ def test_written_settings_read_back_the_same_and_are_written_once(tmp_path: Path
 
 def test_regions_of_ones_own_are_read_from_yaml(tmp_path: Path) -> None:
     path = tmp_path / "regions.yaml"
-    path.write_text("regions:\n- {name: calf, rung: 0}\n- {name: thigh, rung: 1, colour: '#112233'}\n- {name: hand, rung: null}\n")
+    legs = "- {name: calf, rung: 0, level: distal}\n- {name: thigh, rung: 1, colour: '#112233'}\n"
+    path.write_text(f"regions:\n{legs}- {{name: hand, rung: null}}\n")
     mine = vocabulary(str(path))
     assert mine.classes == ("calf", "thigh", "hand", "none")
     assert mine.colour("thigh") == "#112233"
+    assert mine.levels == ("distal", "")
 
 
 @pytest.mark.parametrize(

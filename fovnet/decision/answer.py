@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,10 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         return body
     return body | {
         "confidence": given.decision.sure,
-        "flipped_gain": given.decision.flipped_gain,
-        "spans": [_span_cells(span, stack) for span in given.decision.spans],
+        "set_probability": given.decision.set_probability,
+        "flipped_gain": given.decision.flipped_gain, "flipped": given.decision.flipped, "misfit": given.decision.misfit,
+        "spans": [_span_cells(span, stack) | ({"levels": span.levels} if span.levels else {}) for span in given.decision.spans],
+        "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
         "counted": stack.middle, "notes": stack.notes, "checksum": stack.checksum,
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),

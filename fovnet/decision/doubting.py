@@ -17,8 +17,6 @@ from fovnet.maths.ordering import neighbour_ratio
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
-FLIPPED = 1.0
-"""Log-evidence by which the reversed order of a whole volume must fit better, e-fold: 3 false alarms in 160 upright simulated volumes."""
 DISORDERED = 1.2
 """Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
 FEWEST = 3
@@ -77,7 +75,7 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("too-few-slices", f"too few slices: {slices}, at least {FEWEST} wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
-    if decision.flipped_gain * slices > FLIPPED:
+    if decision.flipped:
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
 
 

@@ -6,62 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from fovnet.decision.calibrating import AS_SAID, Beta, recalibrated
-from fovnet.errors import ModelError
-from fovnet.maths import ladder, rungs
-from fovnet.maths.rungs import Height
+from fovnet.decision.boundaries import Boundary as Boundary
+from fovnet.decision.boundaries import boundaries
+from fovnet.decision.calibrating import recalibrated
+from fovnet.decision.climb import Climb
+from fovnet.decision.rule import LOOK_MM as LOOK_MM
+from fovnet.decision.rule import Rule as Rule
+from fovnet.maths.roughness import roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
-LOOK_MM = 10.0
-"""Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
-FLOOR = 1e-6
-"""No probability counts as less: a network's 1e-30 is no evidence of that strength, and one slice must not veto a region."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.
-
-    temperature         of the ensemble's mean            sigma_mm   of the smoothing
-    protocol_threshold  share above which a protocol such as spine is reported
-    beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
-    border_toll         log-evidence that a border between two regions has to be worth
-    evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
-    heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
-    min_confidence      a volume below it is answered with status "uncertain"
-    weights             (p,) each member's say in the mean; empty: all the same
-    beta                calibration of the decided labels' confidences
-    least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
-    least_agreement     so is one whose members agree less
-    """
-
-    temperature: float = 1.0
-    sigma_mm: float = 6.0
-    protocol_threshold: float = 0.3
-    beside_protocol: float = 0.2
-    border_toll: float = 0.0
-    evidence_mm: float = LOOK_MM
-    heights: tuple[Height | None, ...] = ()
-    min_confidence: float = 0.0
-    weights: tuple[float, ...] = ()
-    beta: Beta = AS_SAID
-    least_novelty: float = 0.0
-    least_agreement: float = 0.0
-
-    def say(self, members: int) -> Floats:
-        """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""
-        if self.weights and len(self.weights) != members:
-            raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
-                                                   "run `fovnet ensemble` and `fovnet tune` again")
-        return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
+UPSIDE_DOWN = 0.01
+"""Share of volumes that are, beforehand: so much evidence it takes before a body is rather taken to be upside down."""
+LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
+"""A level of a protocol is named where it makes up so much of its stretch, or so many millimetres."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A contiguous run of slices given one region; first and last are rows of the stack, inclusive."""
+    """A contiguous run of slices given one region; first and last are rows of the stack, inclusive.
+
+    levels  of a protocol, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic", "cervical")
+    """
 
     region: str
     first: int
@@ -69,16 +38,35 @@ class Span:
     from_mm: float
     to_mm: float
     confidence: float
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is said of a volume, without how sure that is: cheap, and all that most of tuning needs.
+
+    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
+    states    (s,) of the best climb      fit  its worth          climb    what it climbed
+    """
+
+    smoothed: Floats
+    decided: NDArray[np.bool_]
+    states: NDArray[np.int64]
+    fit: float
+    climb: Climb
 
 
 @dataclass(frozen=True)
 class Decision:
     """What is said about one volume.
 
-    spans       feet to head, chain regions before protocols
+    spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head, with 90 % intervals
     smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
     confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence
-    flipped_gain  log-evidence per slice that the reversed body order fits better, 0 where it does not
+    set_probability  that the volume shows the regions said, and no others
+    flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
+    misfit           log-evidence a look that the order of the body costs
+    roughness        how much neighbouring slices differ beside any two; where either is more than usual, regions are less probable for it
     """
 
     spans: tuple[Span, ...]
@@ -87,63 +75,72 @@ class Decision:
     confidence: Floats
     sure: float
     flipped_gain: float
+    boundaries: tuple[Boundary, ...] = ()
+    set_probability: float = 0.0
+    flipped: bool = False
+    misfit: float = 0.0
+    roughness: float = 0.0
 
 
 def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Decision:
-    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
+    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1."""
+    n = len(vocabulary.chain)
+    drawn = outline(probabilities, z_mm, vocabulary, rule)
+    smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
+    crossed = climb.believed.crossings(states)
+    misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
+    gain = climb.reversed.log_weight() - climb.log_weight(states=states)
+    trust = _trust(misfit, rough, gain, rule)
+    certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], crossed.held(), n), rule.beta)
+    certainty[:, :-1] *= trust
+    confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
+    stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
+    return Decision(
+        tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
+        boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
+        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit, rough,
+    )  # fmt: skip
 
-    Protocols (spine) are found first, each as the contiguous stretch where its smoothed share most exceeds the threshold; their
-    share is then taken out, the rest renormalised, and the chain decoded exactly.  A slice whose share of protocol is p counts
-    1 - p: one that is all spine says nothing about the rung it is on.
-    """
-    n, spacing_mm = len(vocabulary.chain), _spacing(z_mm)
+
+def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Outline:
+    """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds the threshold;
+    their share is then taken out, the rest renormalised, and the chain decoded exactly."""
+    n, edges_mm = len(vocabulary.chain), outer_edges(z_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
-    stretches = [best_stretch(share - rule.protocol_threshold) for share in protocols.T]
-    rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
-    weight = (1.0 - protocols.sum(axis=1)) * min(1.0, spacing_mm / LOOK_MM)
-    fits = weight[:, None] * np.log(np.maximum(chain / rest[:, None], FLOOR))
-    free = weight * np.log(np.maximum(beside / rest, FLOOR))
-    climb = Climb(fits, free, z_mm, rule)
+    stretches = [best_stretch((share - rule.protocol_threshold) * np.diff(edges_mm)) for share in smoothed[:, n:-1].T]
+    climb = Climb.of(smoothed, n, edges_mm, rule)
     states, fit = climb.best()
-    sure = climb.certainty()
-
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    certainty = recalibrated(_certainty(decided, protocols, sure, n), rule.beta)
-    confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    flipped = Climb(fits[::-1], free[::-1], -z_mm[::-1], rule).best()[1] - fit
-    return Decision(
-        tuple(_spans(decided, certainty, z_mm, vocabulary)), smoothed, decided, confidence,
-        float(confidence.mean()), max(0.0, float(flipped) / len(z_mm)),
-    )  # fmt: skip
+    return Outline(smoothed, decided, states, fit, climb)
 
 
-@dataclass(frozen=True)
-class Climb:
-    """One way up a volume: log-evidence (s, n) of the rungs and (s,) of none, heights (s,) ascending, and the rule to climb by."""
+def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
+    """How far a volume is believed to be a body in order, 1 unless more is odd about it than usual: shuffled slices, or upside down."""
+    ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
+    ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
+    return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
 
-    fits: Floats
-    free: Floats
-    z_mm: Floats
-    rule: Rule
 
-    def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path and its worth."""
-        if not self.rule.heights:
-            return ladder.best_path(self.fits, self.free, self.rule.border_toll)
-        return rungs.best_path(self.fits, self.free, outer_edges(self.z_mm), self.rule.heights, self.rule.border_toll)
+def _set_probability(drawn: Outline, total: float, n: int) -> float:
+    """Probability of the chain regions said, all climbs considered, times that of each protocol said, or not said."""
+    on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
+    between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
+    believed = drawn.climb.believed
+    weight = believed.log_weight(between, drawn.states) if between else float(believed.free.sum())
+    chance = np.exp(min(0.0, weight - total))
+    doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
+    for column, shares in enumerate(doubled.T):
+        rows = drawn.decided[:, n + column]
+        chance *= shares[rows].mean() if rows.any() else 1.0 - shares.max(initial=0.0)
+    return float(chance)
 
-    def certainty(self) -> Floats:
-        """Probability (s, n + 1) of each rung, and of none."""
-        looks = LOOK_MM / self.rule.evidence_mm               # scales the worth of every path alike: how sure, not which
-        fits, free, toll = looks * self.fits, looks * self.free, looks * self.rule.border_toll
-        if not self.rule.heights:
-            return ladder.posterior(fits, free, toll)
-        wider = [height and Height(height.mean_mm, height.sd_mm / np.sqrt(looks)) for height in self.rule.heights]
-        return rungs.posterior(fits, free, outer_edges(self.z_mm), wider, toll)
+
+def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
+    """Shares of the protocols as probabilities: beside a chain region one counts twice, for training splits the target of such a slice."""
+    return np.minimum(protocols * np.where(decided[:, :n].any(axis=1), 2.0, 1.0)[:, None], 1.0)
 
 
 def said(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
@@ -175,25 +172,30 @@ def _place_protocols(
 
 
 def _certainty(decided: NDArray[np.bool_], protocols: Floats, sure: Floats, n: int) -> Floats:
-    """(s, k) probability that a slice shows each class: the chain's posterior, and the protocols' shares.
-
-    Beside a chain region a protocol's share counts twice: training splits the target of such a slice in halves.
-    """
-    doubled = protocols * np.where(decided[:, :n].any(axis=1), 2.0, 1.0)[:, None]
-    return np.column_stack([sure[:, :n], np.minimum(doubled, 1.0), sure[:, n]])
+    """(s, k) probability that a slice shows each class: the chain's posterior, and the protocols' shares."""
+    return np.column_stack([sure[:, :n], _doubled(decided, protocols, n), sure[:, n]])
 
 
-def _spans(decided: NDArray[np.bool_], certainty: Floats, z_mm: Floats, vocabulary: Vocabulary) -> list[Span]:
+def _spans(decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary) -> list[Span]:
     spans = []
-    lower, upper = edges(z_mm)
     for column, region in enumerate(vocabulary.classes[:-1]):
         rows = np.flatnonzero(decided[:, column])
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
             if len(run):
                 first, last = int(run[0]), int(run[-1])
+                levels = _levels(decided[run], np.diff(edges_mm)[run], vocabulary) if region in vocabulary.protocols else ()
                 confidence = float(certainty[run, column].mean())
-                spans.append(Span(region, first, last, float(lower[first]), float(upper[last]), confidence))
+                spans.append(Span(region, first, last, float(edges_mm[first]), float(edges_mm[last + 1]), confidence, levels))
     return spans
+
+
+def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """What a protocol's stretch is called by the chain regions it is said to cross, feet to head; nothing where it crosses none."""
+    crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
+    for column, level in enumerate(vocabulary.levels):
+        if level:
+            crossed_mm[level] += float(height_mm[decided[:, column]].sum())
+    return tuple(level for level, mm in crossed_mm.items() if mm >= min(LEVEL_MM, LEVEL_SHARE * height_mm.sum()) and mm > 0)
 
 
 def edges(z_mm: Floats) -> tuple[Floats, Floats]:
@@ -209,7 +211,3 @@ def outer_edges(z_mm: Floats) -> Floats:
     """(s + 1,) where the cuts begin and end, feet to head."""
     lower, upper = edges(z_mm)
     return np.append(lower, upper[-1])
-
-
-def _spacing(z_mm: Floats) -> float:
-    return float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 1.0

@@ -1,10 +1,13 @@
 """Choosing the rule on the validation split: people whom no network was trained on, and whom no figure will be given for.
 
     temperature                   the one that makes the validation slices likeliest
-    sigma_mm, protocol_threshold  the pair with the fewest wrong slices after the decision; among equals the least smoothing
-    heights                       those of the training split, where the decision errs less often with them
-    border_toll                   then the one with the fewest wrong slices; among equals the lowest
+    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, or none)
+                                  in turn, each where the loss of `objective.py` is least given the others, until nothing changes or
+                                  SWEEPS are done; among equals the least smoothing, the lowest toll
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
+    usual_misfit, usual_roughness, flipped_gain
+                                  so high that at most FALSE_ALARMS of the volumes exceed it
+    interval_stretch              so wide that SHARE of the borders lie in their intervals
 
 What the networks say is weighed before (weighing.py), and when to abstain is settled after it (settling.py).
 """
@@ -12,54 +15,132 @@ What the networks say is weighed before (weighing.py), and when to abstain is se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.boundaries import SHARE
 from fovnet.decision.calibrating import best_temperature
-from fovnet.decision.spans import Decision, Rule, decide, edges, said
+from fovnet.decision.objective import Example as Example
+from fovnet.decision.objective import border_errors, loss
+from fovnet.decision.spans import Decision, Rule, decide, edges, outer_edges, outline, said
 from fovnet.maths.rungs import Height
-from fovnet.regions import Vocabulary
+from fovnet.regions import NONE, Vocabulary
 
 Floats = NDArray[np.float64]
-BORDER_TOLLS = (0.0, 1.0, 2.0, 4.0, 8.0)
+BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
+SWEEPS = 2
 LEAST_SEEN = 5
 """So many volumes have to show a region whole before its usual height is believed."""
-EVIDENCE_MM = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-
-
-@dataclass(frozen=True)
-class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k)."""
-
-    probabilities: Floats
-    z_mm: Floats
-    truth: NDArray[np.bool_]
+EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
+FALSE_ALARMS = 0.01
+"""Share of the validation volumes, which are in order and the right way up, that may look as if they were not."""
+LEAST_GAIN, LEAST_MISFIT = 0.5, 0.1
+"""Where few volumes or very good networks would put the two bars lower, a body merely short of evidence would exceed them."""
+ROUGHNESS = (0.7, 0.9)
+"""Bounds of the third bar: random order has 1, give or take a tenth, a body of thick slices up to a half."""
 
 
 def tune(
     examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float],
-    heights: Sequence[Height | None] = (),
+    heights: Sequence[Height | None] = (), method: str = "exact",
 ) -> tuple[Rule, list[dict[str, float]]]:
-    """The rule for these examples, and the slice error of every candidate pair tried on the way to it.
+    """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm, protocol_threshold) tried first.
 
     heights  of the regions as the training split shows them; the rule has them only if these examples are decided better with them
     """
-    rule = Rule(temperature=best_temperature([one.probabilities for one in examples], [one.truth for one in examples]))
-    candidates = []
+    temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
+    rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method)
+    rule, candidates = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+    known = rule.heights
+    for sweep in range(SWEEPS):
+        before = rule
+        rule = _best(examples, vocabulary, [replace(rule, heights=heights) for heights in dict.fromkeys([(), known])])
+        rule = _best(examples, vocabulary, [replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL])
+        rule = _best(examples, vocabulary, [replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
+        if rule == before or sweep == SWEEPS - 1:
+            break
+        rule, _ = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+    rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
+    return _with_bars(examples, vocabulary, rule), candidates
+
+
+def rule_loss(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """The loss of what the rule says of the examples, as `objective.py` has it."""
+    return _loss(examples, vocabulary, _decided(examples, vocabulary, rule))
+
+
+def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """Share of all slices of the examples that the rule decides wrongly."""
+    return _slice_error(examples, vocabulary, _decided(examples, vocabulary, rule))
+
+
+def _decided(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> list[NDArray[np.bool_]]:
+    return [outline(example.probabilities, example.z_mm, vocabulary, rule).decided for example in examples]
+
+
+def _loss(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
+    edges_mm = [outer_edges(example.z_mm) for example in examples]
+    return loss(decided, [example.truth for example in examples], edges_mm, len(vocabulary.chain))
+
+
+def _slice_error(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
+    n = len(vocabulary.chain)
+    hits = [right(said(one, n), example.truth) for one, example in zip(decided, examples, strict=True)]
+    return float(1.0 - np.concatenate(hits).mean())
+
+
+def _best(examples: Sequence[Example], vocabulary: Vocabulary, candidates: Sequence[Rule]) -> Rule:
+    """The candidate with the least loss; the first of equals."""
+    return min(candidates, key=lambda candidate: rule_loss(examples, vocabulary, candidate))
+
+
+def _best_pair(
+    examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
+) -> tuple[Rule, list[dict[str, float]]]:
+    """The rule with the pair of smoothing and protocol threshold of least loss, and what every pair came to; least smoothing of equals."""
+    candidates, tried = [], []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
         candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
-        error = slice_error(examples, vocabulary, candidate)
-        candidates.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, "slice_error": error})
-    best = min(candidates, key=lambda candidate: candidate["slice_error"])       # the first of equals: least smoothing
-    rule = replace(rule, sigma_mm=best["sigma_mm"], protocol_threshold=best["protocol_threshold"])
-    known = replace(rule, heights=tuple(heights)) if any(heights) else rule
-    rule = min((rule, known), key=lambda candidate: slice_error(examples, vocabulary, candidate))
-    tolls = [replace(rule, border_toll=toll) for toll in BORDER_TOLLS]
-    rule = min(tolls, key=lambda candidate: slice_error(examples, vocabulary, candidate))
-    return min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r)), candidates
+        decided = _decided(examples, vocabulary, candidate)
+        worth = {"loss": _loss(examples, vocabulary, decided), "slice_error": _slice_error(examples, vocabulary, decided)}
+        candidates.append(candidate)
+        tried.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, **worth})
+    return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
+
+
+def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
+    """The rule with the bars for misfit and reversed order, and the stretch of the borders' intervals, that these volumes ask for."""
+    answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
+    offs = np.array([off for example, answer in zip(examples, answers, strict=True) for off in _offs(example, answer, vocabulary)])
+    return replace(
+        rule,
+        usual_roughness=float(np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)),
+        usual_misfit=max(LEAST_MISFIT, _exceeded_by(np.array([answer.misfit for answer in answers]))),
+        flipped_gain=max(LEAST_GAIN, _exceeded_by(np.array([answer.flipped_gain for answer in answers]))),
+        interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
+    )
+
+
+def _exceeded_by(values: Floats) -> float:
+    """The value that FALSE_ALARMS of them exceed, between the two nearest where it falls between them."""
+    return float(np.quantile(values, 1.0 - FALSE_ALARMS))
+
+
+def _offs(example: Example, answer: Decision, vocabulary: Vocabulary) -> list[float]:
+    """How far off each border that is said and true lies, in halves of its interval on that side."""
+    names = (*vocabulary.chain, NONE)
+    errors = border_errors(answer.decided, example.truth, outer_edges(example.z_mm), len(vocabulary.chain))
+    offs = []
+    for border in answer.boundaries:
+        error = errors.get((names.index(border.below), names.index(border.above)))
+        if error is not None:
+            half_mm = border.high_mm - border.mm if error > 0 else border.mm - border.low_mm
+            offs.append(abs(error) / max(half_mm, 1e-9) if error else 0.0)
+    return offs
 
 
 def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary) -> tuple[Height | None, ...]:
@@ -91,12 +172,6 @@ def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return right(said(answer.decided, len(vocabulary.chain)), example.truth)
-
-
-def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """Share of all slices of the examples that the rule decides wrongly."""
-    wrong, total = np.sum([_errors(example, _answer(example, vocabulary, rule), vocabulary) for example in examples], axis=0)
-    return float(wrong / total)
 
 
 def _errors(example: Example, answer: Decision, vocabulary: Vocabulary) -> tuple[int, int]:

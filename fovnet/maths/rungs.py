@@ -4,28 +4,41 @@
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
     heights   (n,)     usual height of each rung, a normal distribution, or None where nobody knows
     toll               log-evidence that every step from one rung to the next costs
-    run (b, e)         slices b..e-1 on one rung, between edges b and e
 
-A run with a rung below and a rung above it is seen whole: a height l is worth -(l - mean)²/2sd².  The first and the last run of a
-climb may go on outside the picture: they are worth log P(height > l), and so cannot be far longer than whole ones.  A rung of
-unknown height is worth nothing, so that without known heights this is `ladder`, at O(s²·n) instead of O(s·n).
+Paths, edges and the recursion are those of `climbs.py`.  A run with a rung below and a rung above it is seen whole: a height l is worth
+-(l - mean)²/2sd².  The first and the last run of a climb may go on outside the picture: they are worth log P(height > l), and so cannot
+be far longer than whole ones.  A rung of unknown height is worth nothing, so that without known heights this is `ladder`.
 
-Source: explicit-duration hidden Markov models, Yu (2010), *Hidden semi-Markov models*, Artificial Intelligence 174:215.
+Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But a height never adds worth, so the plain
+ladder, which costs next to nothing, bounds what any path through an event can be worth.  An event (a climb begins, steps up or ends, at
+an edge) whose bound lies below the worth of a path already known is no part of the best path; and the events whose bounds together weigh
+less than SLIGHT of that path are no part of any sum that matters.  The same holds for runs so much higher or lower than usual that no
+evidence makes up for it.  Only pairs of the events left, and no farther apart, are looked at: the best path is exact, and a sum lacks at
+most SLIGHT of itself.  Where the slices say nothing at all, many pairs are left: that costs time, and changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-Floats = NDArray[np.float64]
+from fovnet.maths import climbs
+from fovnet.maths.climbs import Crossings, Evidence, Floats, gathered
+from fovnet.maths.ladder import Plain
+
 Edges = NDArray[np.int64]
 LEAST_MM = 1e-3
 """No rung's height is known more exactly than this."""
+SLIGHT = 1e-9
+"""Weight of all paths left out of a sum, at most, as a share of it."""
+BLOCK = 64
+"""Edges whose runs are looked at together: few enough for the cache, many enough for numpy."""
+ROUNDING = 1e-9
+"""Bounds are sums of up to thousands of numbers; a path is not left out for the last digits."""
 
 
 @dataclass(frozen=True)
@@ -48,104 +61,154 @@ def best_path(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
 ) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its worth; equals trying every path."""
-    climb = _Climb.of(fits, beside, edges_mm, heights)
-    best, last = float(climb.below[-1]), None
-    arrived = [np.full(len(edges_mm), -np.inf)]                     # of rung r at edge b: the best of all that ends there with rung r - 1
-    for r in range(len(heights)):
-        ending = np.maximum(climb.below, arrived[r])[:, None] + climb.cut(r) + climb.above
-        b, e = np.unravel_index(int(ending.argmax()), ending.shape)
-        if ending[b, e] > best:
-            best, last = float(ending[b, e]), (r, int(b), int(e))
-        going_on = np.maximum(climb.below[:, None] + climb.cut(r), arrived[r][:, None] + climb.whole(r))
-        arrived.append(going_on.max(axis=0) - toll)
-    return _traced(climb, arrived, last), best
+    evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
+    plain = Plain(evidence.sums)
+    known = worth(climbs.best(plain, evidence)[0], evidence, edges_mm, heights)
+    bounds = climbs.crossings(plain, evidence, np.maximum)
+    least = known - bounds.total - ROUNDING * max(1.0, abs(known))
+    return climbs.best(_High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence)
 
 
-def _traced(climb: _Climb, arrived: Sequence[Floats], last: tuple[int, int, int] | None) -> NDArray[np.int64]:
-    """The states of the path whose last run is `last` (rung, b, e), run by run backwards."""
-    states = np.zeros(climb.slices, dtype=np.int64)
-    if last is None:
-        return states
-    r, b, e = last
-    states[e:] = len(climb.heights) + 1
-    entered = arrived[r][b] > climb.below[b]
-    while True:
-        states[b:e] = r + 1
-        if not entered:
-            return states
-        r, e = r - 1, b
-        first = climb.below[:e] + climb.cut(r, e)
-        inner = arrived[r][:e] + climb.whole(r, e)
-        b = int(np.maximum(first, inner).argmax())
-        entered = inner[b] > first[b]
+def crossings(
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0,
+    known: NDArray[np.int64] | None = None,
+) -> Crossings:
+    """Where paths begin, step up and end, all paths weighed; `known`, a good path, saves looking for one."""
+    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
+    return climbs.crossings(runs, evidence, np.logaddexp)
 
 
 def posterior(fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0) -> Floats:
     """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice, all paths considered."""
-    climb = _Climb.of(fits, beside, edges_mm, heights)
-    n, never = len(heights), np.full(len(edges_mm), -np.inf)
-    arrived, left = [never], [never]                                # left: of rung r at edge e, the sum of all that begins there with r + 1
-    for r in range(n - 1):
-        going_on = np.logaddexp(climb.below[:, None] + climb.cut(r), arrived[r][:, None] + climb.whole(r))
-        arrived.append(np.logaddexp.reduce(going_on, axis=0) - toll)
-        r = n - 1 - r
-        coming = np.logaddexp(climb.cut(r) + climb.above, climb.whole(r) + left[0])
-        left.insert(0, np.logaddexp.reduce(coming, axis=1) - toll)
-    runs, worths = [], [float(climb.below[-1])]                     # a path has one last run, or none at all
-    for r in range(n):
-        cut, whole = climb.cut(r), climb.whole(r)
-        last = np.logaddexp(climb.below, arrived[r])[:, None] + climb.above + cut
-        worths.append(float(np.logaddexp.reduce(last, axis=None)))
-        runs.append(np.logaddexp.reduce([last, climb.below[:, None] + left[r] + cut, arrived[r][:, None] + left[r] + whole], axis=0))
-    total = np.logaddexp.reduce(worths)
-    shares = np.clip(np.column_stack([_held(np.exp(run - total)) for run in runs]), 0.0, 1.0)
-    return np.column_stack([shares, np.clip(1.0 - shares.sum(axis=1), 0.0, 1.0)])
+    return crossings(fits, beside, edges_mm, heights, toll).held()
 
 
-def _held(weights: Floats) -> Floats:
-    """(s,) sum of the weights (b, e) of all runs that hold each slice."""
-    begun, ended = weights.sum(axis=1), weights.sum(axis=0)
-    return np.asarray(np.cumsum(begun - ended)[:-1])
+def log_weight(
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: climbs.Rungs | None = None,
+    toll: float = 0.0, known: NDArray[np.int64] | None = None,
+) -> float:
+    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
+    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
+    return climbs.ahead(runs, evidence, np.logaddexp, between).total
+
+
+def worth(states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]) -> float:
+    """The worth of one path: its evidence, less its tolls, and that of its heights."""
+    ends = np.flatnonzero(np.diff(states)) + 1
+    begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
+    on = [(int(states[b]) - 1, b, e) for b, e in zip(begins, ends, strict=True) if 1 <= states[b] <= evidence.rungs]
+    if not on:
+        return float(evidence.below[-1])
+    total = evidence.below[on[0][1]] + evidence.above[on[-1][2]] - evidence.toll * (len(on) - 1)
+    for place, (r, b, e) in enumerate(on):
+        total += evidence.sums[e, r] - evidence.sums[b, r]
+        if (height := heights[r]) is not None:
+            mm = edges_mm[e] - edges_mm[b]
+            total += float(height.whole(mm) if 0 < place < len(on) - 1 else height.cut(mm))
+    return float(total)
+
+
+def _weighed(
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float, known: NDArray[np.int64] | None
+) -> tuple[Evidence, _High]:
+    """The evidence, and the runs without which a sum over all paths loses at most SLIGHT of itself."""
+    evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
+    if known is None:
+        known = best_path(fits, beside, edges_mm, heights, toll)[0]
+    plain = Plain(evidence.sums)
+    bounds = climbs.crossings(plain, evidence, np.logaddexp)
+    sure = worth(known, evidence, edges_mm, heights) - bounds.total        # log-weight of one path, where all plain ones weigh 1
+    events = np.sort(np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()]))
+    slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
+    off = np.log(4.0 * len(heights) / SLIGHT) - sure                       # a rung's runs, either kind, weigh no more than 1 together
+    return evidence, _High(plain, edges_mm, heights, _Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off))
 
 
 @dataclass(frozen=True)
-class _Climb:
-    """What stands at the edges: log-evidence of all slices below (s + 1,) and above (s + 1,) for standing beside, `sums` (s + 1, n)."""
+class _Likely:
+    """Edges at which an event is worth looking at, an array a rung: a climb begins, a rung is entered from the one below, a climb ends, a
+    rung is left for the next; `outer` where a climb ends or the rung is left.  `slack`: more than this no height may cost a run.
+    """
 
-    below: Floats
-    above: Floats
-    sums: Floats
-    edges_mm: Floats
-    heights: Sequence[Height | None]
+    begins: Sequence[Edges]
+    enters: Sequence[Edges]
+    ends: Sequence[Edges]
+    leaves: Sequence[Edges]
+    outer: Sequence[Edges]
+    slack: float
 
     @classmethod
-    def of(cls, fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None]) -> _Climb:
-        below = np.concatenate([[0.0], np.cumsum(beside)])
-        sums = np.vstack([np.zeros(fits.shape[1]), np.cumsum(fits, axis=0)])
-        return cls(below, below[-1] - below, sums, np.asarray(edges_mm, dtype=float), heights)
+    def above(cls, bounds: Crossings, least: float, slack: float) -> _Likely:
+        """The events whose bound is at least `least`."""
+        never = np.full((1, bounds.begins.shape[1]), -np.inf)
+        enters, leaves = np.vstack([never, bounds.borders]), np.vstack([bounds.borders, never])
 
-    @property
-    def slices(self) -> int:
-        return len(self.below) - 1
+        def likely(rows: Floats) -> list[Edges]:
+            return [np.flatnonzero(row >= least) for row in rows]
 
-    def cut(self, r: int, e: int | None = None) -> Floats:
-        """Worth (b, e) of every run of rung r that may go on outside the picture; with e given, (e,) of those that end there."""
+        outer = np.maximum(bounds.ends, leaves)
+        return cls(likely(bounds.begins), likely(enters), likely(bounds.ends), likely(leaves), likely(outer), max(0.0, slack))
+
+
+@dataclass(frozen=True)
+class _High:
+    """Runs between likely events, with the worth of their heights."""
+
+    plain: Plain
+    edges_mm: Floats
+    heights: Sequence[Height | None]
+    likely: _Likely
+
+    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
+        """See `climbs.Runs`."""
+        if self.heights[r] is None:
+            return self.plain.ahead(r, first, inner, add)
+        last, onward = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
+        for b, e, worth in self._blocks(r, self.likely.begins[r], self.likely.outer[r]):
+            ended = gathered(first[b, None] + worth, add, axis=0)
+            last[e], onward[e] = add(last[e], ended), add(onward[e], ended)
+        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
+            last[e] = add(last[e], gathered(inner[b, None] + worth, add, axis=0))
+        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.leaves[r], whole=True):
+            onward[e] = add(onward[e], gathered(inner[b, None] + worth, add, axis=0))
+        return last, onward
+
+    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
+        """See `climbs.Runs`."""
+        if self.heights[r] is None:
+            return self.plain.back(r, last, onward, add)
+        first, inner = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
+        ended = add(last, onward)
+        for b, e, worth in self._blocks(r, self.likely.begins[r], self.likely.outer[r]):
+            first[b] = gathered(worth + ended[e], add, axis=1)
+        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
+            inner[b] = gathered(worth + last[e], add, axis=1)
+        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.leaves[r], whole=True):
+            inner[b] = add(inner[b], gathered(worth + onward[e], add, axis=1))
+        return first, inner
+
+    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+        """See `climbs.Runs`."""
+        first, inner = self.plain.onto(r, e, first, inner, onward)
+        height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[:e]
+        if height is None:
+            return first, inner
+        return first + height.cut(mm), inner + (height.whole(mm) if onward else height.cut(mm))
+
+    def _blocks(self, r: int, begins: Edges, ends: Edges, whole: bool = False) -> Iterator[tuple[Edges, Edges, Floats]]:
+        """(b, e, worth (b, e)) of the runs of rung r between these edges, seen whole or not, some beginnings at a time.
+
+        Left out are those whose height costs more than the slack: exp(-x²/2) bounds both worths of a height x standard deviations off.
+        """
         height = self.heights[r]
-        return self._evidence(r, e) + (height.cut(self._mm(e)) if height else 0.0)
-
-    def whole(self, r: int, e: int | None = None) -> Floats:
-        """Worth (b, e) of every run of rung r between two others; with e given, (e,) of those that end there."""
-        height = self.heights[r]
-        return self._evidence(r, e) + (height.whole(self._mm(e)) if height else 0.0)
-
-    def _evidence(self, r: int, e: int | None) -> Floats:
-        sums = self.sums[:, r]
-        if e is not None:
-            return np.asarray(sums[e] - sums[:e])
-        edges = np.arange(len(sums))
-        return np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
-
-    def _mm(self, e: int | None) -> Floats:
-        if e is not None:
-            return np.asarray(self.edges_mm[e] - self.edges_mm[:e])
-        return np.asarray(self.edges_mm - self.edges_mm[:, None])
+        assert height is not None
+        off_mm = max(height.sd_mm, LEAST_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_MM
+        sums, at_mm = self.plain.sums[:, r], self.edges_mm
+        for at in range(0, len(begins), BLOCK):
+            b = begins[at : at + BLOCK]
+            lowest = at_mm[b[0]] + (height.mean_mm - off_mm if whole else 0.0)
+            e = ends[slice(*np.searchsorted(at_mm[ends], [lowest, at_mm[b[-1]] + height.mean_mm + off_mm]))]
+            if len(e):
+                mm = at_mm[e] - at_mm[b, None]
+                worth = sums[e] - sums[b, None] + (height.whole(mm) if whole else height.cut(mm))
+                yield b, e, np.where(b[:, None] < e, worth, -np.inf)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fovnet.errors import FovnetError
 from fovnet.records import write_tsv
-from fovnet.regions import Vocabulary
+from fovnet.regions import TOGETHER, Vocabulary
 from fovnet.report.answers import Told
 from fovnet.volume.collection import region_named
 from fovnet.volume.dicom import images_of
@@ -57,7 +57,7 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
 
 def meant_by(header: str, vocabulary: Vocabulary) -> frozenset[str]:
     """The regions a Body Part Examined means, also of several regions at once; empty for what is not understood."""
-    several = next((names for names, term in vocabulary.together if term.body_part == header), frozenset())
+    several = next((vocabulary.named_by(term) for term in TOGETHER.values() if term.body_part == header), frozenset())
     one = region_named(header, vocabulary)
     return several or (frozenset([one]) if one in vocabulary.classes[:-1] else frozenset())
 

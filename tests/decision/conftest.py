@@ -30,6 +30,6 @@ def body(seed: int, *, spacing_mm: float = 5.0, noise: float = 1.0, spine: bool 
     return Example(p / p.sum(axis=1, keepdims=True), z_mm, truth)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bodies() -> Callable[..., Example]:
     return body

@@ -68,6 +68,30 @@ def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None
     assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.protocols]
 
 
+@pytest.mark.parametrize(
+    ("crossed", "levels"),
+    [(["pelvis", "abdomen"], ("lumbar",)), (["chest"], ("thoracic",)), (["abdomen", "chest", "head"], ("lumbar", "thoracic", "cervical")),
+     (["legs"], ())],
+)  # fmt: skip
+def test_a_spine_is_called_by_the_regions_it_crosses(crossed: list[str], levels: tuple[str, ...]) -> None:
+    """30 slices of 5 mm a region, half of every slice's share spine."""
+    p = np.full((30 * len(crossed), len(DEFAULT.classes)), 0.01)
+    p[:, DEFAULT.classes.index("spine")] = 0.45
+    p[np.arange(len(p)), np.repeat([DEFAULT.classes.index(region) for region in crossed], 30)] = 0.5
+    decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(len(p)), DEFAULT, Rule())
+    assert [span.region for span in decision.spans] == [*crossed, "spine"]
+    assert decision.spans[-1].levels == levels
+
+
+def test_a_sliver_of_the_next_level_is_not_named() -> None:
+    """Two slices of 5 mm of chest above 150 mm of abdomen: 10 mm are a fifteenth of the spine in view."""
+    p = np.full((32, len(DEFAULT.classes)), 0.01)
+    p[:, DEFAULT.classes.index("spine")] = 0.45
+    p[:30, DEFAULT.classes.index("abdomen")] = p[30:, DEFAULT.classes.index("chest")] = 0.5
+    spine = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(32), DEFAULT, Rule(sigma_mm=0.0)).spans[-1]
+    assert spine.region == "spine" and spine.levels == ("lumbar",)
+
+
 def test_spine_alone_leaves_the_chain_alone() -> None:
     """All spine says nothing about the rung: no chain region is made up from the last percent."""
     p = np.full((30, len(DEFAULT.classes)), 0.01)
@@ -80,8 +104,9 @@ def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: 
     example = bodies(6)
     upright = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
     flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, Rule())
-    assert upright.flipped_gain == 0
-    assert flipped.flipped_gain > 0.1
+    assert upright.flipped_gain < 0 and not upright.flipped
+    assert flipped.flipped_gain == pytest.approx(-upright.flipped_gain)
+    assert flipped.flipped
 
 
 def test_a_vocabulary_without_protocols_and_with_two_regions_is_decided_too() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
-from fovnet.maths.ladder import best_path, posterior
+from fovnet.maths.ladder import best_path, crossings, log_weight, posterior
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -61,6 +61,32 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
         for slice_, state in enumerate(path):
             expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
     np.testing.assert_allclose(posterior(fits, beside, toll), expected, atol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(s: int, n: int, seed: int, toll: float) -> None:
+    fits, beside = problem(s, n, seed)
+    weights = np.array([worth(path, fits, beside, toll) for path in PATHS[s, n]])
+    total = np.logaddexp.reduce(weights)
+    begins, borders, ends = np.zeros((n, s + 1)), np.zeros((n - 1, s + 1)), np.zeros((n, s + 1))
+    of_set: dict[tuple[int, int], list[float]] = {}
+    for path, weight in zip(PATHS[s, n], weights, strict=True):
+        share, on = np.exp(weight - total), [(at, state) for at, state in enumerate(path) if 1 <= state <= n]
+        if not on:
+            continue
+        begins[on[0][1] - 1, on[0][0]] += share
+        ends[on[-1][1] - 1, on[-1][0] + 1] += share
+        of_set.setdefault((on[0][1] - 1, on[-1][1] - 1), []).append(weight)
+        for (_, lower), (at, upper) in pairwise(on):
+            if upper > lower:
+                borders[lower - 1, at] += share
+    crossed = crossings(fits, beside, toll)
+    for found, expected in ((crossed.begins, begins), (crossed.borders, borders), (crossed.ends, ends)):
+        np.testing.assert_allclose(np.exp(found), expected, atol=1e-12)
+    assert crossed.total == pytest.approx(total) == log_weight(fits, beside, toll=toll)
+    for between, its in of_set.items():
+        assert log_weight(fits, beside, between, toll) == pytest.approx(np.logaddexp.reduce(its))
 
 
 def test_no_one_gets_from_the_first_rung_to_the_third_without_the_second() -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
+from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from fovnet.maths import ladder
-from fovnet.maths.rungs import Height, best_path, posterior
+from fovnet.maths.rungs import Height, best_path, log_weight, posterior
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -79,6 +80,52 @@ def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll:
     unknown = [None] * n
     assert best_path(fits, beside, edges_mm, unknown, toll)[1] == pytest.approx(ladder.best_path(fits, beside, toll)[1], abs=1e-9)
     np.testing.assert_allclose(posterior(fits, beside, edges_mm, unknown, toll), ladder.posterior(fits, beside, toll), atol=1e-9)
+
+
+def all_pairs(fits, beside, edges_mm, heights, toll, add):
+    """The same over every pair (b, e), O(s²·n), nothing left out: (log-weight of all climbs by rung r and edge e of their end)."""
+    s, n = fits.shape
+    below = np.concatenate([[0.0], np.cumsum(beside)])
+    above, arrived, worths = below[-1] - below, np.full(s + 1, -np.inf), [below[-1]]
+    for r in range(n):
+        sums = np.concatenate([[0.0], np.cumsum(fits[:, r])])
+        mm, height = edges_mm[None, :] - edges_mm[:, None], heights[r]
+        evidence = np.where(np.tri(s + 1, dtype=bool), -np.inf, sums[None, :] - sums[:, None])
+        cut = evidence + (log_ndtr((height.mean_mm - mm) / height.sd_mm) if height else 0.0)
+        whole = evidence + (-0.5 * ((mm - height.mean_mm) / height.sd_mm) ** 2 if height else 0.0)
+        worths.append(add.reduce(add(below, arrived)[:, None] + cut + above, axis=None))
+        arrived = add.reduce(add(below[:, None] + cut, arrived[:, None] + whole), axis=0) - toll
+    return float(add.reduce(worths))
+
+
+@settings(max_examples=150, deadline=None)
+@given(s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]), toll=sampled_from([0.0, 2.0]))
+def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, toll: float) -> None:
+    """Bodies of up to 90 uneven slices, from slices that say nothing at all to slices that say everything."""
+    rng = np.random.default_rng(seed)
+    edges_mm = np.cumsum(rng.uniform(1, 14, s + 1))
+    rung = np.sort(rng.integers(0, 5, s))
+    fits = -strength * (1.0 - np.eye(5)[rung]) + 0.3 * strength * rng.normal(size=(s, 5))
+    beside = strength * rng.normal(-1.0, 0.3, s)
+    heights = [Height(float(rng.uniform(30, 200)), float(rng.uniform(1, 60))) if rng.random() < 0.8 else None for _ in range(5)]
+    case = fits, beside, edges_mm, heights
+    path, value = best_path(*case, toll)
+    assert value == pytest.approx(all_pairs(*case, toll, np.maximum), rel=1e-9, abs=1e-9)
+    assert value == pytest.approx(worth(tuple(path), *case, toll), rel=1e-9, abs=1e-9)
+    assert log_weight(*case, toll=toll) == pytest.approx(all_pairs(*case, toll, np.logaddexp), rel=1e-9, abs=1e-8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
+def test_a_set_of_rungs_is_as_probable_as_the_paths_that_climb_it(s: int, n: int, seed: int) -> None:
+    case = problem(s, n, seed)
+    total = log_weight(*case, toll=0.5)
+    for lowest in range(n):
+        for highest in range(lowest, n):
+            climbs = [path for path in PATHS[s, n] if {state for state in path if 1 <= state <= n} == set(range(lowest + 1, highest + 2))]
+            if climbs:
+                expected = np.exp(np.logaddexp.reduce([worth(path, *case, 0.5) for path in climbs]) - total)
+                assert np.exp(log_weight(*case, (lowest, highest), 0.5) - total) == pytest.approx(expected, abs=2e-9)
 
 
 def test_a_border_nobody_can_see_is_put_where_the_rung_is_as_high_as_usual() -> None:

@@ -1,0 +1,136 @@
+"""How long a decision takes: everything `decide` does with a volume, beside the recursions as textbooks write them.
+
+    body       clear: five regions and noisy scores; or nothing: scores that know no region, slice by slice anew
+    known      whether the usual heights of the regions are used
+    textbook   the best path and the forward-backward posterior alone, without what else a decision takes: slice by slice (Rabiner 1989)
+               where no heights are used, over all pairs of edges (Yu 2010) where they are
+
+Both take turns in one process with one thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.climb import Climb
+from fovnet.decision.spans import Rule, decide, outer_edges
+from fovnet.maths.rungs import Height
+from fovnet.maths.smoothing import smooth_along_body
+from fovnet.regions import DEFAULT
+
+Floats = NDArray[np.float64]
+BODY_MM = 1800.0
+BORDERS_MM = (850.0, 1070.0, 1270.0, 1450.0)
+HEIGHTS = (None, Height(220.0, 17.0), Height(195.0, 14.0), Height(182.0, 17.0), None)
+BODIES = ("clear", "nothing")
+
+
+@dataclass(frozen=True)
+class DecidingTime:
+    """Medians of the repeats in milliseconds."""
+
+    slices: int
+    body: str
+    known: bool
+    ours_ms: float
+    textbook_ms: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the textbook takes."""
+        return self.textbook_ms / self.ours_ms
+
+
+COLUMNS = (*(field.name for field in fields(DecidingTime)), "ratio")
+
+
+def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[DecidingTime]:
+    """The times for whole bodies in so many slices, each size with both bodies, without and with known heights."""
+    for s in sizes:
+        for body in BODIES:
+            probabilities, z_mm = simulated(s, body, seed)
+            for heights in ((), HEIGHTS):
+                rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
+                smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
+                climb = Climb.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
+                ours = [_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)) for _ in range(repeats)]
+                theirs = [_ms(partial(all_pairs if heights else slice_by_slice, climb)) for _ in range(repeats)]
+                yield DecidingTime(s, body, bool(heights), median(ours), median(theirs))
+
+
+def simulated(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
+    """Probabilities (s, k) of a standing body, and heights (s,) in mm."""
+    rng, k = np.random.default_rng(seed), len(DEFAULT.classes)
+    z_mm = (np.arange(s) + 0.5) * BODY_MM / s
+    rung = np.where((z_mm > 20) & (z_mm < BODY_MM - 20), np.digitize(z_mm, BORDERS_MM), k - 1)
+    scores = (4.0 if body == "clear" else 0.0) * np.eye(k)[rung] + rng.normal(size=(s, k))
+    p = np.exp(scores)
+    return p / p.sum(axis=1, keepdims=True), z_mm
+
+
+def _ms(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return 1e3 * (time.perf_counter() - began)
+
+
+def slice_by_slice(climb: Climb) -> tuple[float, Floats]:
+    """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a slice a step."""
+    emit = np.column_stack([climb.free, climb.fits, climb.free])
+    s, states = emit.shape
+    move = np.full((states, states), -np.inf)
+    move[np.arange(states), np.arange(states)] = 0.0
+    move[0, 1:-1] = move[1:-1, -1] = 0.0
+    move[np.arange(1, states - 2), np.arange(2, states - 1)] = -climb.rule.border_toll
+    value = np.where(np.arange(states) < states - 1, emit[0], -np.inf)
+    forward, backward = np.empty((s, states)), np.zeros((s, states))
+    forward[0] = value
+    for t in range(1, s):
+        value = (value[:, None] + move).max(axis=0) + emit[t]
+        forward[t] = np.logaddexp.reduce(forward[t - 1][:, None] + move, axis=0) + emit[t]
+    for t in range(s - 2, -1, -1):
+        backward[t] = np.logaddexp.reduce(move + backward[t + 1] + emit[t + 1], axis=1)
+    joint = forward + backward
+    weight = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return float(value.max()), weight / weight.sum(axis=1, keepdims=True)
+
+
+def all_pairs(climb: Climb) -> tuple[float, Floats]:
+    """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of edges, b before e."""
+    s, n = climb.fits.shape
+    below = np.concatenate([[0.0], np.cumsum(climb.free)])
+    above, toll = below[-1] - below, climb.rule.border_toll
+    arrived, best, total = [np.full((2, s + 1), -np.inf)], below[-1], [below[-1]]
+    for r in range(n):
+        cut, whole = _runs(climb, r)
+        last = np.logaddexp(below, arrived[r][1])[:, None] + cut + above
+        total.append(float(np.logaddexp.reduce(last, axis=None)))
+        best = max(best, float((np.maximum(below, arrived[r][0])[:, None] + cut + above).max()))
+        going = below[:, None] + cut, arrived[r][:, :, None] + whole
+        arrived.append(np.stack([np.maximum(going[0], going[1][0]).max(axis=0),
+                                 np.logaddexp.reduce(np.logaddexp(going[0], going[1][1]), axis=0)]) - toll)
+    shares: list[Floats] = []
+    left, weight = np.full(s + 1, -np.inf), np.logaddexp.reduce(total)
+    for r in range(n - 1, -1, -1):
+        cut, whole = _runs(climb, r)
+        outer, inner = np.logaddexp(above, left), np.logaddexp(cut + above, whole + left)
+        runs = np.exp(np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight)
+        shares.insert(0, np.cumsum(runs.sum(axis=1) - runs.sum(axis=0))[:-1])
+        left = np.logaddexp.reduce(inner, axis=1) - toll
+    return best, np.column_stack(shares)
+
+
+def _runs(climb: Climb, r: int) -> tuple[Floats, Floats]:
+    """Worth (b, e) of the runs of rung r, cut off and whole."""
+    sums = np.concatenate([[0.0], np.cumsum(climb.fits[:, r])])
+    edges = np.arange(len(sums))
+    evidence = np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
+    mm, height = climb.edges_mm - climb.edges_mm[:, None], climb.rule.heights[r]
+    return (evidence + height.cut(mm), evidence + height.whole(mm)) if height else (evidence, evidence)

@@ -1,0 +1,83 @@
+"""The climb up one volume: what its slices say of each rung, and what the rule makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.rule import LOOK_MM, Rule
+from fovnet.maths import intersections, ladder, rungs
+from fovnet.maths.climbs import Crossings, Floats
+from fovnet.maths.rungs import Height
+
+FLOOR = 1e-6
+"""No probability counts as less: a network's 1e-30 is no evidence of that strength, and one slice must not veto a region."""
+
+
+@dataclass(frozen=True)
+class Climb:
+    """One way up a volume of s slices.
+
+    fits  (s, n) log-evidence of the rungs       free  (s,) of none       looks  (s,) looks that each slice counts, in both already
+    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   to climb by
+    """
+
+    fits: Floats
+    free: Floats
+    looks: Floats
+    edges_mm: Floats
+    rule: Rule
+
+    @classmethod
+    def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> Climb:
+        """From smoothed probabilities (s, k): n rungs, protocols, none.
+
+        The share of the protocols is taken out and the rest renormalised.  A slice whose share of protocol is p counts 1 - p: one that
+        is all spine says nothing about the rung it is on.  It counts as many looks as it is high, and never more than one.
+        """
+        protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
+        rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
+        looks = (1.0 - protocols.sum(axis=1)) * np.minimum(1.0, np.diff(edges_mm) / LOOK_MM)
+        fits = looks[:, None] * np.log(np.maximum(chain / rest[:, None], FLOOR))
+        return cls(fits, looks * np.log(np.maximum(beside / rest, FLOOR)), looks, edges_mm, rule)
+
+    @property
+    def reversed(self) -> Climb:
+        """The same volume with its slices from head to feet."""
+        return Climb(self.fits[::-1], self.free[::-1], self.looks[::-1], -self.edges_mm[::-1], self.rule)
+
+    @property
+    def believed(self) -> Climb:
+        """The same with evidence as strong as it is: scaled alike for all paths, which decides how sure, not which."""
+        scale, rule = LOOK_MM / self.rule.evidence_mm, self.rule
+        wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
+        weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
+        return Climb(scale * self.fits, scale * self.free, scale * self.looks, self.edges_mm, weaker)
+
+    def best(self) -> tuple[NDArray[np.int64], float]:
+        """States (s,) of the best path and its worth."""
+        if self.rule.method == "intersections":
+            return intersections.best_path(self.fits, self.free, self.rule.border_toll)
+        if not self.rule.heights:
+            return ladder.best_path(self.fits, self.free, self.rule.border_toll)
+        return rungs.best_path(self.fits, self.free, self.edges_mm, self.rule.heights, self.rule.border_toll)
+
+    def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
+        """Where paths begin, step up and end, all paths weighed; `states`, a good path, saves looking for one."""
+        if not self.rule.heights:
+            return ladder.crossings(self.fits, self.free, self.rule.border_toll)
+        return rungs.crossings(self.fits, self.free, self.edges_mm, self.rule.heights, self.rule.border_toll, states)
+
+    def log_weight(self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None) -> float:
+        """Log-weight of all paths, or of those whose first and last rung are these."""
+        if not self.rule.heights:
+            return ladder.log_weight(self.fits, self.free, between, self.rule.border_toll)
+        return rungs.log_weight(self.fits, self.free, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
+
+    def misfit(self, states: NDArray[np.int64]) -> float:
+        """Log-evidence a look that the order of the body costs, beside naming each slice by itself; 0 where no slice says anything."""
+        table = np.column_stack([self.free, self.fits, self.free])
+        taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]
+        return float((table.max(axis=1) - taken).sum() / max(float(self.looks.sum()), FLOOR))

@@ -1,0 +1,71 @@
+"""What a rule is chosen by: the millimetres it gets wrong, and not the slices, which a thin stack has more of.
+
+    loss = ½ (1 - mean over volumes of the span F1) + ½ mean over borders of the border loss
+
+The span F1 of a volume is 2 · mm said rightly / (mm said + mm true), over all regions together; none is no region, and 1 where neither
+says any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1 where it is
+missed, invented, or farther off.  Slices whose truth names only a protocol tell nothing of the chain: borders beside them do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+FAR_MM = 50.0
+"""A border so far off is no better than one missed."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k)."""
+
+    probabilities: Floats
+    z_mm: Floats
+    truth: Bools
+
+
+def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:
+    """The loss of what was said of some volumes (s, k) each, with an n-rung chain; 0 is perfect, 1 as bad as can be.
+
+    edges_mm  (s + 1,) each, where the slices begin and end
+    """
+    f1 = [span_f1(said, true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
+    lost = [one for said, true, edges in zip(decided, truths, edges_mm, strict=True) for one in border_losses(said, true, edges, n)]
+    return 0.5 * (1.0 - float(np.mean(f1))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
+
+
+def span_f1(said: Bools, true: Bools, height_mm: Floats) -> float:
+    """Twice the millimetres of regions said rightly, as a share of those said and those true."""
+    regions_said, regions_true = said[:, :-1], true[:, :-1]
+    total = float(height_mm @ (regions_said.sum(axis=1) + regions_true.sum(axis=1)))
+    return 2.0 * float(height_mm @ (regions_said & regions_true).sum(axis=1)) / total if total else 1.0
+
+
+def border_losses(said: Bools, true: Bools, edges_mm: Floats, n: int) -> list[float]:
+    """The loss of every border that is true or said, 0 to 1 each."""
+    errors = border_errors(said, true, edges_mm, n)
+    return [1.0 if error is None else min(abs(error), FAR_MM) / FAR_MM for error in errors.values()]
+
+
+def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
+    """True less said height in mm of every border (rung below, rung above; n for none); None where only one of them has it."""
+    unknown: Bools = np.logical_and(np.any(true[:, n:-1], axis=1), ~np.any(true[:, :n], axis=1))
+    judged = ~(unknown[1:] | unknown[:-1])
+    found, wanted = _borders(said, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
+    both = found.keys() & wanted.keys()
+    return {kind: wanted[kind] - found[kind] if kind in both else None for kind in sorted(found.keys() | wanted.keys())}
+
+
+def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
+    """Height of each border; of several of one kind, the topmost."""
+    chain = labels[:, :n]
+    rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)
+    return {
+        (int(rung[at]), int(rung[at + 1])): float(edges_mm[at + 1]) for at in np.flatnonzero((np.diff(rung) != 0) & judged)
+    }

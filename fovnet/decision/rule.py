@@ -1,0 +1,63 @@
+"""How probabilities become spans, as settings that the validation split chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.calibrating import AS_SAID, Beta
+from fovnet.errors import ModelError
+from fovnet.maths.rungs import Height
+
+LOOK_MM = 10.0
+"""Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.
+
+    temperature         of the ensemble's mean            sigma_mm   of the smoothing
+    protocol_threshold  share above which a protocol such as spine is reported
+    beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
+    border_toll         log-evidence that a border between two regions has to be worth
+    evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
+    heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
+    min_confidence      a volume below it is answered with status "uncertain"
+    method              "exact", or "intersections": the thesis's borders, only where two adjacent curves cross
+    interval_stretch    how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say
+    flipped_gain        log-evidence for the reversed body order above which a volume is called possibly flipped
+    usual_misfit        log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less
+    usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
+    weights             (p,) each member's say in the mean; empty: all the same
+    beta                calibration of the decided labels' confidences
+    least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
+    least_agreement     so is one whose members agree less
+    """
+
+    temperature: float = 1.0
+    sigma_mm: float = 6.0
+    protocol_threshold: float = 0.3
+    beside_protocol: float = 0.05
+    border_toll: float = 0.0
+    evidence_mm: float = LOOK_MM
+    heights: tuple[Height | None, ...] = ()
+    min_confidence: float = 0.0
+    method: str = "exact"
+    interval_stretch: float = 1.0
+    flipped_gain: float = 1.0
+    usual_misfit: float = 0.5
+    usual_roughness: float = 0.7
+    weights: tuple[float, ...] = ()
+    beta: Beta = AS_SAID
+    least_novelty: float = 0.0
+    least_agreement: float = 0.0
+
+    def say(self, members: int) -> NDArray[np.float64]:
+        """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""
+        if self.weights and len(self.weights) != members:
+            raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
+                                                   "run `fovnet ensemble` and `fovnet tune` again")
+        return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)

@@ -1,0 +1,166 @@
+"""What all climbs of a ladder have in common: evidence gathered at the edges between slices, and one recursion over the rungs.
+
+A path names every slice: first any number of slices below the ladder, then a run of neighbouring rungs in order, each held for one
+slice or more, then any number of slices above it.  A path that never steps on the ladder stays below.
+
+    edges     0..s: edge e lies below slice e          states  0 below, 1..n the rungs, n + 1 above
+    below     (s + 1,)    log-evidence of standing beside the ladder for all slices below an edge;   above  for all slices above it
+    sums      (s + 1, n)  log-evidence of each rung for all slices below an edge
+    toll                  log-evidence that every step from one rung to the next costs
+    run       slices b..e-1 on one rung, between edges b and e.  It is the first (nothing but below beneath it) or an inner one, and it is
+              the last or leads onward to the next rung: four kinds, which a model may value differently
+    add       np.maximum for the best path, np.logaddexp for the sum over all paths: the recursion is the same
+
+Seen from the edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond instead of 100.
+Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989), A tutorial on hidden Markov models, eqs 19-27 and 32-35, in the
+form of Yu (2010), *Hidden semi-Markov models*, Artificial Intelligence 174:215.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Rungs = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What stands at the edges; see the glossary above."""
+
+    below: Floats
+    above: Floats
+    sums: Floats
+    toll: float
+
+    @classmethod
+    def of(cls, fits: Floats, beside: Floats, toll: float) -> Evidence:
+        """From the log-evidence of each slice for each rung (s, n), and for standing on none of them (s,)."""
+        below = np.concatenate([[0.0], np.cumsum(beside, dtype=np.float64)])
+        sums = np.vstack([np.zeros(fits.shape[1]), np.cumsum(fits, axis=0, dtype=np.float64)])
+        return cls(below, below[-1] - below, sums, float(toll))
+
+    @property
+    def rungs(self) -> int:
+        """n."""
+        return int(self.sums.shape[1])
+
+
+class Runs(Protocol):
+    """The runs of a model, gathered over one of their ends.  Every array is (s + 1,), over edges; -inf where nothing ends or begins."""
+
+    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
+        """Over all b, the runs of rung r that end at each edge: (last, onward), given what leads to their beginnings."""
+
+    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
+        """Over all e, the runs of rung r that begin at each edge: (first, inner), given what follows their ends."""
+
+    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+        """(e,) the runs of rung r from every b < e to e alone: (first, inner) with their worth.  `onward`: another rung follows."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Gathered from the feet up to each edge, (n, s + 1) each: paths about to enter a rung from the one below, or ending with it.
+
+    total  over all paths, the one that never climbs among them
+    """
+
+    inner: Floats
+    last: Floats
+    onward: Floats
+    total: float
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """Log-weight of all paths through each event at each edge, less that of all paths: with np.logaddexp, log-probabilities.
+
+    begins  (n, s + 1) a climb begins with this rung       ends  (n, s + 1) it ends with this rung
+    borders (n - 1, s + 1) a step from rung r to r + 1     never  no climb at all
+    total   log-weight of all paths
+    """
+
+    begins: Floats
+    borders: Floats
+    ends: Floats
+    never: float
+    total: float
+
+    def held(self) -> Floats:
+        """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice."""
+        begins, borders, ends = np.exp(self.begins), np.exp(self.borders), np.exp(self.ends)
+        change = begins - ends
+        change[1:] += borders
+        change[:-1] -= borders
+        on = np.clip(np.cumsum(change, axis=1)[:, :-1].T, 0.0, 1.0)
+        return np.column_stack([on, np.clip(1.0 - on.sum(axis=1), 0.0, 1.0)])
+
+
+def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None) -> Ahead:
+    """The pass from feet to head; `between` asks only for climbs whose first and last rung are these."""
+    lowest, highest = between or (0, evidence.rungs - 1)
+    nothing = np.full(len(evidence.below), -np.inf)
+    inner, lasts, onwards = [nothing] * (lowest + 1), [nothing] * lowest, [nothing] * lowest
+    total = evidence.below[-1] if between is None else -np.inf
+    for r in range(lowest, highest + 1):
+        first = evidence.below if between is None or r == lowest else nothing
+        last, onward = runs.ahead(r, first, inner[r], add)
+        lasts.append(last)
+        onwards.append(onward)
+        inner.append(onward - evidence.toll)
+        if between is None or r == highest:
+            total = add(total, gathered(last + evidence.above, add))
+    return Ahead(np.array(inner[:-1]), np.array(lasts), np.array(onwards), float(total))
+
+
+def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
+    """Both passes: where paths begin, step up and end."""
+    up = ahead(runs, evidence, add)
+    n, nothing = evidence.rungs, np.full(len(evidence.below), -np.inf)
+    begins: list[Floats] = []
+    borders: list[Floats] = []
+    onward = nothing
+    for r in range(n - 1, -1, -1):
+        first, inner = runs.back(r, evidence.above, onward, add)
+        begins.insert(0, evidence.below + first - up.total)
+        if r:
+            borders.insert(0, up.inner[r] + inner - up.total)
+        onward = inner - evidence.toll
+    return Crossings(
+        np.array(begins), np.array(borders).reshape(n - 1, len(nothing)), up.last + evidence.above - up.total,
+        float(evidence.below[-1] - up.total), up.total,
+    )  # fmt: skip
+
+
+def best(runs: Runs, evidence: Evidence) -> tuple[NDArray[np.int64], float]:
+    """States (s,) of the best path, and its worth.  Among equals the one that climbs least far, and ends lowest, wins."""
+    up = ahead(runs, evidence, np.maximum)
+    states = np.zeros(len(evidence.below) - 1, dtype=np.int64)
+    ending = up.last + evidence.above
+    r, e = (int(at) for at in np.unravel_index(int(ending.argmax()), ending.shape))
+    if not ending[r, e] > evidence.below[-1]:
+        return states, float(evidence.below[-1])
+    states[e:] = evidence.rungs + 1
+    onward = False
+    while True:
+        first, inner = runs.onto(r, e, evidence.below, up.inner[r], onward)
+        b = int(np.maximum(first, inner).argmax())
+        states[b:e] = r + 1
+        if not inner[b] > first[b]:
+            return states, up.total
+        r, e, onward = r - 1, b, True
+
+
+def gathered(values: Floats, add: np.ufunc, axis: int | None = None) -> Floats:
+    """`add` over an axis, or over everything; for sums as log Σ exp, three times as fast as np.logaddexp.reduce."""
+    if add is np.maximum:
+        return np.asarray(values.max(axis=axis, initial=-np.inf))
+    top = values.max(axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis))

@@ -1,0 +1,35 @@
+"""The stopwatch beside deciding: that the textbooks' recursions come to the same, not how long they take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fovnet.bench.deciding import BODIES, COLUMNS, HEIGHTS, all_pairs, simulated, slice_by_slice
+from fovnet.cli import app
+from fovnet.decision.climb import Climb
+from fovnet.decision.spans import Rule, outer_edges
+from fovnet.records import read_tsv
+from fovnet.regions import DEFAULT
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("heights", [(), HEIGHTS])
+def test_the_textbooks_find_the_same_path_and_the_same_probabilities(body: str, heights: tuple) -> None:
+    probabilities, z_mm = simulated(150, body, 3)
+    n = len(DEFAULT.chain)
+    climb = Climb.of(probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights))
+    worth, shares = all_pairs(climb) if heights else slice_by_slice(climb)
+    assert worth == pytest.approx(climb.best()[1])
+    np.testing.assert_allclose(shares[:, :n] if heights else shares[:, 1:-1], climb.crossings().held()[:, :n], atol=1e-8)
+
+
+def test_the_verb_writes_a_row_a_size_a_body_and_a_rule(tmp_path) -> None:
+    words = f"bench decide --out {tmp_path / 't.tsv'} --slices 30 --slices 60 --repeats 1"
+    done = CliRunner().invoke(app, words.split())
+    assert done.exit_code == 0, done.output
+    rows = read_tsv(tmp_path / "t.tsv")
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 2 * len(BODIES) * 2
+    assert all(float(row["ours_ms"]) > 0 for row in rows)

@@ -1,0 +1,92 @@
+"""The intervals of borders: against every path there is, and against bodies drawn from the very probabilities given."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+
+from fovnet.decision.boundaries import SHARE, interval
+from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
+from fovnet.maths.climbs import Crossings
+from fovnet.maths.ladder import crossings
+from fovnet.regions import DEFAULT, Region, Vocabulary
+
+TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
+
+
+@given(integers(3, 40), integers(0, 999))
+def test_the_interval_holds_its_share_of_borders_drawn_between_the_slices(s: int, seed: int) -> None:
+    """A border is drawn at an edge, and evenly between the two slices it parts: counted over 20,000 draws, one in twenty off either end."""
+    rng = np.random.default_rng(seed)
+    z_mm, share = np.cumsum(rng.uniform(1, 10, s)), rng.dirichlet(np.ones(s - 1))
+    with np.errstate(divide="ignore"):
+        low, high = interval(np.log(np.concatenate([[0.0], share, [0.0]])), z_mm)
+    at = rng.choice(s - 1, p=share, size=20_000)
+    drawn = rng.uniform(z_mm[at], z_mm[at + 1])
+    assert (drawn < low).mean() == pytest.approx((1 - SHARE) / 2, abs=0.01)
+    assert (drawn > high).mean() == pytest.approx((1 - SHARE) / 2, abs=0.01)
+
+
+def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() -> None:
+    """400 bodies whose border is drawn from what the decoder believes of them; the interval is that of the decision."""
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        s = int(rng.integers(10, 60))
+        z_mm = 10.0 * np.arange(s)
+        score = rng.normal(scale=1.5, size=(s, 2)) + 3.0 * np.stack([np.arange(s) < s / 2, np.arange(s) >= s / 2], axis=1)
+        p = np.exp(np.column_stack([score, np.full(s, -20.0)]))
+        p /= p.sum(axis=1, keepdims=True)
+        decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0))
+        kind = [border for border in decision.boundaries if (border.below, border.above) == TWO.chain]
+        if not kind:
+            continue
+        crossed: Crossings = crossings(np.log(p[:, :2]), np.log(p[:, 2]))
+        chance = np.exp(crossed.borders[0, 1:-1])
+        at = int(rng.choice(s - 1, p=chance / chance.sum()))
+        held.append(kind[0].low_mm <= rng.uniform(z_mm[at], z_mm[at + 1]) <= kind[0].high_mm)
+    assert len(held) > 350
+    assert np.mean(held) == pytest.approx(SHARE, abs=0.05)
+
+
+def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies) -> None:
+    for seed in range(20):
+        example = bodies(seed, noise=2.0)
+        decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(border_toll=1.0))
+        chain = [span for span in decision.spans if span.region in DEFAULT.chain]
+        said = {(border.below, border.above): border for border in decision.boundaries}
+        for lower, upper in pairwise(chain):
+            assert said[lower.region, upper.region].mm == lower.to_mm == upper.from_mm
+        assert all(border.low_mm <= border.mm <= border.high_mm for border in decision.boundaries)
+        assert 0.0 <= decision.set_probability <= 1.0
+
+
+@given(s=integers(1, 7), seed=integers(0, 10**6))
+def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int) -> None:
+    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand."""
+    p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
+    z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
+    decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=10.0))
+    power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of a look
+    upright, turned = every_set(p**power), every_set(p[::-1] ** power)
+    said = tuple(sorted({span.region for span in decision.spans}))
+    odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
+    assert decision.set_probability == pytest.approx(upright[said] / sum(upright.values()) / (1 + odds))
+
+
+def every_set(p: np.ndarray) -> dict[tuple[str, ...], float]:
+    """The weight of every set of regions."""
+    s, found = len(p), {}
+    for b in range(s + 1):
+        for m in range(b, s + 1):
+            for e in range(m, s + 1):
+                if b == e and b < s:
+                    continue                                    # no region at all is one path, however it is cut
+                key = tuple(name for name, there in zip(TWO.chain, (b < m, m < e), strict=True) if there)
+                weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
+                found[key] = found.get(key, 0.0) + float(weight)
+    return found

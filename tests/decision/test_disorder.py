@@ -1,0 +1,94 @@
+"""What is no body in order gets no confident region: slices shuffled, upside down, of air, of noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+
+from fovnet.decision.abstaining import SURE_ENOUGH
+from fovnet.decision.spans import Rule, decide
+from fovnet.decision.tuning import FALSE_ALARMS, Example, tune
+from fovnet.regions import DEFAULT
+
+Bodies = Callable[..., Example]
+
+
+@pytest.fixture(scope="module")
+def rule(bodies: Bodies) -> Rule:
+    """As bodies in order have it."""
+    examples = [bodies(seed, noise=1.5) for seed in range(12)]
+    return tune(examples, DEFAULT, sigmas_mm=[0.0, 6.0], thresholds=[0.3])[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=integers(100, 10**6))
+def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(seed: int, rule: Rule, bodies: Bodies) -> None:
+    example = bodies(seed, noise=1.5)
+    upright = decide(example.probabilities, example.z_mm, DEFAULT, rule)
+    flipped = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, rule)
+    assert not upright.flipped and upright.flipped_gain < -50
+    assert flipped.flipped and all(span.confidence < 0.5 for span in flipped.spans)
+    assert flipped.flipped_gain == pytest.approx(-upright.flipped_gain)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=integers(100, 10**6))
+def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bodies: Bodies) -> None:
+    example = bodies(seed, noise=1.5)
+    order = np.random.default_rng(seed).permutation(len(example.z_mm))
+    shuffled = decide(example.probabilities[order], example.z_mm, DEFAULT, rule)
+    assert shuffled.misfit > rule.usual_misfit and shuffled.roughness > rule.usual_roughness
+    assert all(span.confidence < 0.5 for span in shuffled.spans)
+    assert shuffled.set_probability < 0.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=integers(0, 10**6), s=integers(20, 120))
+def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
+    """What a network says of noise that it takes for something else in every slice; three slices might agree by chance."""
+    p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
+    decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(s), DEFAULT, rule)
+    assert all(span.confidence < 0.5 for span in decision.spans)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=integers(0, 10**6), s=integers(1, 120))
+def test_air_is_none_though_some_slices_hint_at_a_region(seed: int, s: int, rule: Rule) -> None:
+    """A third of the slices say a region, one in three times more probably than none: fewer than 1 in 100 is named with p > 0.5."""
+    rng = np.random.default_rng(seed)
+    p = np.full((s, len(DEFAULT.classes)), 0.02)
+    p[:, -1] = 0.88
+    odd = rng.random(s) < 1 / 3
+    p[odd, rng.integers(0, len(DEFAULT.chain), odd.sum())] = 0.4
+    p /= p.sum(axis=1, keepdims=True)
+    decision = decide(p, 5.0 * np.arange(s), DEFAULT, rule)
+    named = decision.decided[:, :-1].any(axis=1) & (decision.confidence > 0.5)
+    assert named.mean() < 0.01
+
+
+def test_one_region_in_disorder_is_not_believed_either(rule: Rule) -> None:
+    """Thighs whose slices were shuffled: nothing contradicts the order of the body, but neighbours do not resemble each other."""
+    rng = np.random.default_rng(1)
+    share = np.linspace(0.55, 0.95, 60)
+    p = np.full((60, len(DEFAULT.classes)), 0.01)
+    p[:, 0], p[:, -1] = share, 0.96 - share
+    p /= p.sum(axis=1, keepdims=True)
+    upright, shuffled = (decide(p[order], 5.0 * np.arange(60), DEFAULT, rule) for order in (np.arange(60), rng.permutation(60)))
+    assert upright.spans and upright.sure > SURE_ENOUGH
+    assert shuffled.roughness > rule.usual_roughness
+    assert all(span.confidence < 0.5 for span in shuffled.spans)
+
+
+def test_the_bars_are_exceeded_as_seldom_as_stated(bodies: Bodies) -> None:
+    """Of the volumes they were set by; and by every one of the same volumes with its slices in disorder."""
+    examples = [bodies(seed, noise=2.5) for seed in range(40)]
+    found = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3])[0]
+    answers = [decide(example.probabilities, example.z_mm, DEFAULT, found) for example in examples]
+    assert np.mean([answer.flipped for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
+    assert np.mean([answer.misfit > found.usual_misfit for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
+    turned = [decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples]
+    assert all(answer.flipped for answer in turned)

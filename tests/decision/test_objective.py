@@ -1,0 +1,63 @@
+"""The loss that a rule is chosen by: counted by hand, and the same however thick the slices are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+
+from fovnet.decision.objective import FAR_MM, border_errors, border_losses, loss, span_f1
+
+K, N = 7, 5
+
+
+def labels(runs: list[tuple[int | None, int]], spine: bool = False) -> np.ndarray:
+    """(s, 7) truth from (column, slices) runs; None is a slice of spine alone."""
+    truth = np.zeros((sum(count for _, count in runs), K), dtype=bool)
+    at = 0
+    for column, count in runs:
+        truth[at : at + count, N if column is None else column] = True
+        at += count
+    truth[:, N] |= spine & ~truth[:, K - 1]
+    return truth
+
+
+def edges(s: int, mm: float = 5.0) -> np.ndarray:
+    return mm * np.arange(s + 1)
+
+
+def test_a_border_two_slices_off_costs_those_millimetres() -> None:
+    true, said = labels([(1, 10), (2, 10)]), labels([(1, 12), (2, 8)])
+    assert border_errors(said, true, edges(20), N) == {(1, 2): -10.0}
+    assert border_losses(said, true, edges(20), N) == [10.0 / FAR_MM]
+    assert span_f1(said, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
+    assert loss([said], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
+
+
+def test_missed_and_invented_borders_cost_one_each() -> None:
+    true, said = labels([(1, 10), (2, 10)]), labels([(1, 18), (6, 2)])
+    assert border_errors(said, true, edges(20), N) == {(1, 2): None, (1, 6 - 1): None}
+    assert border_losses(said, true, edges(20), N) == [1.0, 1.0]
+
+
+def test_slices_of_spine_alone_tell_nothing_of_the_chain() -> None:
+    """Neither the border inside them nor one at their end counts; the one above them does."""
+    true = labels([(None, 10), (2, 10), (3, 4)])
+    for pelvis in (8, 10):
+        assert border_errors(labels([(1, pelvis), (2, 20 - pelvis), (3, 4)]), true, edges(24), N) == {(2, 3): 0.0}
+
+
+def test_air_called_air_is_perfect_and_air_called_head_is_not() -> None:
+    air = labels([(6, 10)])
+    assert loss([air], [air], [edges(10)], N) == 0.0
+    assert loss([labels([(4, 10)])], [air], [edges(10)], N) == 0.5
+
+
+@given(integers(0, 10**6), integers(2, 6))
+def test_slices_cut_finer_lose_the_same(seed: int, finer: int) -> None:
+    rng = np.random.default_rng(seed)
+    said, true = (np.eye(K, dtype=bool)[np.sort(rng.integers(0, N, 12))] for _ in range(2))
+    said[:, N] = rng.random(12) < 0.3
+    coarse = loss([said], [true], [edges(12, 6.0)], N)
+    assert loss([said.repeat(finer, 0)], [true.repeat(finer, 0)], [edges(12 * finer, 6.0 / finer)], N) == pytest.approx(coarse)
