@@ -19,8 +19,9 @@ from hypothesis.strategies import text
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, answer, facts, table_rows
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.answer import COLUMNS, facts, table_rows
+from fovnet.decision.judging import Judge, Look
+from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
 from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
@@ -43,6 +44,13 @@ def write():
     return module
 
 
+def body(shape: tuple[int, int, int] = (40, 44, 40)) -> np.ndarray:
+    """A cone in a little noise: a stack in disorder would be told by its slices."""
+    x, y, z = np.meshgrid(*(np.linspace(-1, 1, side) for side in shape), indexing="ij")
+    inside = np.hypot(x + 0.3 * z, y) < 0.7 - 0.25 * z
+    return (600 * inside + np.random.default_rng(0).integers(0, 60, shape)).astype(np.int16)
+
+
 def answered(folder: Path, source: Path, regions: list[str], name: str = "volume", rule: Rule | None = None) -> Path:
     """The files of `predict` for a volume whose slices show these regions, from feet to head in equal shares."""
     stack = slice_volume(source, Slicing(target_spacing_mm=1.0))
@@ -50,8 +58,8 @@ def answered(folder: Path, source: Path, regions: list[str], name: str = "volume
     probabilities = np.full((len(stack.z_mm), len(classes)), 0.002)
     for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
         probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
-    given_rule = rule or Rule(sigma_mm=0.0)
-    said = answer(name, str(source), decide(probabilities, stack.z_mm, DEFAULT, given_rule), given_rule, stack.notes)
+    judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
+    said = judge.answer(name, str(source), Look(probabilities[None].astype(np.float32)), stack, stack.notes)
     rows = table_rows(said, stack)
     write_json(folder / f"{name}.json", {**facts(said, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
     write_tsv(folder / "spans.tsv", COLUMNS, rows)
@@ -62,7 +70,7 @@ def answered(folder: Path, source: Path, regions: list[str], name: str = "volume
 def classic(tmp_path, write) -> Path:
     """A series of 40 axial images, 4 mm apart, whose header says HEAD."""
     more = {"BodyPartExamined": "HEAD", "PatientName": "Doe^Jane", "StudyDate": "20200102"}
-    return write.save(tmp_path / "series", write.images(write.noise((20, 24, 40)), **more))
+    return write.save(tmp_path / "series", write.images(body(), **more))
 
 
 def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
@@ -129,7 +137,7 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
 
 
 def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
-    voxels = write.noise((20, 24, 12))
+    voxels = body((40, 44, 12))
     frames = np.ascontiguousarray(voxels.transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
     folder = write.save(tmp_path / "series", [one])
@@ -177,7 +185,7 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
 
 
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
-    series = write.save(tmp_path / "DICOM", write.images(write.noise((20, 24, 12))))
+    series = write.save(tmp_path / "DICOM", write.images(body((40, 44, 12))))
     told, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
     named = replace(told, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
     written = write_bids([told, named], DEFAULT, tmp_path / "bids")
