@@ -31,6 +31,8 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
+    from fovnet.evaluate.cases import Case
+    from fovnet.evaluate.evaluation import Evaluation
     from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
     from fovnet.net.cost import Device
@@ -291,9 +293,7 @@ def slice_(
 
     settings = _settings(config)
     results = Results(Path(settings.results))
-    collections = {name: Path(folder) for name, folder in settings.collections.items()}
-    if settings.phantom.subjects:
-        collections["phantom"] = results.phantom
+    collections = _collections(settings, results)
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
@@ -468,6 +468,7 @@ def ensemble(config: ConfigFile) -> None:
 
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.spans import Rule
+    from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
     from fovnet.search.journal import read_trials
@@ -480,7 +481,7 @@ def ensemble(config: ConfigFile) -> None:
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
         results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
-        settings=settings.ensemble.model_dump(), seed=settings.seed,
+        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack),
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     rows = np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
@@ -497,6 +498,7 @@ def tune(config: ConfigFile) -> None:
     from fovnet.decision.packed import examples, shown
     from fovnet.decision.tuning import slice_error, usual_heights
     from fovnet.decision.tuning import tune as tuned
+    from fovnet.evaluate.guards import learned_from
 
     settings = _settings(config)
     results, pack = _opened(settings)
@@ -507,7 +509,8 @@ def tune(config: ConfigFile) -> None:
         sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold, stated_error=options.stated_error,
         heights=usual_heights(shown(pack, "train"), _vocabulary(settings)),
     )  # fmt: skip
-    path = save_rule(results.ensemble, rule, {"candidates": candidates}, settings=options.model_dump(), seed=settings.seed)
+    found = {"candidates": candidates, "subjects": learned_from(pack)}
+    path = save_rule(results.ensemble, rule, found, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, _vocabulary(settings), rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
@@ -536,16 +539,11 @@ def decide(config: ConfigFile) -> None:
 @app.command()
 def evaluate(config: ConfigFile) -> None:
     """Compare what was said of the test split with what is true."""
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.reading import read_cases
     from fovnet.evaluate.writing import write_evaluation
 
     settings = _settings(config)
     results, pack = _opened(settings)
-    evaluation = evaluated(
-        read_cases(pack, results.decisions), _vocabulary(settings),
-        bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=_manifest(pack),
-    )  # fmt: skip
+    evaluation, _ = _evaluated(settings, results, pack)
     written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
     out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
 
@@ -1272,6 +1270,28 @@ def _scored(results: Results) -> Any:
     return Scored(arrays["rows"], arrays["raw"])
 
 
+def _evaluated(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
+    """The evaluation of the test split, and its cases; people it was tuned on, or labels that have changed, stop it."""
+    from fovnet.decision.ensemble import FACTS, RULE, read_rule
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.guards import check_not_learned, check_tables
+    from fovnet.evaluate.reading import read_cases
+    from fovnet.records import read_json
+
+    cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
+    files = [results.ensemble / name for name in (FACTS, RULE)]
+    check_not_learned(cases, {str(file): read_json(file) for file in files})
+    check_tables(pack, _collections(settings, results), _vocabulary(settings))
+    options = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
+    return evaluated(cases, _vocabulary(settings), manifest=_manifest(pack), **options), cases
+
+
+def _collections(settings: Settings, results: Results) -> dict[str, Path]:
+    """The folders of all collections, the simulated one too."""
+    collections = {name: Path(folder) for name, folder in settings.collections.items()}
+    return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
+
+
 def _manifest(pack: Pack) -> list[dict[str, Any]]:
     """A row a volume; a subject is known by collection and id together, as in the split."""
     from dataclasses import asdict
@@ -1288,19 +1308,17 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from importlib.metadata import version as installed
 
     from fovnet.decision.ensemble import facts_of, read_rule
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.reading import read_cases
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
     from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
-    cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
-    journal = _journal(results)
+    evaluation, cases = _evaluated(settings, results, pack)
+    manifest, journal = _manifest(pack), _journal(results)
     trials, (_, explanation) = read_trials(journal), _explained(journal)
     rule = read_rule(results.ensemble)
     page = gather(
-        evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),
+        evaluation=evaluation,
         cases=cases,
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],

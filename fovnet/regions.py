@@ -60,6 +60,30 @@ class Vocabulary:
         return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
 
 
+@dataclass(frozen=True)
+class Combined:
+    """One DICOM term for several regions that touch."""
+
+    body_part: str
+    sct: str
+    regions: tuple[str, ...]
+
+
+COMBINED = (
+    Combined("ABDOMENPELVIS", "818982008", ("abdomen", "pelvis")),
+    Combined("CHESTABDOMEN", "416550000", ("chest", "abdomen")),
+    Combined("CHESTABDPELVIS", "416775004", ("chest", "abdomen", "pelvis")),
+    Combined("PELVISLOWEXTREMT", "1231522001", ("pelvis", "legs")),
+    Combined("WHOLEBODY", "38266002", ("head", "chest", "abdomen", "pelvis", "legs")),
+)
+
+ELSEWHERE = frozenset(
+    {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
+     "UPPERLIMB", "WRIST"}
+)  # fmt: skip
+"""Terms of DICOM's Body Part Examined for parts that are no region here, or too far out to tell one."""
+
+
 # Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.
 DEFAULT = Vocabulary(
     (

@@ -102,9 +102,16 @@ class TestTheRuleOfIntervals:
 
     def test_slices_of_one_subject_travel_together(self, planted):
         """Ten subjects, half of them all wrong: the interval is that of ten coins, however many slices each has."""
-        cases = [planted.case(["head"] * 40, ["head" if number % 2 else "chest"] * 40, volume_id=f"v{number}") for number in range(10)]
-        error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
-        assert error.interval == "bootstrap" and (error.low, error.high) == pytest.approx((0.2, 0.8), abs=0.01)
+        ends = []
+        for slices in (2, 40):
+            said = [["head" if number % 2 else "chest"] * slices for number in range(10)]
+            cases = [planted.case(["head"] * slices, one, volume_id=f"v{number}") for number, one in enumerate(said)]
+            error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
+            assert error.interval == "bootstrap-t"
+            ends.append((error.low, error.high))
+        assert ends[0] == pytest.approx(ends[1]) and ends[0][0] == pytest.approx(1 - ends[0][1], abs=0.02)
+        theirs = binomtest(5, 10).proportion_ci(method="exact")
+        assert ends[0] == pytest.approx((theirs.low, theirs.high), abs=0.08)
 
 
 def test_the_order_of_cases_changes_nothing(cases):
