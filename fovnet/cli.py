@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.evaluate.cases import Case
     from fovnet.evaluate.evaluation import Evaluation
+    from fovnet.evaluate.paired import Difference
     from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
     from fovnet.net.cost import Device
@@ -549,6 +550,65 @@ def evaluate(config: ConfigFile) -> None:
 
 
 @app.command()
+def ablate(config: ConfigFile) -> None:
+    """Say what each step is worth, on the test split: reading the probabilities, mixing the members, searching the network."""
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.evaluate.ablation import SHOWN, ablate, write_ablation
+    from fovnet.evaluate.networks import networks_of
+    from fovnet.search.journal import read_trials
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    _evaluated(settings, results, pack)                          # what stops an evaluation stops this one too
+    journal, arrays = _journal(results), _scored_arrays(results)
+    with _bar("scoring") as tell:
+        networks = networks_of(
+            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", settings.search.start,
+            device=settings.training.device, progress=tell,
+        )  # fmt: skip
+    with _bar("deciding") as tell:
+        found = ablate(
+            pack, networks, arrays["rows"], _vocabulary(settings), read_rule(results.ensemble), bootstrap=settings.evaluate.bootstrap,
+            seed=settings.seed, progress=tell,
+        )  # fmt: skip
+    written = write_ablation(results.evaluation, found, settings=settings.evaluate.model_dump())
+    shown = _table("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
+                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))  # fmt: skip
+    for step in found.steps:
+        measures = {(one.name, one.stage): one for one in step.measures}
+        gains = {(one.measure, one.stage): one for one in step.gains}
+        shown.add_row(step.ladder, step.arm, *(_plain(measures[key].name, measures[key].value) for key in SHOWN))
+        if gains:
+            shown.add_row("", "", *(_gain(gains.get(key)) for key in SHOWN))
+    _show(shown)
+    for ladder, arm, why in found.left_out:
+        out.print(f"left out of {ladder}: {arm}; {why}", highlight=False)
+    out.print(f"{written[0]}  {written[1]}", highlight=False)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A results folder, or the folder `evaluation` in it.")],
+    second: Annotated[Path, typer.Argument(help="Another one, on the same volumes and the same truth.")],
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of both at once."""
+    from fovnet.evaluate.comparing import compare, verdict, write_comparison
+
+    found = compare(first, second, bootstrap=bootstrap, seed=seed)
+    shown = _table(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
+    for one in found.differences:
+        values = (_plain(one.measure, value) for value in (one.first, one.second))
+        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, _gain(one), verdict(one))
+    _show(shown)
+    out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}", highlight=False)
+    if out_folder is not None:
+        out.print("  ".join(map(str, write_comparison(out_folder, found))), highlight=False)
+
+
+@app.command()
 def report(config: ConfigFile) -> None:
     """Write the report: one page that needs nothing else."""
     settings = _settings(config)
@@ -804,6 +864,33 @@ def bench_slice(
     out.print(f"{out_file}")
     if any(row.ours_ms is None for row in rows):
         raise typer.Exit(3)
+
+
+@bench.command("intervals")
+def bench_intervals(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file: how often each kind of interval held the truth.")],
+    subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
+    studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
+    correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
+    bootstrap: Annotated[int, typer.Option(min=100)] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body are alike?"""
+    from dataclasses import asdict, fields
+
+    from fovnet.bench.coverage import Coverage, coverage
+    from fovnet.records import write_tsv
+
+    with _bar("simulating") as tell:
+        rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
+                             progress=tell))  # fmt: skip
+    shown = _table(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
+                   "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
+    for row in rows:
+        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})")
+        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, f"{row.width:.3g}")
+    _show(shown)
+    out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
 
 
 @bench.command("accuracy")
@@ -1260,14 +1347,35 @@ def _number(score: float | None) -> str:
 
 def _scored(results: Results) -> Any:
     from fovnet.decision.packed import Scored
+
+    arrays = _scored_arrays(results)
+    return Scored(arrays["rows"], arrays["raw"])
+
+
+def _scored_arrays(results: Results) -> dict[str, Any]:
+    """What the ensemble said of the validation and test slices."""
     from fovnet.errors import ModelError
     from fovnet.records import read_npz
 
     try:
-        arrays = read_npz(results.probabilities)
+        return read_npz(results.probabilities)
     except (OSError, ValueError):
         raise ModelError("probabilities-missing", f"{results.probabilities}: missing or unreadable; `fovnet ensemble` makes it") from None
-    return Scored(arrays["rows"], arrays["raw"])
+
+
+def _plain(measure: str, value: float | None) -> str:
+    """A measure as the terminal shows it: millimetres, else per cent."""
+    return "" if value is None else f"{value:.1f} mm" if measure.endswith("_mm") and "within" not in measure else f"{value:.1%}"
+
+
+def _gain(one: Difference | None) -> str:
+    """A difference and its interval, in points or millimetres."""
+    if one is None:
+        return ""
+    if one.low is None or one.high is None:
+        return one.interval
+    scale, unit = (1.0, " mm") if one.measure.endswith("_mm") and "within" not in one.measure else (100.0, "")
+    return f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
 
 
 def _evaluated(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
