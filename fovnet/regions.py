@@ -10,6 +10,7 @@ Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Bod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 NONE = "none"
 """The class of a slice that shows no region of the vocabulary: air, noise, an arm."""
@@ -39,18 +40,18 @@ class Vocabulary:
 
     regions: tuple[Region, ...]
 
-    @property
+    @cached_property
     def chain(self) -> tuple[str, ...]:
         """Names of the ordered regions, feet to head."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.name for region in sorted(ordered, key=lambda region: region.rung or 0))
 
-    @property
+    @cached_property
     def protocols(self) -> tuple[str, ...]:
         """Names of the regions beside the chain, in the order given."""
         return tuple(region.name for region in self.regions if region.rung is None)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.packed import Scored, examples
 from fovnet.decision.spans import Rule
-from fovnet.decision.tuning import best_temperature
-from fovnet.evaluate.arms import LADDERS, Arm, Networks
+from fovnet.decision.tuning import Example, best_temperature
+from fovnet.errors import ModelError
+from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.paired import Difference, Outcome, differences, outcome_of, run_measures
@@ -32,6 +32,18 @@ COLUMNS = ("ladder", "arm", "measure", "stage", "value", "low", "high", "interva
            "subjects")  # fmt: skip
 SHOWN = (("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"), ("border_within_10_mm", "decided"),
          ("border_missed", "decided"), ("border_abs_median_mm", "decided"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A labelled volume: heights (s,), truth (s, k), and the places (s,) of its slices among the scored ones."""
+
+    volume_id: str
+    subject: str
+    collection: str
+    z_mm: Floats
+    truth: NDArray[np.bool_]
+    places: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -66,9 +78,9 @@ def ablate(
 
     rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the test split
     """
-    test = [index for index, record in enumerate(pack.records) if record.split == "test" and record.status == "ok"]
-    draws = Resampling([_subject(pack, index) for index in test], repeats=bootstrap, seed=seed)
-    temperatures: dict[int, float] = {}
+    test, validation = (_volumes(pack, rows, split) for split in ("test", "validation"))
+    draws = Resampling([one.subject for one in test], repeats=bootstrap, seed=seed)
+    temperatures: dict[Mix, float] = {}
     steps: list[Step] = []
     left_out: list[tuple[str, str, str]] = []
     total, done = sum(map(len, ladders.values())), 0
@@ -79,11 +91,10 @@ def ablate(
             if p is None:
                 left_out.append((ladder, arm.name, f"{arm.what}: there is no such network, its training did not complete"))
                 continue
-            scored = Scored(rows, p)
-            if id(arm.mix) not in temperatures:
-                temperatures[id(arm.mix)] = best_temperature(examples(pack, scored, "validation"))
-            own = replace(rule, temperature=temperatures[id(arm.mix)])
-            outcomes = [_outcome(pack, index, scored, arm, vocabulary, own) for index in test]
+            if arm.mix not in temperatures:
+                temperatures[arm.mix] = best_temperature([Example(p[one.places], one.z_mm, one.truth) for one in validation])
+            own = replace(rule, temperature=temperatures[arm.mix])
+            outcomes = [_outcome(one, p[one.places], arm, vocabulary, own) for one in test]
             shown = tuple(one for one in run_measures(outcomes, draws) if one.stage == "decided")
             since = [_changes(past[place][1], outcomes, draws) if past else () for place in (-1, 0)]
             steps.append(Step(ladder, arm.name, arm.what, own.temperature, shown, past[-1][0] if past else "", *since))
@@ -125,20 +136,26 @@ def _changes(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampl
     return tuple(one for one in differences(first, second, draws) if one.stage == "decided")
 
 
-def _outcome(pack: Pack, index: int, scored: Scored, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> Outcome:
-    record, p = pack.records[index], scored.of(pack, index)
-    rows = slice(record.first_row, record.first_row + record.slices)
-    z_mm, decided = pack.z_mm[rows], arm.reading(p, pack.z_mm[rows], vocabulary, rule)
-    return outcome_of(
-        tally(
-            Case(
-                record.name_in_reports, _subject(pack, index), record.collection, "ok", "", {}, z_mm, pack.truth[rows], p, p, decided,
-                np.ones(record.slices), (), None, 0.0,
-            ),
-            vocabulary,
-        )
-    )  # fmt: skip
+def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
+    """The labelled volumes of a split.  Raises ModelError where not all their slices were scored."""
+    found = []
+    for record in pack.records:
+        if record.split != split or record.status != "ok":
+            continue
+        own = slice(record.first_row, record.first_row + record.slices)
+        places = np.searchsorted(rows, np.arange(own.start, own.stop))
+        if places[-1] >= len(rows) or rows[places[0]] != own.start or rows[places[-1]] != own.stop - 1:
+            raise ModelError(
+                "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
+            )
+        subject = f"{record.collection}/{record.subject_id}"
+        found.append(Volume(record.name_in_reports, subject, record.collection, pack.z_mm[own], pack.truth[own], places))
+    return found
 
 
-def _subject(pack: Pack, index: int) -> str:
-    return f"{pack.records[index].collection}/{pack.records[index].subject_id}"
+def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> Outcome:
+    """What an arm makes of a volume's probabilities (s, k), held against its truth."""
+    decided = arm.reading(p, one.z_mm, vocabulary, rule)
+    sure = np.ones(len(p))
+    case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0)
+    return outcome_of(tally(case, vocabulary))

@@ -27,7 +27,7 @@ class Networks:
     shipped    (m, k) the mean that the ensemble is used with
     members    (p, m, k) each member's, the best first;  scores (p,) their validation losses
     start      (m, k) of the hand-set starting network, None where it was not trained to the end
-    validation (m,) which of the slices are of the validation split, and their truth (m, k) bool, for mixes that are fitted
+    validation (m,) which of the slices are of the validation split, truth (m, k) bool and subject (m,), for mixes that are fitted there
     """
 
     shipped: Floats
@@ -36,6 +36,7 @@ class Networks:
     start: Floats | None
     validation: Labels
     truth: Labels
+    subject: NDArray[np.int64]
 
 
 Mix = Callable[[Networks], Floats | None]

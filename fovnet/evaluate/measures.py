@@ -35,7 +35,7 @@ from fovnet.maths.intervals import (
     widened_level,
     wilson_interval,
 )
-from fovnet.maths.ranking import pairs_of
+from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
@@ -145,7 +145,7 @@ class Resampling:
         """The area under the ROC curve of scores (s,), each of the case numbered in `cases` (s,); its denominator the positive slices."""
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
-        value = _known(pairs.area(np.ones((1, self.subjects)))[0])
+        value = _known(roc_area(scores, positive))
         subjects, count = len(np.unique(of_subject[positive])), int(positive.sum())
         if value == 1.0 and subjects > 1:
             return Measure(name, stage, region, None, count, value, *wilson_interval(subjects, subjects), "wilson over subjects", subjects)

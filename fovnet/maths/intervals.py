@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
+LEAST_ERROR = 0.25
+"""Below this share of the sample's error a resample's own is not believed: it has drawn none of the few clusters that differ. Measuring in
+it would make intervals of any width; 400 studies of 20 bodies lose no coverage by it (at 0.5 they lose 2 %)."""
 
 
 def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
@@ -113,8 +116,8 @@ def ratio_interval(
     Each resample is measured in its own standard error (linearised, as in survey sampling), so that the skewness of few clusters, most
     without an error and some with many, widens the side that it should: with 20 bodies and 5 % errors the percentile interval holds the
     truth in 84 to 90 % of studies, this one in 93 to 94 %. A resample without a standard error, because nothing in it is wrong or
-    everything is, takes that of the sample: on this scale the error tends to a constant there. Both ends are NaN with fewer than two
-    clusters, or where the ratio is undefined or has no error itself.
+    everything is, takes that of the sample: on this scale the error tends to a constant there; so does one below LEAST_ERROR of it. Both
+    ends are NaN with fewer than two clusters, or where the ratio is undefined or has no error itself.
     """
     a, b = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
 
@@ -167,7 +170,7 @@ def t_interval(
     (centre,), (error,) = seen
     ends = np.full((2, len(centre)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (resampled[0] - centre) / np.where(resampled[1] > 0, resampled[1], error)
+        ratios = (resampled[0] - centre) / np.where(resampled[1] > LEAST_ERROR * error, resampled[1], error)
     for column in np.flatnonzero(np.isfinite(centre) & (error > 0)) if clusters > 1 else ():
         known = ratios[np.isfinite(ratios[:, column]), column]
         if len(known):
