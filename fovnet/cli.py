@@ -1390,8 +1390,9 @@ def _evaluated(settings: Settings, results: Results, pack: Pack) -> tuple[Evalua
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
     check_tables(pack, _collections(settings, results), _vocabulary(settings))
-    options = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
-    return evaluated(cases, _vocabulary(settings), manifest=_manifest(pack), **options), cases
+    options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
+    stated = settings.decision.stated_error
+    return evaluated(cases, _vocabulary(settings), manifest=_manifest(pack), stated_error=stated, **options), cases
 
 
 def _collections(settings: Settings, results: Results) -> dict[str, Path]:

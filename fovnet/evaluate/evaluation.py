@@ -107,6 +107,15 @@ class Evaluation:
     doubts: tuple[DoubtRow, ...]
     headers: tuple[HeaderRow, ...]
     header_rates: tuple[Measure, ...]
+    stated_error: float | None = None
+
+    @property
+    def promise_met(self) -> bool | None:
+        """Whether the error rate stated for answered volumes is not below their interval; None where none was stated, or none has one."""
+        error = self.answered and self.answered.find("slice_error", "decided")
+        if self.stated_error is None or not error or error.value is None:
+            return None
+        return (error.value if error.low is None else error.low) <= self.stated_error
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -121,9 +130,11 @@ def evaluate(
     bootstrap: int = 1000,
     seed: int,
     manifest: Sequence[Mapping[str, Any]] = (),
+    stated_error: float | None = None,
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
+    stated_error  what share of the slices of answered volumes the rule was made to have wrong at most, to be held against what is
     With a `manifest` (rows of subject_id and split), a subject in two splits stops the evaluation. Raises CollectionError when
     there is nothing to evaluate, when arrays do not match a volume's slices, or when truth contradicts itself. The same cases in
     another order give the same numbers.
@@ -153,6 +164,7 @@ def evaluate(
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
         header_rates=tuple(header_measures(tallies, vocabulary, draws)),
+        stated_error=stated_error,
     )
 
 

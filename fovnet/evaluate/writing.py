@@ -23,6 +23,7 @@ HEADERS = ["text", "header", "truth", "said", "volumes"]
 
 def facts(evaluation: Evaluation) -> dict[str, Any]:
     """Everything measured, as plain JSON-able values; None where a number is not defined."""
+    error = evaluation.answered and evaluation.answered.find("slice_error", "decided")
     return {
         "classes": list(evaluation.vocabulary.classes),
         "intervals": {
@@ -41,6 +42,10 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "reliability": {stage: totals.tolist() for stage, totals in evaluation.reliability.items()},
         "borders": [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders],
         "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
+        "abstention": {
+            "stated_error": evaluation.stated_error, "met": evaluation.promise_met,
+            "slice_error": asdict(error) if error else None,
+        },
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
         "doubts": [asdict(row) for row in evaluation.doubts],
         "headers": {
