@@ -9,9 +9,10 @@ The interval of a rate, in this order:
 * 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resampling equal values would claim certainty;
 * else a bootstrap that resamples subjects, all slices and volumes of one subject travelling together: the bootstrap-t.
 
-Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, the area under the
-risk-coverage curve the BCa interval, quantiles the percentile interval, widened for few subjects. `fovnet bench intervals` shows how often
-each holds the truth.
+Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, quantiles and areas under
+risk-coverage curves the percentile interval, widened for few subjects. `fovnet bench intervals` shows how often such intervals hold the
+truth. Those of the expected calibration error hold it too seldom with few subjects (89 % of 200 simulated studies of 20, 91 % of 50, 94 %
+of 100): it is not smooth, and larger in every resample.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.intervals import (
-    bca_interval,
     cluster_weights,
     percentile_interval,
     ratio_interval,
@@ -39,7 +39,7 @@ from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE, BOOTSTRAP_T, BCA, PERCENTILE = "not estimable", "bootstrap-t", "bca", "percentile"
+NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE = "not estimable", "bootstrap-t", "percentile"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Measure:
     stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border ("pelvis|abdomen"), or ""
     numerator    None for what is no ratio of counts (a median);  denominator slices, volumes or borders it rests on
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
-    interval     how the interval was made: "bootstrap-t", "bca", "percentile", "wilson", "wilson over subjects", or "not estimable"
+    interval     how the interval was made: "bootstrap-t", "percentile", "wilson", "wilson over subjects", or "not estimable"
     """
 
     name: str
@@ -156,8 +156,9 @@ class Resampling:
         """Any function of how often each case is drawn, from weights (B, c) to values (B,)."""
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
-        ends = bca_interval(of_cases, self.weights)
-        return self._spread(name, stage, "", None, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects, BCA)
+        replicates = of_cases(self.weights)
+        low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
+        return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)
 
     def quantile(self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = "") -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""

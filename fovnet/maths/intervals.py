@@ -6,8 +6,8 @@ Observations within one cluster travel together: neighbouring slices of one body
 them as 60 independent ones makes an interval about eight times too narrow.
 
 Which interval for what (`fovnet bench intervals` shows how often each holds the truth): a ratio of sums, and any smooth function of
-sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; another function of the weights (an area under
-a risk-coverage curve) the BCa interval; a quantile the percentile interval, widened for few clusters.
+sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a quantile, or another function of the weights,
+the percentile interval, widened for few clusters. The BCa interval is there to be compared with: it holds the truth less often.
 
 Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16 (2001) 101-133, eq. 4;
 Davison & Hinkley, *Bootstrap Methods and their Application* (1997), sections 3.8 (clusters), 5.2 (bootstrap-t), 5.3 (percentile and

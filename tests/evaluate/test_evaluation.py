@@ -166,7 +166,7 @@ class TestWhatAnswersSayOfThemselves:
         risk, whole = evaluation.risk, evaluation.everything
         assert risk.coverage[-1] == 1.0 and risk.slice_error[-1] == pytest.approx(whole.find("slice_error", "decided").value)
         assert risk.wrong_sets[-1] == pytest.approx(1 - whole.find("exact_set", "decided").value)
-        assert whole.find("risk_coverage_slices", "decided").interval == "bca"
+        assert whole.find("risk_coverage_slices", "decided").interval == "percentile"
 
 
 def test_a_chain_region_beside_a_spine_whose_chain_nobody_told_is_no_wrong_set(planted):
