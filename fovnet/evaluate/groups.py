@@ -19,8 +19,8 @@ from fovnet.evaluate.slices import STAGES, balanced_accuracy
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
 
-FEWEST_SUBJECTS = 3
-"""Below this the numbers of a subgroup are shown, and flagged."""
+FEWEST_SUBJECTS = 5
+"""Below this the numbers of a subgroup are shown, and flagged: four subjects have no more than 35 different resamples."""
 
 ALL_BORDERS, ENDS = "regions", "ends"
 """Borders taken together: those between two regions, and those between a region and none."""
@@ -30,7 +30,7 @@ ALL_BORDERS, ENDS = "regions", "ends"
 class Group:
     """A set of volumes and its measures.
 
-    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than three subjects
+    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than FEWEST_SUBJECTS
     volumes counts those with slices; refused ones stand apart.
     """
 

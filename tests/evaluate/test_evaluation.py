@@ -29,7 +29,7 @@ class TestGroups:
         errors = [group.find("slice_error", "decided").numerator for group in makers]
         assert sum(errors) == evaluation.everything.find("slice_error", "decided").numerator
 
-    def test_fewer_than_three_subjects_are_flagged_and_still_shown(self, evaluation):
+    def test_fewer_than_five_subjects_are_flagged_and_still_shown(self, evaluation):
         real = next(group for group in evaluation.subgroups if group.name == "collection=real")
         assert real.too_few and real.subjects == 2 and real.find("slice_error", "decided").value is not None
 
