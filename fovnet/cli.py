@@ -67,7 +67,7 @@ app.add_typer(searching, name="search")
 app.add_typer(slot, name="slot")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
-ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
@@ -313,7 +313,7 @@ def slice_(
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has three to start from.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has four to start from.")] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:

@@ -15,6 +15,7 @@ from fovnet.evaluate.guards import mark
 from fovnet.records import read_json, read_tsv
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 Shell = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -39,6 +40,14 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     assert shipped == {decided["value"]}                             # the last arm is the decision that was evaluated
     facts = read_json(results / "evaluation" / "ablation.json")
     assert all(step["gains"] for step in facts["steps"] if step["against"])
+
+
+def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Path, shell: Shell) -> None:
+    """And not otherwise: a second run of everything has nothing to do (test_smoke.py)."""
+    files = ("--snakefile", ROOT / "Snakefile", "--configfile", ROOT / "configs/smoke.yaml")
+    dry = shell("snakemake", *files, "--cores", "2", "-n", "ablate")
+    assert "Taking the decision, the ensemble and the network apart" in dry.stdout + dry.stderr
+    assert "Searching with" not in dry.stdout + dry.stderr
 
 
 def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_evaluation(
