@@ -9,7 +9,7 @@ original form over all classes, from 0 (perfect) to 2.
     what the decision makes of them along the body, "decided" the confidence that a volume's answer states of each slice
 
 A slice of two classes is right whichever is named, and training asks for half of each: there the first three stages look more cautious
-than they are. "decided" counts a protocol's share twice, and does not.
+than they are. "decided" counts a protocol's share twice, and does not. The error is therefore told of the slices of one class too.
 """
 
 from __future__ import annotations

@@ -230,6 +230,9 @@ def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[M
         if all(stage in one.bins for one in tallies):
             bins = np.stack([one.bins[stage] for one in tallies])                    # (c, b, 3)
             measures.append(draws.statistic("expected_calibration_error", bins, expected_calibration_error, total, stage=stage))
+            plain = np.stack([one.plain_bins[stage] for one in tallies])
+            name, count = "expected_calibration_error_one_class", int(plain[..., 0].sum())
+            measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
         if all(stage in one.brier for one in tallies):
             measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage))
             measures.append(draws.mean("surprise_nats", np.array([one.surprise[stage] for one in tallies]), slices, stage=stage))

@@ -26,7 +26,8 @@ class Tally:
     negatives   (k,) slices that do not show the class
     has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume; in a volume with
                 slices whose truth does not tell the chain region, a chain region that is only said is not held against it
-    bins        (b, 3) reliability totals by stage of calibration;  brier, surprise  totals over the slices, of probabilities alone
+    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
+    brier, surprise  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
     confidence  mean probability of the decided labels
     """
@@ -39,6 +40,7 @@ class Tally:
     far: int
     borders: tuple[Border, ...]
     bins: Mapping[str, Floats]
+    plain_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
     surprise: Mapping[str, float]
     spans: tuple[int, int, int]
@@ -76,8 +78,9 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     told = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in told.items() if array is not None}
     every = np.arange(len(case.z_mm))
-    bins = {stage: reliability(p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
-    bins["decided"] = reliability(case.confidence, case.truth[every, said["decided"]])
+    stated = {stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
+    stated["decided"] = case.confidence, case.truth[every, said["decided"]]
+    plain = case.truth.sum(axis=1) == 1
     return Tally(
         case=case,
         matrices=matrices,
@@ -86,7 +89,8 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         says=np.asarray(says),
         far=int(matrices[-1][far_apart(vocabulary)].sum()),
         borders=borders_of(case, vocabulary),
-        bins=bins,
+        bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
+        plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
         surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
         spans=span_counts(case, vocabulary),

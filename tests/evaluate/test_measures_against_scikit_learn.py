@@ -115,6 +115,16 @@ def test_planted_miscalibration_is_found_and_mended(planted):
     assert errors == pytest.approx([0.35, 0.0])
 
 
+def test_the_error_of_slices_of_one_class_leaves_out_those_of_two(planted):
+    """Spine beside chest, each at one half, is right by design; the others are right four times in five at a stated 0.8."""
+    both = planted.case(["spine+chest"] * 10, raw=["spine+chest"] * 10, volume_id="both")
+    plain = planted.case(["head"] * 10, ["head"] * 8 + ["chest"] * 2, volume_id="plain")
+    whole = evaluate([both, plain], DEFAULT, bootstrap=50, seed=0).everything
+    one, every = (whole.find(f"expected_calibration_error{name}", "raw") for name in ("_one_class", ""))
+    assert (one.value, one.denominator) == (pytest.approx(0.0, abs=1e-9), 10)
+    assert (every.value, every.denominator) == (pytest.approx(0.3), 20)            # half of the slices say 0.4 and are always right
+
+
 def test_brier_score_of_the_smoothed_probabilities(cases, evaluation):
     truth = np.concatenate([case.truth.argmax(1) for case in cases])
     smoothed = np.concatenate([case.smoothed for case in cases])
