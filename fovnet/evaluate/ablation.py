@@ -31,7 +31,7 @@ COLUMNS = ("ladder", "arm", "measure", "stage", "value", "low", "high", "interva
            "gain_interval", "since_first", "since_first_low", "since_first_high", "since_first_interval", "numerator", "denominator",
            "subjects")  # fmt: skip
 SHOWN = (("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"), ("border_within_10_mm", "decided"),
-         ("border_missed", "decided"), ("border_abs_median_mm", "decided"))  # fmt: skip
+         ("border_missed", "decided"), ("border_abs_mean_mm", "decided"))  # fmt: skip
 
 
 @dataclass(frozen=True)

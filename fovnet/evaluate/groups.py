@@ -196,12 +196,18 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     return [
         draws.quantile("border_signed_median_mm", errors, owners, 0.5, region=name),
         draws.quantile("border_abs_median_mm", np.abs(errors), owners, 0.5, region=name),
+        draws.mean("border_abs_mean_mm", *_by_case(np.abs(errors), owners, cases), stage="decided", region=name),
         draws.quantile("border_abs_p95_mm", np.abs(errors), owners, 0.95, region=name),
         *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
         *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
         *draws.rates("border_invented", invented, said, stage="decided", regions=(name,)),
         *_interval_measures(name, borders, draws),
     ]
+
+
+def _by_case(values: NDArray[np.float64], owners: NDArray[np.int64], cases: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum and number (c,) of the values (v,) of each case."""
+    return np.asarray(np.bincount(owners, values, minlength=cases), dtype=np.float64), np.bincount(owners, minlength=cases)
 
 
 def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:

@@ -132,12 +132,13 @@ class Resampling:
         ends = studentised_interval(totals, value_of, self.weights)
         return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects)
 
-    def mean(self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "") -> Measure:
-        """A mean over slices of something that is no share: totals (c,) of the cases over their slices (c,)."""
+    def mean(self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "") -> Measure:
+        """A mean over slices, volumes or borders of something that is no share: totals (c,) of the cases over how many they have (c,)."""
         totals, slices = self.by_subject(per_case[:, None]), self.by_subject(wholes[:, None])
         low, high = ratio_interval(totals, slices, self.weights, share=False)
-        value, least = float(totals.sum() / slices.sum()), np.maximum(low[0], 0.0)
-        return self._spread(name, stage, "", None, int(slices.sum()), value, _known(least), _known(high[0]), self.subjects)
+        count, subjects = int(slices.sum()), int((slices > 0).sum())
+        value, least = float(totals.sum() / count) if count else None, np.maximum(low[0], 0.0)
+        return self._spread(name, stage, region, None, count, value, _known(least), _known(high[0]), subjects)
 
     def roc_area(
         self, name: str, scores: Floats, positive: NDArray[np.bool_], cases: NDArray[np.int64], *, stage: str = "", region: str = ""

@@ -65,6 +65,7 @@ def _near(one: Outcome) -> int:
     return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in one.errors_mm)
 
 
+MEAN_MM = "border_abs_mean_mm"
 RATES: Mapping[tuple[str, str], Part] = {
     ("slice_error", "raw"): lambda one: None if one.wrong_raw is None else (one.wrong_raw, one.slices),
     ("slice_error", "decided"): lambda one: (one.wrong, one.slices),
@@ -73,6 +74,7 @@ RATES: Mapping[tuple[str, str], Part] = {
     ("far_confusion_volumes", "decided"): lambda one: (one.far > 0, 1),
     ("border_within_10_mm", "decided"): lambda one: (_near(one), one.true_borders),
     ("border_missed", "decided"): lambda one: (one.true_borders - len(one.errors_mm), one.true_borders),
+    (MEAN_MM, "decided"): lambda one: (sum(map(abs, one.errors_mm)), len(one.errors_mm)),
 }
 QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
 HIGHER_IS_BETTER = frozenset({"span_f1", "exact_set", "border_within_10_mm"})
@@ -93,7 +95,9 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
     found: list[Measure] = []
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
-        if parts is not None:
+        if parts is not None and name == MEAN_MM:
+            found.append(draws.mean(name, parts[:, 0], parts[:, 1], stage=stage))
+        elif parts is not None:
             found += draws.rates(name, parts[:, :1], parts[:, 1:], stage=stage)
     errors, owners = _errors(run)
     return found + [draws.quantile(name, errors, owners, share) for name, share in QUANTILES.items()]

@@ -66,6 +66,7 @@ def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted)
         ("border_signed_median_mm", np.median(errors)),
         ("border_abs_median_mm", np.median(abs(errors))),
         ("border_abs_p95_mm", np.quantile(abs(errors), 0.95)),
+        ("border_abs_mean_mm", np.abs(errors).mean()),
     ):
         assert whole.find(name, "decided", "regions").value == pytest.approx(value)
     within, missed = (whole.find(name, "decided", "legs|pelvis") for name in ("border_within_10_mm", "border_missed"))
