@@ -31,6 +31,9 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
+    from fovnet.evaluate.cases import Case
+    from fovnet.evaluate.evaluation import Evaluation
+    from fovnet.evaluate.paired import Difference
     from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
     from fovnet.net.cost import Device
@@ -67,7 +70,7 @@ export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` o
 app.add_typer(export, name="export")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
-ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has three to start from.")]
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
@@ -296,9 +299,7 @@ def slice_(
 
     settings = _settings(config)
     results = Results(Path(settings.results))
-    collections = {name: Path(folder) for name, folder in settings.collections.items()}
-    if settings.phantom.subjects:
-        collections["phantom"] = results.phantom
+    collections = _collections(settings, results)
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
@@ -317,7 +318,7 @@ def slice_(
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has three to start from.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has four to start from.")] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:
@@ -478,6 +479,7 @@ def ensemble(config: ConfigFile) -> None:
     from fovnet.decision.packed import Scored
     from fovnet.decision.spans import Rule
     from fovnet.decision.weighing import mean, weigh
+    from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
     from fovnet.search.journal import read_trials
@@ -490,7 +492,7 @@ def ensemble(config: ConfigFile) -> None:
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
         results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
-        settings=settings.ensemble.model_dump(), seed=settings.seed,
+        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack),
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
@@ -519,6 +521,7 @@ def tune(config: ConfigFile) -> None:
     from fovnet.decision.settling import settle
     from fovnet.decision.tuning import slice_error, usual_heights
     from fovnet.decision.tuning import tune as tuned
+    from fovnet.evaluate.guards import learned_from
 
     settings = _settings(config)
     results, pack = _opened(settings)
@@ -532,7 +535,7 @@ def tune(config: ConfigFile) -> None:
         Judge(_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
         shown_volumes(pack, scored, "validation"), stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
     )  # fmt: skip
-    facts = {"candidates": candidates, "abstention": abstention}
+    facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, _vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
@@ -569,18 +572,72 @@ def decide(config: ConfigFile) -> None:
 @app.command()
 def evaluate(config: ConfigFile) -> None:
     """Compare what was said of the test split with what is true."""
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.reading import read_cases
     from fovnet.evaluate.writing import write_evaluation
 
     settings = _settings(config)
     results, pack = _opened(settings)
-    evaluation = evaluated(
-        read_cases(pack, results.decisions), _vocabulary(settings),
-        bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=_manifest(pack),
-    )  # fmt: skip
+    evaluation, _ = _evaluated(settings, results, pack)
     written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
     out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
+
+
+@app.command()
+def ablate(config: ConfigFile) -> None:
+    """Say what each step is worth, on the test split: reading the probabilities, mixing the members, searching the network."""
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.evaluate.ablation import SHOWN, ablate, write_ablation
+    from fovnet.evaluate.networks import networks_of
+    from fovnet.search.journal import read_trials
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    _evaluated(settings, results, pack)                          # what stops an evaluation stops this one too
+    journal, arrays = _journal(results), _scored_arrays(results)
+    with _bar("scoring") as tell:
+        networks = networks_of(
+            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", settings.search.start,
+            device=settings.training.device, progress=tell,
+        )  # fmt: skip
+    with _bar("deciding") as tell:
+        found = ablate(
+            pack, networks, arrays["rows"], _vocabulary(settings), read_rule(results.ensemble), bootstrap=settings.evaluate.bootstrap,
+            seed=settings.seed, progress=tell,
+        )  # fmt: skip
+    written = write_ablation(results.evaluation, found, settings=settings.evaluate.model_dump())
+    shown = _table("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
+                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))  # fmt: skip
+    for step in found.steps:
+        measures = {(one.name, one.stage): one for one in step.measures}
+        gains = {(one.measure, one.stage): one for one in step.gains}
+        shown.add_row(step.ladder, step.arm, *(_plain(measures[key].name, measures[key].value) for key in SHOWN))
+        if gains:
+            shown.add_row("", "", *(_gain(gains.get(key)) for key in SHOWN))
+    _show(shown)
+    for ladder, arm, why in found.left_out:
+        out.print(f"left out of {ladder}: {arm}; {why}", highlight=False)
+    out.print(f"{written[0]}  {written[1]}", highlight=False)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A results folder, or the folder `evaluation` in it.")],
+    second: Annotated[Path, typer.Argument(help="Another one, on the same volumes and the same truth.")],
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of both at once."""
+    from fovnet.evaluate.comparing import compare, verdict, write_comparison
+
+    found = compare(first, second, bootstrap=bootstrap, seed=seed)
+    shown = _table(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
+    for one in found.differences:
+        values = (_plain(one.measure, value) for value in (one.first, one.second))
+        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, _gain(one), verdict(one))
+    _show(shown)
+    out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}", highlight=False)
+    if out_folder is not None:
+        out.print("  ".join(map(str, write_comparison(out_folder, found))), highlight=False)
 
 
 @app.command()
@@ -955,6 +1012,33 @@ def bench_decide(
                       f"{row.ratio:,.0f}")
     _show(shown)
     out.print(f"{out_file}")
+
+
+@bench.command("intervals")
+def bench_intervals(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file: how often each kind of interval held the truth.")],
+    subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
+    studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
+    correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
+    bootstrap: Annotated[int, typer.Option(min=100)] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body are alike?"""
+    from dataclasses import asdict, fields
+
+    from fovnet.bench.coverage import Coverage, coverage
+    from fovnet.records import write_tsv
+
+    with _bar("simulating") as tell:
+        rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
+                             progress=tell))  # fmt: skip
+    shown = _table(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
+                   "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
+    for row in rows:
+        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})")
+        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, f"{row.width:.3g}")
+    _show(shown)
+    out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
 
 
 @bench.command("accuracy")
@@ -1411,13 +1495,57 @@ def _number(score: float | None) -> str:
 
 def _scored(results: Results) -> Any:
     from fovnet.decision.packed import Scored
+
+    return Scored.read(_scored_arrays(results))
+
+
+def _scored_arrays(results: Results) -> dict[str, Any]:
+    """What the ensemble said of the validation and test slices."""
     from fovnet.errors import ModelError
     from fovnet.records import read_npz
 
     try:
-        return Scored.read(read_npz(results.probabilities))
-    except (OSError, ValueError, KeyError):
+        return read_npz(results.probabilities)
+    except (OSError, ValueError):
         raise ModelError("probabilities-missing", f"{results.probabilities}: missing or unreadable; `fovnet ensemble` makes it") from None
+
+
+def _plain(measure: str, value: float | None) -> str:
+    """A measure as the terminal shows it: millimetres, else per cent."""
+    return "" if value is None else f"{value:.1f} mm" if measure.endswith("_mm") and "within" not in measure else f"{value:.1%}"
+
+
+def _gain(one: Difference | None) -> str:
+    """A difference and its interval, in points or millimetres."""
+    if one is None:
+        return ""
+    if one.low is None or one.high is None:
+        return one.interval
+    scale, unit = (1.0, " mm") if one.measure.endswith("_mm") and "within" not in one.measure else (100.0, "")
+    return f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
+
+
+def _evaluated(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
+    """The evaluation of the test split, and its cases; people it was tuned on, or labels that have changed, stop it."""
+    from fovnet.decision.ensemble import FACTS, RULE, read_rule
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.guards import check_not_learned, check_tables
+    from fovnet.evaluate.reading import read_cases
+    from fovnet.records import read_json
+
+    cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
+    files = [results.ensemble / name for name in (FACTS, RULE)]
+    check_not_learned(cases, {str(file): read_json(file) for file in files})
+    check_tables(pack, _collections(settings, results), _vocabulary(settings))
+    options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
+    stated = settings.decision.stated_error
+    return evaluated(cases, _vocabulary(settings), manifest=_manifest(pack), stated_error=stated, **options), cases
+
+
+def _collections(settings: Settings, results: Results) -> dict[str, Path]:
+    """The folders of all collections, the simulated one too."""
+    collections = {name: Path(folder) for name, folder in settings.collections.items()}
+    return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
 
 
 def _manifest(pack: Pack) -> list[dict[str, Any]]:
@@ -1436,19 +1564,17 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from importlib.metadata import version as installed
 
     from fovnet.decision.ensemble import facts_of, read_rule
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.reading import read_cases
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
     from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
-    cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
-    journal = _journal(results)
+    evaluation, cases = _evaluated(settings, results, pack)
+    manifest, journal = _manifest(pack), _journal(results)
     trials, (_, explanation) = read_trials(journal), _explained(journal)
     rule = read_rule(results.ensemble)
     page = gather(
-        evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),
+        evaluation=evaluation,
         cases=cases,
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],

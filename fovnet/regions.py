@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 NONE = "none"
 """The class of a slice that shows no region of the vocabulary: air, noise, an arm."""
@@ -64,24 +65,24 @@ class Vocabulary:
 
     regions: tuple[Region, ...]
 
-    @property
+    @cached_property
     def chain(self) -> tuple[str, ...]:
         """Names of the ordered regions, feet to head."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.name for region in sorted(ordered, key=lambda region: region.rung or 0))
 
-    @property
+    @cached_property
     def protocols(self) -> tuple[str, ...]:
         """Names of the regions beside the chain, in the order given."""
         return tuple(region.name for region in self.regions if region.rung is None)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[str, ...]:
         """What a protocol is called at the height of each chain region, feet to head; "" where it has no name there."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)
@@ -104,6 +105,30 @@ class Vocabulary:
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; grey for none."""
         return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
+
+
+@dataclass(frozen=True)
+class Combined:
+    """One DICOM term for several regions that touch."""
+
+    body_part: str
+    sct: str
+    regions: tuple[str, ...]
+
+
+COMBINED = (
+    Combined("ABDOMENPELVIS", "818982008", ("abdomen", "pelvis")),
+    Combined("CHESTABDOMEN", "416550000", ("chest", "abdomen")),
+    Combined("CHESTABDPELVIS", "416775004", ("chest", "abdomen", "pelvis")),
+    Combined("PELVISLOWEXTREMT", "1231522001", ("pelvis", "legs")),
+    Combined("WHOLEBODY", "38266002", ("head", "chest", "abdomen", "pelvis", "legs")),
+)
+
+ELSEWHERE = frozenset(
+    {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
+     "UPPERLIMB", "WRIST"}
+)  # fmt: skip
+"""Terms of DICOM's Body Part Examined for parts that are no region here, or too far out to tell one."""
 
 
 # Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.

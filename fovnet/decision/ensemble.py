@@ -88,11 +88,13 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 
 
 def assemble(
-    folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int
+    folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
+    subjects: Mapping[str, Sequence[str]] | None = None,
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
     members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
+    subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
     Raises ModelError where there is no member.
     """
     if not members:
@@ -110,7 +112,9 @@ def assemble(
         replace_with(folder / name, partial(_copy, Path(member["weights"])))
         facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
     regions = [asdict(region) for region in vocabulary.regions]
-    body = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
+    body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
+    if subjects is not None:
+        body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
 
 

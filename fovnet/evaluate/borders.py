@@ -10,28 +10,36 @@ them are not judged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from fovnet.evaluate.cases import Case
+from fovnet.evaluate.cases import Case, SaidBorder
 from fovnet.regions import NONE, Vocabulary
 
 AGREEMENT_MM = 10.0
 """People who draw the same border differ by about this much."""
+ROUNDING_MM = 1e-6
+"""Heights halfway between slices are exact only to rounding."""
 
 
 @dataclass(frozen=True)
 class Border:
-    """One border of one volume; `true_mm` is None when invented, `said_mm` None when missed."""
+    """One border of one volume; `true_mm` is None when invented, `said_mm` None when missed.
+
+    low_mm, high_mm  its 90 % interval; None where the decision gives none
+    """
 
     volume_id: str
     below: str
     above: str
     true_mm: float | None
     said_mm: float | None
+    low_mm: float | None = None
+    high_mm: float | None = None
 
     @property
     def kind(self) -> str:
@@ -48,19 +56,40 @@ class Border:
         """Said minus true height; None when missed or invented."""
         return None if self.true_mm is None or self.said_mm is None else self.said_mm - self.true_mm
 
+    @property
+    def held(self) -> bool | None:
+        """Whether the interval holds the true height; None when missed, invented, or without an interval."""
+        if self.true_mm is None or self.low_mm is None or self.high_mm is None:
+            return None
+        return self.low_mm - ROUNDING_MM <= self.true_mm <= self.high_mm + ROUNDING_MM
+
 
 def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     """All borders of one volume, true ones from feet to head within each kind, then the invented."""
-    chain = len(vocabulary.chain)
-    unknown = np.logical_and(np.any(case.truth[:, chain:-1], axis=1), ~np.any(case.truth[:, :chain], axis=1))
+    unknown = untold(case.truth, vocabulary)
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     true = _heights(case.truth, case.z_mm, judged, vocabulary)
     said = _heights(case.decided, case.z_mm, judged, vocabulary)
     found: list[Border] = []
     for below, above in sorted(true.keys() | said.keys()):
         for pair in _paired(true.get((below, above), []), said.get((below, above), [])):
-            found.append(Border(case.volume_id, below, above, *pair))
+            found.append(Border(case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())))
     return tuple(found)
+
+
+def untold(truth: NDArray[np.bool_], vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
+    chain = len(vocabulary.chain)
+    return np.asarray(truth[:, chain:-1].any(axis=1) & ~truth[:, :chain].any(axis=1))
+
+
+def _interval(below: str, above: str, said_mm: float | None, borders: Sequence[SaidBorder]) -> tuple[float | None, float | None]:
+    """The ends of the interval that the decision gives the border it put at `said_mm`, of the same kind and nearest to it."""
+    same = [border for border in borders if (border.below, border.above) == (below, above)]
+    if said_mm is None or not same:
+        return None, None
+    nearest = min(same, key=lambda border: abs(border.mm - said_mm))
+    return nearest.low_mm, nearest.high_mm
 
 
 def _heights(

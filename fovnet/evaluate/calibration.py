@@ -4,6 +4,12 @@
 
 Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon. Weather Rev.* 78 (1950) 1-3, the
 original form over all classes, from 0 (perfect) to 2.
+
+    before and after: "raw" are the ensemble's mean probabilities, "calibrated" the same under the temperature of the rule, "smoothed"
+    what the decision makes of them along the body, "decided" the confidence that a volume's answer states of each slice
+
+A slice of two classes is right whichever is named, and training asks for half of each: there the first three stages look more cautious
+than they are. "decided" counts a protocol's share twice, and does not. The error is therefore told of the slices of one class too.
 """
 
 from __future__ import annotations
@@ -14,6 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 10
+STAGES = ("raw", "calibrated", "smoothed", "decided")
+LEAST_PROBABILITY = 5e-6
+"""Answers keep five decimals of a probability: what is written 0 may have been as much as this."""
 
 
 def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = BINS) -> NDArray[np.float64]:
@@ -39,3 +48,12 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
     """
     target = truth / truth.sum(axis=1, keepdims=True)
     return float(((probabilities - target) ** 2).sum())
+
+
+def surprise_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    """Negative log-likelihood of truth under the probabilities (s, k), summed over slices, in nats.
+
+    A slice with two true classes counts half of each, as in training; probabilities below LEAST_PROBABILITY count as that.
+    """
+    target = truth / truth.sum(axis=1, keepdims=True)
+    return float(-(target * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())

@@ -28,6 +28,17 @@ class Stretch:
 
 
 @dataclass(frozen=True)
+class SaidBorder:
+    """One border as the decision gives it: its height in mm, and the ends of its 90 % interval."""
+
+    below: str
+    above: str
+    mm: float
+    low_mm: float
+    high_mm: float
+
+
+@dataclass(frozen=True)
 class Case:
     """One labelled volume of the evaluated split, with what was said about it.
 
@@ -35,6 +46,9 @@ class Case:
     may hold two (a protocol such as spine beside one chain region). raw and smoothed are probabilities, each row sums to one.
     z_mm (s,) ascending;  confidence (s,) probability of the decided label;  pixels (s, 128, 128) where pictures are wanted.
     An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0) and says why in `message`.
+
+    What older decisions do not tell is None: calibrated (s, k) raw probabilities under the rule's temperature;  borders with their
+    intervals;  set_probability that the volume shows the regions said and no others.  doubts are codes, empty where there is none.
     """
 
     volume_id: str
@@ -52,6 +66,10 @@ class Case:
     spans: tuple[Stretch, ...]
     pixels: NDArray[np.uint8] | None
     side_mm: float
+    calibrated: NDArray[np.float64] | None = None
+    borders: tuple[SaidBorder, ...] | None = None
+    set_probability: float | None = None
+    doubts: tuple[str, ...] = ()
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
@@ -116,6 +134,12 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
                 f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the vocabulary's classes). "
                 "Prepare and predict this volume again, with one vocabulary.",
             )
+    if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
+        raise CollectionError(
+            "evaluate-lengths",
+            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, {(slices, classes)} is wanted. "
+            "Decide again.",
+        )
     _check_values(case)
 
 

@@ -10,23 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import Border
+from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.cases import Case, check_cases, check_splits
 from fovnet.evaluate.groups import Group, handling, subgroup, whole_group
-from fovnet.evaluate.measures import Measure
+from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
+from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import STAGES
+from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
+from fovnet.evaluate.subgroups import subgroups_of
 from fovnet.evaluate.tallies import Tally, tally
+from fovnet.records import digest
 from fovnet.regions import Vocabulary
-
-COLLECTION = "collection"
-MOST_VALUES = 20
-"""An attribute with more values than this names single volumes (an age, a series number) and makes no subgroups."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class VolumeRow:
-    """One volume: what it shows, what was said, how many slices were wrong before and after the decision."""
+    """One volume: what it shows, what was said, how many slices were wrong before and after the decision.
+
+    spans  right, true and said ones;  doubts  codes of the reasons against it;  truth_sha256  of heights and labels, so that another
+    evaluation can tell whether it was held against the same truth
+    """
 
     volume_id: str
     subject_id: str
@@ -41,11 +47,36 @@ class VolumeRow:
     far: int
     confidence: float | None
     message: str
+    spans: tuple[int, int, int] = (0, 0, 0)
+    set_probability: float | None = None
+    doubts: tuple[str, ...] = ()
+    truth_sha256: str = ""
 
     @property
     def slice_error(self) -> float | None:
         """Share of wrong slices after the decision; None when refused."""
         return self.wrong / self.slices if self.slices else None
+
+
+@dataclass(frozen=True)
+class DoubtRow:
+    """So many volumes were answered with this doubt; `wrong` of them with a wrong set of regions, `wrong_slices` of `slices` wrong."""
+
+    code: str
+    volumes: int
+    wrong: int
+    slices: int
+    wrong_slices: int
+
+
+@dataclass(frozen=True)
+class RiskCurve:
+    """Where answering may stop, from the surest volume on: confidence, share of volumes answered, and what is wrong among those."""
+
+    confidence: Floats
+    coverage: Floats
+    slice_error: Floats
+    wrong_sets: Floats
 
 
 @dataclass(frozen=True)
@@ -56,7 +87,9 @@ class Evaluation:
     answered     those answered with confidence; None when there are none
     handling     shares of volumes refused and abstained from
     confusions   (k, k) counts by stage, rows true, columns said
-    reliability  (b, 3) bin totals (slices, summed confidence, right) of the "smoothed" and the "decided" answer
+    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every volume has it
+    risk         the risk-coverage curve;  doubts  by code, most frequent first
+    headers      header against truth against answer, and `header_rates`; both empty without the column body_part_examined
     """
 
     vocabulary: Vocabulary
@@ -70,6 +103,19 @@ class Evaluation:
     reliability: Mapping[str, Floats]
     borders: tuple[Border, ...]
     volumes: tuple[VolumeRow, ...]
+    risk: RiskCurve
+    doubts: tuple[DoubtRow, ...]
+    headers: tuple[HeaderRow, ...]
+    header_rates: tuple[Measure, ...]
+    stated_error: float | None = None
+
+    @property
+    def promise_met(self) -> bool | None:
+        """Whether the error rate stated for answered volumes is not below their interval; None where none was stated, or none has one."""
+        error = self.answered and self.answered.find("slice_error", "decided")
+        if self.stated_error is None or not error or error.value is None:
+            return None
+        return (error.value if error.low is None else error.low) <= self.stated_error
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -84,9 +130,11 @@ def evaluate(
     bootstrap: int = 1000,
     seed: int,
     manifest: Sequence[Mapping[str, Any]] = (),
+    stated_error: float | None = None,
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
+    stated_error  what share of the slices of answered volumes the rule was made to have wrong at most, to be held against what is
     With a `manifest` (rows of subject_id and split), a subject in two splits stops the evaluation. Raises CollectionError when
     there is nothing to evaluate, when arrays do not match a volume's slices, or when truth contradicts itself. The same cases in
     another order give the same numbers.
@@ -98,7 +146,8 @@ def evaluate(
     answered = [one for one in tallies if one.case.status == "ok"]
     refused = sum(case.status == "refused" for case in ordered)
     draw = {"repeats": bootstrap, "seed": seed}
-    curves = ("smoothed", "decided")
+    draws = Resampling([one.case.subject_id for one in tallies], **draw)
+    stages = [stage for stage in CALIBRATION_STAGES if all(stage in one.bins for one in tallies)]
     return Evaluation(
         vocabulary=vocabulary,
         bootstrap=bootstrap,
@@ -108,27 +157,45 @@ def evaluate(
         subgroups=tuple(_subgroups(ordered, tallies, **draw)),
         handling=tuple(handling(ordered, **draw)),
         confusions={stage: np.sum([one.matrices[index] for one in tallies], axis=0) for index, stage in enumerate(STAGES)},
-        reliability={stage: np.sum([one.bins[index] for one in tallies], axis=0) for index, stage in enumerate(curves)},
+        reliability={stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages},
         borders=tuple(border for one in tallies for border in one.borders),
         volumes=_volume_rows(ordered, tallies, vocabulary),
+        risk=_risk_curve(tallies),
+        doubts=_doubt_rows(tallies),
+        headers=header_rows(tallies, vocabulary),
+        header_rates=tuple(header_measures(tallies, vocabulary, draws)),
+        stated_error=stated_error,
     )
 
 
 def _subgroups(cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int) -> list[Group]:
-    """By collection always, then by every attribute with two to twenty values; a volume without the attribute is left out."""
-    columns = {COLLECTION: {case.volume_id: case.collection for case in cases}}
-    for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
-        columns[name] = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip())}
+    """A group for every value that divides the volumes; a volume without the attribute is left out."""
     groups = []
-    for name, value_of in columns.items():
-        values = sorted(set(value_of.values()))
-        if name != COLLECTION and not 2 <= len(values) <= MOST_VALUES:
-            continue
-        for value in values:
+    for name, value_of in subgroups_of(cases):
+        for value in dict.fromkeys(value_of.values()):
             members = [one for one in tallies if value_of.get(one.case.volume_id) == value]
             refused = sum(case.status == "refused" for case in cases if value_of.get(case.volume_id) == value)
             groups.append(subgroup(name, value, members, refused, repeats=repeats, seed=seed))
     return groups
+
+
+def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
+    sure, slices = np.array([one.confidence for one in tallies]), np.array([one.slices for one in tallies], dtype=np.float64)
+    confidence, coverage, slice_error = ranked(sure, np.array([one.wrong for one in tallies]), slices).curve()
+    inexact = np.array([not one.exact for one in tallies], dtype=np.float64)
+    return RiskCurve(confidence, coverage, slice_error, ranked(sure, inexact, np.ones(len(tallies))).curve()[2])
+
+
+def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
+    by_code: dict[str, list[Tally]] = {}
+    for one in tallies:
+        for code in dict.fromkeys(one.case.doubts):
+            by_code.setdefault(code, []).append(one)
+    rows = [
+        DoubtRow(code, len(those), sum(not one.exact for one in those), sum(one.slices for one in those), sum(one.wrong for one in those))
+        for code, those in by_code.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
 
 
 def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[VolumeRow, ...]:
@@ -152,6 +219,10 @@ def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vo
                 far=one.far if one else 0,
                 confidence=one.confidence if one else None,
                 message=case.message,
+                spans=one.spans if one else (0, 0, 0),
+                set_probability=case.set_probability,
+                doubts=case.doubts,
+                truth_sha256=digest([np.round(case.z_mm, 3), case.truth]) if one else "",
             )
         )
     return tuple(rows)

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border
+from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import STAGES, balanced_accuracy
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
 
-FEWEST_SUBJECTS = 3
-"""Below this the numbers of a subgroup are shown, and flagged."""
+FEWEST_SUBJECTS = 5
+"""Below this the numbers of a subgroup are shown, and flagged: four subjects have no more than 35 different resamples."""
 
 ALL_BORDERS, ENDS = "regions", "ends"
 """Borders taken together: those between two regions, and those between a region and none."""
@@ -28,7 +30,7 @@ ALL_BORDERS, ENDS = "regions", "ends"
 class Group:
     """A set of volumes and its measures.
 
-    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than three subjects
+    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than FEWEST_SUBJECTS
     volumes counts those with slices; refused ones stand apart.
     """
 
@@ -54,10 +56,12 @@ def whole_group(name: str, tallies: Sequence[Tally], refused: int, vocabulary: V
     measures = [
         *_slice_measures(tallies, draws),
         *_class_measures(tallies, draws, vocabulary),
+        *_roc_measures(tallies, draws, vocabulary),
         *_volume_measures(tallies, draws),
         *_presence_measures(tallies, draws, vocabulary),
         *_border_measures(tallies, draws, vocabulary),
         *_calibration_measures(tallies, draws),
+        *_risk_measures(tallies, draws),
     ]
     return _group(name, "", "", tallies, refused, measures)
 
@@ -102,14 +106,31 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
 
 def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
     measures: list[Measure] = []
+    negatives = np.stack([one.negatives for one in tallies])
     for column, stage in enumerate(STAGES):
         matrices = np.stack([one.matrices[column] for one in tallies])           # (c, k, k)
         hits, true, said = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
         measures += draws.rates("sensitivity", hits, true, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("specificity", negatives - (said - hits), negatives, stage=stage, regions=vocabulary.classes)
         measures += draws.rates("ppv", hits, said, stage=stage, regions=vocabulary.classes)
         measures += draws.rates("f1", 2 * hits, true + said, stage=stage, regions=vocabulary.classes)
         measures.append(draws.statistic("balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage))
     return measures
+
+
+def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    """Area under the ROC curve of each class against all slices that do not show it; of the probabilities, as the decided answer has none.
+
+    A slice of two classes is a positive of both, and a negative of neither.
+    """
+    cases = np.repeat(np.arange(len(tallies)), [one.slices for one in tallies])
+    truth = np.concatenate([one.case.truth for one in tallies])
+    return [
+        draws.roc_area("auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region)
+        for stage in ("raw", "smoothed")
+        for scores in [np.concatenate([getattr(one.case, stage) for one in tallies])]
+        for column, region in enumerate(vocabulary.classes)
+    ]
 
 
 def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
@@ -118,8 +139,10 @@ def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measur
     far = np.array([[one.far > 0] for one in tallies], dtype=np.int64)
     far_slices = np.array([[one.far] for one in tallies])
     slices = np.array([[one.slices] for one in tallies])
+    right, true, said = np.array([one.spans for one in tallies]).T[..., None]
     return [
         *draws.rates("exact_set", exact, one_each, stage="decided"),
+        *draws.rates("span_f1", 2 * right, true + said, stage="decided"),
         *draws.rates("far_confusion_volumes", far, one_each, stage="decided"),
         *draws.rates("far_confusion_slices", far_slices, slices, stage="decided"),
     ]
@@ -173,20 +196,74 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     return [
         draws.quantile("border_signed_median_mm", errors, owners, 0.5, region=name),
         draws.quantile("border_abs_median_mm", np.abs(errors), owners, 0.5, region=name),
+        draws.mean("border_abs_mean_mm", *_by_case(np.abs(errors), owners, cases), stage="decided", region=name),
         draws.quantile("border_abs_p95_mm", np.abs(errors), owners, 0.95, region=name),
         *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
         *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
         *draws.rates("border_invented", invented, said, stage="decided", regions=(name,)),
+        *_interval_measures(name, borders, draws),
+    ]
+
+
+def _by_case(values: NDArray[np.float64], owners: NDArray[np.int64], cases: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum and number (c,) of the values (v,) of each case."""
+    return np.asarray(np.bincount(owners, values, minlength=cases), dtype=np.float64), np.bincount(owners, minlength=cases)
+
+
+def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
+    """How often the 90 % intervals of the borders that were found hold the true height, and how wide they are; nothing without any."""
+    held, wanted = (np.zeros((len(draws.of_case), 1), dtype=np.int64) for _ in range(2))
+    widths = []
+    for index, border in borders:
+        if border.held is not None and border.low_mm is not None and border.high_mm is not None:
+            held[index] += border.held
+            wanted[index] += 1
+            widths.append((index, border.high_mm - border.low_mm))
+    if not widths:
+        return []
+    owners, wide = np.array([index for index, _ in widths], dtype=np.int64), np.array([width for _, width in widths])
+    return [
+        *draws.rates("border_interval_holds", held, wanted, stage="decided", regions=(name,)),
+        draws.quantile("border_interval_median_mm", wide, owners, 0.5, region=name),
     ]
 
 
 def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    bins = np.stack([one.bins for one in tallies])                               # (c, 2, b, 3)
-    slices = np.array([[one.slices] for one in tallies])
-    brier = np.stack([slices, np.array([[one.brier] for one in tallies])], axis=1)[..., 0]
-    total = int(slices.sum())
+    """By stage, as far as every volume has it: expected calibration error, Brier score, negative log-likelihood; and of the sets."""
+    slices = np.array([one.slices for one in tallies])
+    total, measures = int(slices.sum()), []
+    for stage in CALIBRATION_STAGES:
+        if all(stage in one.bins for one in tallies):
+            bins = np.stack([one.bins[stage] for one in tallies])                    # (c, b, 3)
+            measures.append(draws.statistic("expected_calibration_error", bins, expected_calibration_error, total, stage=stage))
+            plain = np.stack([one.plain_bins[stage] for one in tallies])
+            name, count = "expected_calibration_error_one_class", int(plain[..., 0].sum())
+            measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
+        if all(stage in one.brier for one in tallies):
+            measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage))
+            measures.append(draws.mean("surprise_nats", np.array([one.surprise[stage] for one in tallies]), slices, stage=stage))
+    return measures + _set_measures(tallies, draws)
+
+
+def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    """The stated probability of the said set of regions, on average, and its squared distance from what came true."""
+    told = [one.case.set_probability for one in tallies]
+    if any(each is None for each in told):
+        return []
+    stated = np.array([each or 0.0 for each in told])
+    exact, one_each = np.array([one.exact for one in tallies], dtype=np.float64), np.ones(len(tallies))
     return [
-        draws.statistic("expected_calibration_error", bins[:, 0], expected_calibration_error, total, stage="smoothed"),
-        draws.statistic("expected_calibration_error", bins[:, 1], expected_calibration_error, total, stage="decided"),
-        draws.statistic("brier", brier, lambda sums: sums[..., 1] / sums[..., 0], total, stage="smoothed"),
+        draws.mean("set_probability", stated, one_each, stage="decided"),
+        draws.mean("set_brier", (stated - exact) ** 2, one_each, stage="decided"),
+    ]
+
+
+def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the surest volumes."""
+    sure = np.array([one.confidence for one in tallies])
+    wrong, slices = np.array([one.wrong for one in tallies]), np.array([one.slices for one in tallies])
+    inexact = np.array([not one.exact for one in tallies])
+    return [
+        draws.weighted("risk_coverage_slices", ranked(sure, wrong, slices).area, len(tallies), stage="decided"),
+        draws.weighted("risk_coverage_sets", ranked(sure, inexact, np.ones(len(tallies))).area, len(tallies), stage="decided"),
     ]

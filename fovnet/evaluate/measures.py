@@ -6,8 +6,13 @@ The interval of a rate, in this order:
 
 * fewer than two subjects: not estimable, because one body says nothing about the next;
 * at most one observation a subject: Wilson's, which needs independent observations and has them;
-* 0 % or 100 %: Wilson's over the subjects, because resampling equal values would claim certainty;
-* else the percentile bootstrap that resamples subjects, all slices and volumes of one subject travelling together.
+* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resampling equal values would claim certainty;
+* else a bootstrap that resamples subjects, all slices and volumes of one subject travelling together: the bootstrap-t.
+
+Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, quantiles and areas under
+risk-coverage curves the percentile interval, widened for few subjects. `fovnet bench intervals` shows how often such intervals hold the
+truth. Those of the expected calibration error hold it too seldom with few subjects (89 % of 200 simulated studies of 20, 91 % of 50, 94 %
+of 100): it is not smooth, and larger in every resample.
 """
 
 from __future__ import annotations
@@ -20,22 +25,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.intervals import cluster_bootstrap, cluster_weights, percentile_interval, resampled_quantile, wilson_interval
+from fovnet.maths.intervals import (
+    cluster_weights,
+    percentile_interval,
+    ratio_interval,
+    resampled_quantile,
+    studentised_interval,
+    t_interval,
+    widened_level,
+    wilson_interval,
+)
+from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE = "not estimable"
+NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE = "not estimable", "bootstrap-t", "percentile"
 
 
 @dataclass(frozen=True)
 class Measure:
     """One number of the evaluation.
 
-    name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are millimetres, the rest shares)
+    name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are millimetres, in _nats nats, the rest
+                 shares; a Brier score reaches from 0 to 2)
     stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border ("pelvis|abdomen"), or ""
     numerator    None for what is no ratio of counts (a median);  denominator slices, volumes or borders it rests on
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
-    interval     how the interval was made: "bootstrap", "wilson", "wilson over subjects", or "not estimable"
+    interval     how the interval was made: "bootstrap-t", "percentile", "wilson", "wilson over subjects", or "not estimable"
     """
 
     name: str
@@ -72,7 +88,7 @@ class Resampling:
     ) -> list[Measure]:
         """q ratios of counts (c, q), one a region."""
         parts, wholes = self.by_subject(numerators), self.by_subject(denominators)
-        low, high = percentile_interval(_ratio(self.weights @ parts, self.weights @ wholes))
+        low, high = ratio_interval(parts, wholes, self.weights)
         return [
             self._rate(name, stage, region, parts[:, column], wholes[:, column], (float(low[column]), float(high[column])))
             for column, region in enumerate(regions)
@@ -89,8 +105,10 @@ class Resampling:
             how, ends = "wilson", wilson_interval(right, total)
         elif right in (0.0, total):
             how, ends = "wilson over subjects", wilson_interval(subjects if right else 0, subjects)
+        elif math.isnan(sum(resampled)):                          # every subject has the very same share
+            how, ends = "wilson over subjects", wilson_interval(subjects * right / total, subjects)
         else:
-            how = "bootstrap"
+            how = BOOTSTRAP_T
         value = right / total if total else None
         low, high = ends or (None, None)
         return Measure(name, stage, region, right, int(total), value, low, high, how, subjects)
@@ -111,16 +129,46 @@ class Resampling:
         if value in (0.0, 1.0) and self.subjects > 1:
             low, high = wilson_interval(self.subjects * value, self.subjects)
             return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", self.subjects)
-        ends = cluster_bootstrap(totals, value_of, weights=self.weights)
+        ends = studentised_interval(totals, value_of, self.weights)
         return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects)
+
+    def mean(self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "") -> Measure:
+        """A mean over slices, volumes or borders of something that is no share: totals (c,) of the cases over how many they have (c,)."""
+        totals, slices = self.by_subject(per_case[:, None]), self.by_subject(wholes[:, None])
+        low, high = ratio_interval(totals, slices, self.weights, share=False)
+        count, subjects = int(slices.sum()), int((slices > 0).sum())
+        value, least = float(totals.sum() / count) if count else None, np.maximum(low[0], 0.0)
+        return self._spread(name, stage, region, None, count, value, _known(least), _known(high[0]), subjects)
+
+    def roc_area(
+        self, name: str, scores: Floats, positive: NDArray[np.bool_], cases: NDArray[np.int64], *, stage: str = "", region: str = ""
+    ) -> Measure:
+        """The area under the ROC curve of scores (s,), each of the case numbered in `cases` (s,); its denominator the positive slices."""
+        of_subject = self.of_case[cases]
+        pairs = pairs_of(scores, positive, of_subject, self.subjects)
+        value = _known(roc_area(scores, positive))
+        subjects, count = len(np.unique(of_subject[positive])), int(positive.sum())
+        if value == 1.0 and subjects > 1:
+            return Measure(name, stage, region, None, count, value, *wilson_interval(subjects, subjects), "wilson over subjects", subjects)
+        ends = t_interval(pairs.measured, self.weights)
+        return self._spread(name, stage, region, None, count, value, _known(ends[0][0]), _known(ends[1][0]), subjects)
+
+    def weighted(self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = "") -> Measure:
+        """Any function of how often each case is drawn, from weights (B, c) to values (B,)."""
+        of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
+        value = _known(of_cases(np.ones((1, self.subjects)))[0])
+        replicates = of_cases(self.weights)
+        low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
+        return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)
 
     def quantile(self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = "") -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
         subject = self.of_case[cases]
-        low, high = percentile_interval(resampled_quantile(values, self.weights[:, subject], share))
-        value = float(np.quantile(values, share)) if len(values) else None
         subjects = len(set(subject.tolist()))
-        return self._spread(name, "decided", region, None, len(values), value, _known(low), _known(high), subjects)
+        replicates = resampled_quantile(values, self.weights[:, subject], share)
+        low, high = percentile_interval(replicates, widened_level(subjects)) if subjects > 1 else (np.nan, np.nan)
+        value = float(np.quantile(values, share)) if len(values) else None
+        return self._spread(name, "decided", region, None, len(values), value, _known(low), _known(high), subjects, PERCENTILE)
 
     @staticmethod
     def _spread(
@@ -133,17 +181,11 @@ class Resampling:
         low: float | None,
         high: float | None,
         subjects: int,
+        how: str = BOOTSTRAP_T,
     ) -> Measure:
         if subjects < 2 or low is None or high is None:
             return Measure(name, stage, region, numerator, denominator, value, None, None, NOT_ESTIMABLE, subjects)
-        return Measure(name, stage, region, numerator, denominator, value, low, high, "bootstrap", subjects)
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, NaN where the whole is 0: a resample that drew no such slice."""
-    result = np.full(part.shape, np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
-    return result
+        return Measure(name, stage, region, numerator, denominator, value, low, high, how, subjects)
 
 
 def _known(value: Any) -> float | None:

@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, Stretch
+from fovnet.evaluate.cases import Case, SaidBorder, Stretch
+from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
+from fovnet.volume.adapters.grids import Grid
 from fovnet.volume.pack import Pack, VolumeRecord
 
 SPLIT = "test"
 
 
-def read_cases(pack: Pack, decisions: Path) -> list[Case]:
+def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
     """One case a labelled volume of the test split, and one a labelled volume that was refused before it could be split.
 
-    Raises CollectionError where a volume has no decision, or one of another number of slices.
+    temperature  of the rule that decided, which makes the calibrated probabilities of the raw ones
+    Raises CollectionError where a volume has no decision, or one of other slices.
     """
-    return [*(_decided(pack, record, decisions) for record in _of_split(pack)), *map(_refused, _unreadable(pack))]
+    return [*(_decided(pack, record, decisions, temperature) for record in _of_split(pack)), *map(_refused, _unreadable(pack))]
 
 
 def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
@@ -39,7 +42,7 @@ def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
     return (record for record in pack.records if record.labelled and record.status != "ok")
 
 
-def _decided(pack: Pack, record: VolumeRecord, decisions: Path) -> Case:
+def _decided(pack: Pack, record: VolumeRecord, decisions: Path, temperature: float | None) -> Case:
     path = decisions / f"{record.volume_id}.json"
     try:
         said = read_json(path)
@@ -50,23 +53,50 @@ def _decided(pack: Pack, record: VolumeRecord, decisions: Path) -> Case:
         raise CollectionError(
             "decision-stale", f"{path}: {len(said['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
         )
+    if said.get("checksum", record.checksum) != record.checksum or not np.allclose(said["z_mm"], pack.z_mm[rows], atol=1e-3):
+        raise CollectionError(
+            "decision-stale", f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet decide` again"
+        )
+    raw = np.array(said["raw"])
     return Case(
         volume_id=record.name_in_reports,
         subject_id=f"{record.collection}/{record.subject_id}",
         collection=record.collection,
         status=said["status"],
         message=said["message"],
-        attributes=record.attributes,
+        attributes=_attributes(record),
         z_mm=pack.z_mm[rows],
         truth=pack.truth[rows],
-        raw=np.array(said["raw"]),
+        raw=raw,
         smoothed=np.array(said["smoothed"]),
         decided=np.array(said["decided"], dtype=bool),
         confidence=np.array(said["slice_confidence"]),
         spans=stretches(said["spans"]),
         pixels=pack.pixels[rows],
         side_mm=float(said["side_mm"]),
+        calibrated=None if temperature is None else temper(raw, temperature),
+        borders=_borders(said.get("boundaries")),
+        set_probability=said.get("set_probability"),
+        doubts=tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code")),
     )
+
+
+def _attributes(record: VolumeRecord) -> dict[str, str]:
+    """The columns of volumes.tsv, and what the volume itself tells: the spacing of its slices, and the plane where no column does."""
+    known = dict(record.attributes)
+    if record.vox_to_ras is None:
+        return known
+    grid = Grid((1, 1, 1), np.asarray(record.vox_to_ras))
+    if not known.get("plane", "").strip():
+        known["plane"] = grid.plane or "isotropic"
+    return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
+
+
+def _borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | None:
+    """The decided borders in a volume's JSON; None where it was written before there were any."""
+    if rows is None:
+        return None
+    return tuple(SaidBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))) for row in rows)
 
 
 def _refused(record: VolumeRecord) -> Case:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.borders import Border, borders_of
-from fovnet.evaluate.calibration import brier_total, reliability
+from fovnet.evaluate.borders import Border, borders_of, untold
+from fovnet.evaluate.calibration import brier_total, reliability, surprise_total
 from fovnet.evaluate.cases import Case
+from fovnet.evaluate.overlaps import span_counts
 from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows
 from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -19,20 +23,27 @@ class Tally:
     """Counts of one volume that was not refused.
 
     matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
-    has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume
-    bins        (2, b, 3) reliability totals of the smoothed and of the decided answer
-    brier       squared distance of the smoothed probabilities from truth, summed over slices
+    negatives   (k,) slices that do not show the class
+    has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume; in a volume with
+                slices whose truth does not tell the chain region, a chain region that is only said is not held against it
+    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
+    brier, surprise  totals over the slices by stage, of probabilities alone
+    spans       spans that are right, true, said
     confidence  mean probability of the decided labels
     """
 
     case: Case
     matrices: NDArray[np.int64]
+    negatives: NDArray[np.int64]
     has: NDArray[np.bool_]
     says: NDArray[np.bool_]
     far: int
     borders: tuple[Border, ...]
-    bins: NDArray[np.float64]
-    brier: float
+    bins: Mapping[str, Floats]
+    plain_bins: Mapping[str, Floats]
+    brier: Mapping[str, float]
+    surprise: Mapping[str, float]
+    spans: tuple[int, int, int]
     confidence: float
 
     @property
@@ -46,6 +57,11 @@ class Tally:
         return np.asarray(np.trace(self.matrices, axis1=1, axis2=2))
 
     @property
+    def wrong(self) -> int:
+        """Slices that are wrong after the decision."""
+        return self.slices - int(self.right[-1])
+
+    @property
     def exact(self) -> bool:
         """Whether the said set of regions is the true one."""
         return bool((self.has == self.says).all())
@@ -53,24 +69,30 @@ class Tally:
 
 def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
-    classes = len(vocabulary.classes)
+    classes, chain = len(vocabulary.classes), len(vocabulary.chain)
     said = {stage: said_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack([confusion(true_rows(case.truth, said[stage], vocabulary), said[stage], classes) for stage in STAGES])
+    has, says = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
+    if untold(case.truth, vocabulary).any():
+        says = says & (has | (np.arange(classes - 1) >= chain))
+    told = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
+    probabilities = {stage: array for stage, array in told.items() if array is not None}
     every = np.arange(len(case.z_mm))
-    bins = np.stack(
-        [
-            reliability(case.smoothed.max(axis=1), case.truth[every, said["smoothed"]]),
-            reliability(case.confidence, case.truth[every, said["decided"]]),
-        ]
-    )
+    stated = {stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
+    stated["decided"] = case.confidence, case.truth[every, said["decided"]]
+    plain = case.truth.sum(axis=1) == 1
     return Tally(
         case=case,
         matrices=matrices,
-        has=np.asarray(case.truth[:, :-1].any(axis=0)),
-        says=np.asarray(case.decided[:, :-1].any(axis=0)),
+        negatives=np.asarray((~case.truth).sum(axis=0)),
+        has=np.asarray(has),
+        says=np.asarray(says),
         far=int(matrices[-1][far_apart(vocabulary)].sum()),
         borders=borders_of(case, vocabulary),
-        bins=bins,
-        brier=brier_total(case.smoothed, case.truth),
+        bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
+        plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
+        brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
+        surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
+        spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()),
     )

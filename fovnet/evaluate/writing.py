@@ -10,35 +10,48 @@ from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.groups import FEWEST_SUBJECTS
+from fovnet.evaluate.overlaps import LEAST_OVERLAP
 from fovnet.records import write_json, write_tsv
 
 RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]
 RATES += ["too_few"]
 VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "said", "right", "slices", "wrong_raw", "wrong"]
-VOLUMES += ["slice_error", "far", "confidence", "message"]
-BORDERS = ["volume_id", "below", "above", "true_mm", "said_mm", "error_mm"]
+VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
+BORDERS = ["volume_id", "below", "above", "true_mm", "said_mm", "error_mm", "low_mm", "high_mm"]
+HEADERS = ["text", "header", "truth", "said", "volumes"]
 
 
 def facts(evaluation: Evaluation) -> dict[str, Any]:
     """Everything measured, as plain JSON-able values; None where a number is not defined."""
+    error = evaluation.answered and evaluation.answered.find("slice_error", "decided")
     return {
         "classes": list(evaluation.vocabulary.classes),
         "intervals": {
             "level": 0.95,
-            "method": "percentile bootstrap over subjects; Wilson where observations are independent",
+            "method": "bootstrap over subjects (each measure says which); Wilson where observations are independent",
             "bootstrap": evaluation.bootstrap,
             "seed": evaluation.seed,
             "too_few_subjects_below": FEWEST_SUBJECTS,
         },
         "agreement_mm": AGREEMENT_MM,
         "calibration_bins": BINS,
+        "span_overlap": LEAST_OVERLAP,
         "handling": [asdict(measure) for measure in evaluation.handling],
         "groups": [asdict(group) for group in evaluation.groups],
         "confusions": {stage: matrix.tolist() for stage, matrix in evaluation.confusions.items()},
         "reliability": {stage: totals.tolist() for stage, totals in evaluation.reliability.items()},
         "borders": [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders],
         "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
-    }
+        "abstention": {
+            "stated_error": evaluation.stated_error, "met": evaluation.promise_met,
+            "slice_error": asdict(error) if error else None,
+        },
+        "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
+        "doubts": [asdict(row) for row in evaluation.doubts],
+        "headers": {
+            "rates": [asdict(measure) for measure in evaluation.header_rates], "rows": [asdict(row) for row in evaluation.headers],
+        },
+    }  # fmt: skip
 
 
 def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -49,25 +62,30 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         for measure in group.measures
     ]
     handled = [{**asdict(measure), "group": "volumes", "measure": measure.name, "too_few": ""} for measure in evaluation.handling]
-    return [{**row, "numerator": _count(row["numerator"])} for row in (*handled, *rows)]
+    headed = [{**asdict(measure), "group": "header", "measure": measure.name, "too_few": ""} for measure in evaluation.header_rates]
+    return [{**row, "numerator": _count(row["numerator"])} for row in (*handled, *headed, *rows)]
 
 
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
-    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv.
+    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv where headers were understood.
 
     `settings` is the section of the configuration that made the evaluation; its hash goes into the JSON.
     """
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
-        | {"truth": "+".join(row.truth), "said": "+".join(row.said)}
+        | {"truth": "+".join(row.truth), "said": "+".join(row.said), "doubts": " ".join(row.doubts)}
         for row in evaluation.volumes
     ]
     borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
+    headers = [{**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADERS[1:4]}} for row in evaluation.headers]
+    if not headers:
+        (out / "headers.tsv").unlink(missing_ok=True)
     return [
         write_json(out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed),
         write_tsv(out / "rates.tsv", RATES, rate_rows(evaluation)),
         write_tsv(out / "volumes.tsv", VOLUMES, volumes),
         write_tsv(out / "borders.tsv", BORDERS, borders),
+        *([write_tsv(out / "headers.tsv", HEADERS, headers)] if headers else []),
     ]
 
 

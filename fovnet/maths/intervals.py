@@ -5,8 +5,13 @@
 Observations within one cluster travel together: neighbouring slices of one body are nearly the same observation, and treating 60 of
 them as 60 independent ones makes an interval about eight times too narrow.
 
+Which interval for what (`fovnet bench intervals` shows how often each holds the truth): a ratio of sums, and any smooth function of
+sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a quantile, or another function of the weights,
+the percentile interval, widened for few clusters. The BCa interval is there to be compared with: it holds the truth less often.
+
 Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16 (2001) 101-133, eq. 4;
-Davison & Hinkley, *Bootstrap Methods and their Application* (1997), sections 3.8 (clusters) and 5.3 (percentile interval).
+Davison & Hinkley, *Bootstrap Methods and their Application* (1997), sections 3.8 (clusters), 5.2 (bootstrap-t), 5.3 (percentile and
+BCa); Efron, *J. Am. Stat. Assoc.* 82 (1987) 171-185 (BCa).
 """
 
 from __future__ import annotations
@@ -16,9 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
+LEAST_ERROR = 0.25
+"""Below this share of the sample's error a resample's own is not believed: it has drawn none of the few clusters that differ. Measuring in
+it would make intervals of any width; 400 studies of 20 bodies lose no coverage by it (at 0.5 they lose 2 %)."""
 
 
 def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
@@ -77,6 +85,16 @@ def cluster_bootstrap(
     return low, high
 
 
+def widened_level(clusters: int, level: float = 0.95) -> float:
+    """The level at which a percentile interval of few clusters has to be taken to hold what it says: Student's t for the normal.
+
+    With 20 clusters 0.968 for 0.95; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69 (2015) 371-386, section 4.3.
+    """
+    if clusters < 2:
+        return np.nan
+    return float(2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, 0.5 + level / 2)) - 1)
+
+
 def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floats, Floats]:
     """Lower and upper percentile of replicates (B, ...) along their first axis, NaN replicates left out; NaN where all are NaN."""
     flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
@@ -86,6 +104,115 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
         ends[:, column] = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
     shaped = ends.reshape(2, *np.shape(values)[1:])
     return shaped[0], shaped[1]
+
+
+def ratio_interval(
+    parts: NDArray[Any], wholes: NDArray[Any], weights: Floats, level: float = 0.95, *, share: bool = True
+) -> tuple[Floats, Floats]:
+    """Lower and upper ends (q,) of the bootstrap-t interval of the ratios Σ parts / Σ wholes over clusters, from (n, q) each.
+
+    share  the ratios lie in [0, 1], and the interval is made for their arcsine root, whose spread hardly depends on the value
+
+    Each resample is measured in its own standard error (linearised, as in survey sampling), so that the skewness of few clusters, most
+    without an error and some with many, widens the side that it should: with 20 bodies and 5 % errors the percentile interval holds the
+    truth in 84 to 90 % of studies, this one in 93 to 94 %. A resample without a standard error, because nothing in it is wrong or
+    everything is, takes that of the sample: on this scale the error tends to a constant there; so does one below LEAST_ERROR of it. Both
+    ends are NaN with fewer than two clusters, or where the ratio is undefined or has no error itself.
+    """
+    a, b = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
+
+    def measured(w: Floats) -> tuple[Floats, Floats]:
+        top, bottom = w @ a, w @ b
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = top / bottom
+            squares = w @ (a * a) - 2 * ratio * (w @ (a * b)) + ratio**2 * (w @ (b * b))
+            return ratio, np.sqrt(np.maximum(squares, 0.0)) / bottom
+
+    return t_interval(measured, weights, level, share=share)
+
+
+def studentised_interval(
+    totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats, level: float = 0.95, *, share: bool = True
+) -> tuple[float, float]:
+    """Lower and upper end of the bootstrap-t interval of a smooth function of sums, such as a balanced accuracy.
+
+    totals (n, ...) what each cluster contributes;  statistic maps sums (B, ...) to values (B,), NaN where undefined
+
+    As `ratio_interval`, the standard error from the gradient of `statistic` at the resample's own sums (the infinitesimal jackknife);
+    the gradient is a difference quotient of one ten-thousandth of a cluster. One call of `statistic` for each of the m totals.
+    """
+    n, shape = len(totals), np.shape(totals)[1:]
+    flat = np.asarray(totals, dtype=np.float64).reshape(n, -1)
+
+    def measured(w: Floats) -> tuple[Floats, Floats]:
+        sums = w @ flat
+        values = statistic(sums.reshape(-1, *shape))
+        influence = np.zeros((len(w), n))
+        for column in np.flatnonzero(flat.any(axis=0)):
+            step = 1e-4 * np.abs(flat[:, column]).max()
+            moved = sums.copy()
+            moved[:, column] += step
+            influence += np.outer((statistic(moved.reshape(-1, *shape)) - values) / step, flat[:, column])
+        return values[:, None], np.sqrt((influence**2 * w).sum(axis=1))[:, None]
+
+    low, high = t_interval(measured, weights, level, share=share)
+    return float(low[0]), float(high[0])
+
+
+def t_interval(
+    measured: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, level: float = 0.95, *, share: bool = True
+) -> tuple[Floats, Floats]:
+    """Lower and upper ends (q,) of the bootstrap-t interval of what `measured` makes of weights (B, n): values and errors, (B, q) each."""
+    clusters = weights.shape[1]
+    seen, resampled = measured(np.ones((1, clusters))), measured(weights)
+    if share:
+        seen, resampled = _rooted(*seen), _rooted(*resampled)
+    (centre,), (error,) = seen
+    ends = np.full((2, len(centre)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (resampled[0] - centre) / np.where(resampled[1] > LEAST_ERROR * error, resampled[1], error)
+    for column in np.flatnonzero(np.isfinite(centre) & (error > 0)) if clusters > 1 else ():
+        known = ratios[np.isfinite(ratios[:, column]), column]
+        if len(known):
+            ends[::-1, column] = centre[column] - np.quantile(known, [0.5 - level / 2, 0.5 + level / 2]) * error[column]
+    if share:
+        ends = np.sin(np.clip(ends, 0.0, np.pi / 2)) ** 2
+    return ends[0], ends[1]
+
+
+def _rooted(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Shares and their standard errors on the scale of arcsin √."""
+    inside = np.clip(values, 0.0, 1.0)
+    slope = 2 * np.sqrt(inside * (1 - inside))
+    return np.arcsin(np.sqrt(inside)), np.divide(errors, slope, out=np.zeros_like(errors), where=slope > 1e-9)
+
+
+def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats, level: float = 0.95) -> tuple[float, float]:
+    """Lower and upper end of the bias-corrected and accelerated interval of any function of the clusters' weights.
+
+    value_of  maps weights (B, n) to values (B,), NaN where undefined; called on the resamples, on all clusters once, and on each left out
+    Both ends are NaN with fewer than two clusters, or where nothing is defined. Efron (1987); equal to scipy.stats.bootstrap's on the
+    same resamples. Where all replicates are one value that value is both ends.
+    """
+    n = weights.shape[1]
+    if n < 2:
+        return np.nan, np.nan
+    replicates = value_of(weights)
+    replicates = replicates[np.isfinite(replicates)]
+    value = float(value_of(np.ones((1, n)))[0])
+    if not len(replicates) or not np.isfinite(value):
+        return np.nan, np.nan
+    without = value_of(1.0 - np.eye(n))
+    apart = np.nanmean(without) - without[np.isfinite(without)] if np.isfinite(without).any() else np.zeros(1)
+    spread = float((apart**2).sum()) ** 1.5
+    acceleration = float((apart**3).sum()) / (6 * spread) if spread > 0 else 0.0
+    below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
+    if not 0 < below < 1:                                       # all replicates on one side: no bias can be told, no ends but theirs
+        return float(replicates.min()), float(replicates.max())
+    bias = float(ndtri(below))
+    normal = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    low, high = np.quantile(replicates, ndtr(bias + normal / (1 - acceleration * normal)))
+    return float(low), float(high)
 
 
 def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> Floats:

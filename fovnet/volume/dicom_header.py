@@ -26,7 +26,7 @@ TOP = (
     "ImageType", "SeriesDescription", "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
     "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
     "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
-    "Manufacturer", "MagneticFieldStrength",
+    "Manufacturer", "MagneticFieldStrength", "BodyPartExamined",
 )  # fmt: skip
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
 APART = (                       # images that differ in one of these are never one volume
@@ -56,6 +56,7 @@ class Facts:
     """What a header says of the object as a whole: ids, what it is, `words` of its description in upper case (never shown).
 
     manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: not told
+    body_part     as written; `fovnet.volume.body_part` makes a known word of it before anybody sees it
     """
 
     patient_id: str = ""
@@ -71,6 +72,7 @@ class Facts:
     words: str = ""
     manufacturer: str = ""
     field_strength: float | None = None
+    body_part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
         text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
+        text(get("BodyPartExamined")),
     )  # fmt: skip
 
 

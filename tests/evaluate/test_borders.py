@@ -1,5 +1,6 @@
 """Borders between regions: where they lie, how far off they are said, which are missed and which invented."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists
 
 from fovnet.evaluate.borders import _paired, borders_of
+from fovnet.evaluate.cases import SaidBorder
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
 
@@ -64,9 +66,39 @@ def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted)
         ("border_signed_median_mm", np.median(errors)),
         ("border_abs_median_mm", np.median(abs(errors))),
         ("border_abs_p95_mm", np.quantile(abs(errors), 0.95)),
+        ("border_abs_mean_mm", np.abs(errors).mean()),
     ):
         assert whole.find(name, "decided", "regions").value == pytest.approx(value)
     within, missed = (whole.find(name, "decided", "legs|pelvis") for name in ("border_within_10_mm", "border_missed"))
     assert (within.numerator, within.denominator) == (4, 7)            # 0, 5, -5 and 10 mm; the missed one is not within
     assert (missed.numerator, missed.denominator) == (1, 7)
     assert whole.find("border_invented", "decided", "regions").numerator == 0
+
+
+class TestIntervals:
+    """The 90 % interval that a decision gives each border, held against the true height."""
+
+    def whole(self, planted, ends):
+        """Four volumes whose border is truly at 22.5 mm and said at 27.5, with these intervals."""
+        cases = []
+        for number, (low, high) in enumerate(ends):
+            case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 6 + ["pelvis"] * 4, volume_id=f"v{number}")
+            cases.append(replace(case, borders=(SaidBorder("legs", "pelvis", 27.5, low, high),)))
+        return evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
+
+    def test_they_are_counted_where_they_hold_the_true_height(self, planted):
+        held = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_holds", "decided", "regions")
+        assert (held.numerator, held.denominator) == (3, 4)
+
+    def test_their_median_width_is_told(self, planted):
+        width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_median_mm", "decided", "legs|pelvis")
+        assert width.value == 10.0 and width.denominator == 4
+
+    def test_without_any_nothing_is_told(self, planted):
+        whole = evaluate([planted.case(["legs", "pelvis"])], DEFAULT, bootstrap=20, seed=0).everything
+        assert whole.find("border_interval_holds", "decided", "regions") is None
+
+    def test_a_missed_or_an_invented_border_has_none_to_be_judged(self, planted):
+        case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
+        case = replace(case, borders=(SaidBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
+        assert [border.held for border in borders_of(case, DEFAULT)] == [None] * 3

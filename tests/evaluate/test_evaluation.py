@@ -29,7 +29,7 @@ class TestGroups:
         errors = [group.find("slice_error", "decided").numerator for group in makers]
         assert sum(errors) == evaluation.everything.find("slice_error", "decided").numerator
 
-    def test_fewer_than_three_subjects_are_flagged_and_still_shown(self, evaluation):
+    def test_fewer_than_five_subjects_are_flagged_and_still_shown(self, evaluation):
         real = next(group for group in evaluation.subgroups if group.name == "collection=real")
         assert real.too_few and real.subjects == 2 and real.find("slice_error", "decided").value is not None
 
@@ -132,3 +132,57 @@ def test_gross_confusions_are_counted_in_slices_and_volumes(planted):
     whole = evaluate(cases, DEFAULT, bootstrap=10, seed=0).everything
     assert whole.find("far_confusion_slices", "decided").numerator == 2
     assert whole.find("far_confusion_volumes", "decided").numerator == 1
+
+
+class TestWhatAnswersSayOfThemselves:
+    """Set probabilities and doubts, as far as the decisions tell them."""
+
+    @pytest.fixture
+    def told(self, planted):
+        """Five right sets and one wrong one, each said to be right with 0.8; two volumes doubted."""
+        cases = [planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}") for number in range(6)]
+        doubts = [("low-confidence", "two-answers"), ("low-confidence",), (), (), (), ()]
+        return [replace(case, set_probability=0.8, doubts=codes) for case, codes in zip(cases, doubts, strict=True)]
+
+    def test_stated_set_probabilities_are_held_against_what_came_true(self, told):
+        whole = evaluate(told, DEFAULT, bootstrap=50, seed=0).everything
+        assert whole.find("set_probability", "decided").value == pytest.approx(0.8)
+        assert whole.find("exact_set", "decided").value == pytest.approx(5 / 6)
+        assert whole.find("set_brier", "decided").value == pytest.approx((5 * 0.2**2 + 0.8**2) / 6)
+
+    def test_one_volume_that_does_not_tell_leaves_them_out(self, told):
+        whole = evaluate([*told[:5], replace(told[5], set_probability=None)], DEFAULT, bootstrap=50, seed=0).everything
+        assert whole.find("set_probability", "decided") is None
+
+    def test_doubts_are_counted_with_what_was_wrong_among_them(self, told, tmp_path):
+        evaluation = evaluate(told, DEFAULT, bootstrap=50, seed=0)
+        counted = [(row.code, row.volumes, row.wrong, row.wrong_slices, row.slices) for row in evaluation.doubts]
+        assert counted == [("low-confidence", 2, 1, 3, 6), ("two-answers", 1, 1, 3, 3)]
+        write_evaluation(tmp_path, evaluation)
+        assert read_tsv(tmp_path / "volumes.tsv")[0]["doubts"] == "low-confidence two-answers"
+
+    def test_the_risk_curve_ends_where_all_are_answered(self, told):
+        evaluation = evaluate(told, DEFAULT, bootstrap=50, seed=0)
+        risk, whole = evaluation.risk, evaluation.everything
+        assert risk.coverage[-1] == 1.0 and risk.slice_error[-1] == pytest.approx(whole.find("slice_error", "decided").value)
+        assert risk.wrong_sets[-1] == pytest.approx(1 - whole.find("exact_set", "decided").value)
+        assert whole.find("risk_coverage_slices", "decided").interval == "percentile"
+
+
+def test_a_chain_region_beside_a_spine_whose_chain_nobody_told_is_no_wrong_set(planted):
+    """The volume is labelled spine and nothing else; a second spine called chest is wrong all the same."""
+    cases = [
+        planted.case(["spine"] * 3, ["spine+chest"] * 3, volume_id="beside"),
+        planted.case(["spine"] * 3, ["chest"] * 3, volume_id="instead"),
+    ]
+    rows = {row.volume_id: row.right for row in evaluate(cases, DEFAULT, bootstrap=20, seed=0).volumes}
+    assert rows == {"beside": True, "instead": False}
+
+
+def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
+    """The share of wrong slices among the answered volumes stands beside the error rate that the rule was made for."""
+    cases = [planted.case(["head"] * 4, ["head", "head", "head", "chest"], volume_id="a"), planted.case(["head"] * 4, volume_id="b")]
+    evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=0, stated_error=0.2)
+    stored = facts(evaluation)["abstention"]
+    assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (0.2, 0.125, True)
+    assert facts(evaluate(cases, DEFAULT, bootstrap=20, seed=0))["abstention"]["met"] is None

@@ -1,5 +1,7 @@
 """Slice measures of volumes without double labels are scikit-learn's; intervals follow the stated rules."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -8,10 +10,15 @@ from sklearn.metrics import (
     brier_score_loss,
     confusion_matrix,
     f1_score,
+    log_loss,
+    multilabel_confusion_matrix,
     precision_recall_fscore_support,
+    roc_auc_score,
 )
 
+from fovnet.evaluate.calibration import LEAST_PROBABILITY
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.maths.smoothing import temper
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes
@@ -46,6 +53,12 @@ class TestEachStage:
                 ours = evaluation.everything.find(name, stage, region).value
                 assert (ours is None and np.isnan(theirs[column][index])) or ours == pytest.approx(theirs[column][index])
 
+    def test_specificity_of_every_class(self, cases, evaluation, stage):
+        tables = multilabel_confusion_matrix(*flat(cases, stage), labels=range(len(CLASSES)))
+        for region, ((negative, false), _) in zip(CLASSES, tables, strict=True):
+            ours = evaluation.everything.find("specificity", stage, region)
+            assert (ours.numerator, ours.denominator) == (negative, negative + false)
+
     @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
     def test_balanced_accuracy_and_error(self, cases, evaluation, stage):
         truth, said = flat(cases, stage)
@@ -53,6 +66,63 @@ class TestEachStage:
         error = evaluation.everything.find("slice_error", stage)
         assert error.numerator == (truth != said).sum() and error.denominator == len(truth)
         assert error.low < error.value < error.high
+
+
+@pytest.mark.parametrize("stage", ["raw", "smoothed"])
+def test_areas_under_the_curve_of_every_class(cases, evaluation, stage):
+    truth = np.concatenate([case.truth for case in cases])
+    scores = np.concatenate([getattr(case, stage) for case in cases])
+    for index, region in enumerate(CLASSES):
+        ours = evaluation.everything.find("auroc", stage, region)
+        if truth[:, index].any():
+            assert ours.value == pytest.approx(roc_auc_score(truth[:, index], scores[:, index]))
+            assert ours.denominator == truth[:, index].sum() and ours.low <= ours.value <= ours.high
+        else:
+            assert ours.value is None and ours.low is None
+
+
+def test_a_slice_of_two_classes_is_a_positive_of_both_areas(planted):
+    """Two slices of spine and chest against a head: scikit-learn on the columns of labels, as one against the rest."""
+    case = planted.case(["spine+chest", "spine+chest", "head", "chest"], raw=["spine", "chest", "head", "head"])
+    whole = evaluate([case], DEFAULT, bootstrap=20, seed=0).everything
+    for region in ("spine", "chest", "head"):
+        index = CLASSES.index(region)
+        assert whole.find("auroc", "raw", region).value == pytest.approx(roc_auc_score(case.truth[:, index], case.raw[:, index]))
+
+
+@pytest.mark.parametrize("stage", ["raw", "calibrated", "smoothed"])
+def test_negative_log_likelihood_before_and_after(cases, stage):
+    told = [replace(case, calibrated=temper(case.raw, 1.4)) for case in cases]
+    whole = evaluate(told, DEFAULT, bootstrap=20, seed=0)
+    truth = np.concatenate([case.truth.argmax(1) for case in told])
+    p = np.clip(np.concatenate([getattr(case, stage) for case in told]), LEAST_PROBABILITY, None)
+    theirs = log_loss(truth, p / p.sum(1, keepdims=True), labels=range(len(CLASSES)))
+    assert whole.everything.find("surprise_nats", stage).value == pytest.approx(theirs, rel=1e-4)
+    assert set(whole.reliability) == {"raw", "calibrated", "smoothed", "decided"}
+    assert all(totals[:, 0].sum() == len(truth) for totals in whole.reliability.values())
+
+
+def test_planted_miscalibration_is_found_and_mended(planted):
+    """Answers right three times in five at a stated 0.95: the error is 0.35 before, and none at the temperature that undoes it."""
+    said = ["head"] * 6 + ["chest"] * 4
+    raw = planted.probabilities(planted.labels(said), 0.95)
+    mended = planted.probabilities(planted.labels(said), 0.6)
+    cases = [
+        replace(planted.case(["head"] * 10, said, volume_id=f"v{number}"), raw=raw, calibrated=mended) for number in range(4)
+    ]
+    whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
+    errors = [whole.find("expected_calibration_error", stage).value for stage in ("raw", "calibrated")]
+    assert errors == pytest.approx([0.35, 0.0])
+
+
+def test_the_error_of_slices_of_one_class_leaves_out_those_of_two(planted):
+    """Spine beside chest, each at one half, is right by design; the others are right four times in five at a stated 0.8."""
+    both = planted.case(["spine+chest"] * 10, raw=["spine+chest"] * 10, volume_id="both")
+    plain = planted.case(["head"] * 10, ["head"] * 8 + ["chest"] * 2, volume_id="plain")
+    whole = evaluate([both, plain], DEFAULT, bootstrap=50, seed=0).everything
+    one, every = (whole.find(f"expected_calibration_error{name}", "raw") for name in ("_one_class", ""))
+    assert (one.value, one.denominator) == (pytest.approx(0.0, abs=1e-9), 10)
+    assert (every.value, every.denominator) == (pytest.approx(0.3), 20)            # half of the slices say 0.4 and are always right
 
 
 def test_brier_score_of_the_smoothed_probabilities(cases, evaluation):
@@ -102,9 +172,16 @@ class TestTheRuleOfIntervals:
 
     def test_slices_of_one_subject_travel_together(self, planted):
         """Ten subjects, half of them all wrong: the interval is that of ten coins, however many slices each has."""
-        cases = [planted.case(["head"] * 40, ["head" if number % 2 else "chest"] * 40, volume_id=f"v{number}") for number in range(10)]
-        error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
-        assert error.interval == "bootstrap" and (error.low, error.high) == pytest.approx((0.2, 0.8), abs=0.01)
+        ends = []
+        for slices in (2, 40):
+            said = [["head" if number % 2 else "chest"] * slices for number in range(10)]
+            cases = [planted.case(["head"] * slices, one, volume_id=f"v{number}") for number, one in enumerate(said)]
+            error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
+            assert error.interval == "bootstrap-t"
+            ends.append((error.low, error.high))
+        assert ends[0] == pytest.approx(ends[1]) and ends[0][0] == pytest.approx(1 - ends[0][1], abs=0.02)
+        theirs = binomtest(5, 10).proportion_ci(method="exact")
+        assert ends[0] == pytest.approx((theirs.low, theirs.high), abs=0.08)
 
 
 def test_the_order_of_cases_changes_nothing(cases):

@@ -1,7 +1,7 @@
 """
 Act 5: evaluate.
     NEEDS  {RESULTS}/decisions/, {RESULTS}/slices/
-    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv
+    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv where asked for
 """
 
 
@@ -16,3 +16,19 @@ rule evaluate:
     log: f"{LOGS}/evaluate.txt"
     message: "Evaluating on the test split, {params.bootstrap} resamples of its subjects"
     shell: "fovnet evaluate --config {params.file:q} 2> >(tee {log:q} >&2)"
+
+
+rule ablate:
+    """Say what each step is worth, from the raw probabilities to the ensemble; ask for it by name, as nothing else needs it."""
+    input:
+        spans=f"{RESULTS}/decisions/spans.tsv",
+        probabilities=f"{RESULTS}/probabilities.npz",
+        trials=f"{RESULTS}/search/trials.tsv",
+    output: f"{RESULTS}/evaluation/ablation.json"
+    params:
+        settings=settings_of("evaluate"),
+        file=SETTINGS_FILE,
+    log: f"{LOGS}/ablate.txt"
+    threads: workflow.cores
+    message: "Taking the decision, the ensemble and the network apart, step by step"
+    shell: "fovnet ablate --config {params.file:q} 2> >(tee {log:q} >&2)"

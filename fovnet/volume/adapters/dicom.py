@@ -16,6 +16,7 @@ import numpy as np
 from fovnet.errors import VolumeError
 from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
 from fovnet.volume.adapters.grids import PLANES
+from fovnet.volume.body_part import body_part
 from fovnet.volume.collection import VolumeRow
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import split_address
@@ -63,7 +64,10 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
     frame = next(one.frames[0] for one in survey(split_address(path)[0]).series if one.id == series)
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
-    told = {"manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame)}
+    told = {
+        "manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame),
+        "body_part_examined": body_part(frame.facts.body_part),
+    }  # fmt: skip
     return {name: value for name, value in told.items() if value}
 
 

@@ -215,6 +215,15 @@ def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesl
     assert volume.attributes == {name: value for name, value in expected.items() if value}
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"), [("HEAD", "HEAD"), ("Thorax", "CHEST"), ("Zqxavier leg", "LOWERLIMB"), ("Zqxavier", "OTHER"), ("", None)]
+)
+def test_the_body_part_of_the_header_is_told_in_known_words_alone(tmp_path, write, written, shown):
+    write.save(tmp_path / "one", write.images(write.noise(), BodyPartExamined=written))
+    (volume,) = gather_dicom(tmp_path).volumes
+    assert volume.attributes.get("body_part_examined") == shown
+
+
 def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write):
     """Two of its forty images are a CT and a capture of a screen: what is left is a volume, its neighbours stand where they stood."""
     images = write.images(write.noise((20, 24, 40)))

@@ -1,0 +1,211 @@
+"""How often do 95 % intervals hold the truth, when the slices of one body are alike?
+
+Studies are simulated whose truth is known, of bodies that differ: each has its own error rates (beta distributed about the true
+mean, with a stated intra-body correlation), its own offset at the borders and on the scores, one to three volumes, and as many slices
+as it happens to have. Each interval that the evaluation uses is made for every study, beside the simpler ones that it might have used, and
+beside the one that treats every slice as a body of its own.
+
+    n  bodies    k  classes, 3: one that every body shows, two that some do not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from fovnet.maths.intervals import (
+    bca_interval,
+    cluster_weights,
+    percentile_interval,
+    ratio_interval,
+    resampled_quantile,
+    studentised_interval,
+    t_interval,
+    widened_level,
+    wilson_interval,
+)
+from fovnet.maths.ranking import pairs_of
+
+Floats = NDArray[np.float64]
+Ends = tuple[float, float]
+
+WRONG = (0.05, 0.10, 0.20)
+"""True error rates of the three classes."""
+SHOWN = (1.0, 0.6, 0.5)
+"""Share of bodies that show each."""
+KEPT, ADDED = 0.5, 0.02
+"""Of the slices that the first run gets wrong the second gets so many wrong too, and of the others so many."""
+OFFSET_MM, JITTER_MM = 6.0, 6.0
+"""Standard deviations of a border's error: of the body's own offset, and from volume to volume."""
+APART, OFFSET, JITTER = 2.0, 0.7, 1.0
+"""Scores: how far positives lie above negatives, and the standard deviations between and within bodies."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One simulated study.
+
+    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices
+    border_mm, of_border (v,) errors and whose they are;  score, positive, of_score (s,) likewise
+    """
+
+    slices: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+    wrong_again: NDArray[np.int64]
+    border_mm: Floats
+    of_border: NDArray[np.int64]
+    score: Floats
+    positive: NDArray[np.bool_]
+    of_score: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """In how many of `studies` the interval of `method` held the true `value`; low and high, the 95 % interval of that share.
+
+    used   whether the evaluation makes its intervals so;  width  median width of the interval
+    undefined  studies in which there was no interval, counted as not held
+    """
+
+    statistic: str
+    subjects: int
+    correlation: float
+    method: str
+    used: bool
+    value: float
+    studies: int
+    held: int
+    share: float
+    low: float
+    high: float
+    width: float
+    undefined: int
+
+
+def simulated_study(rng: np.random.Generator, subjects: int, correlation: float) -> Study:
+    """A study of so many bodies, whose error rates have this intra-body correlation."""
+    volumes = rng.integers(1, 4, subjects)
+    shown = rng.random((subjects, len(SHOWN))) < SHOWN
+    slices = rng.integers(8, 25, (subjects, len(SHOWN))) * volumes[:, None] * shown
+    inverse = 1 / correlation - 1
+    rates = np.stack([rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1)
+    wrong = rng.binomial(slices, rates)
+    again = rng.binomial(wrong, KEPT) + rng.binomial(slices - wrong, ADDED)
+    of_border = np.repeat(np.arange(subjects), volumes * 2)
+    border_mm = (rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(0, JITTER_MM, len(of_border)))
+    of_score = np.repeat(np.arange(subjects), volumes * 12)
+    positive = rng.random(len(of_score)) < 0.3
+    score = APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
+    return Study(slices, wrong, again, border_mm, of_border, score, positive, of_score)
+
+
+def truths() -> dict[str, float]:
+    """What the statistics tend to as studies grow."""
+    share = np.array(SHOWN) / sum(SHOWN)
+    error = float(share @ np.array(WRONG))
+    return {
+        "slice error": error,
+        "sensitivity of a class half the bodies show": 1 - WRONG[-1],
+        "balanced accuracy": 1 - float(np.mean(WRONG)),
+        "difference of two runs": error * (KEPT - 1) + (1 - error) * ADDED,
+        "median border error, mm": float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.75)),
+        "area under the curve": float(ndtr(APART / np.sqrt(2 * (OFFSET**2 + JITTER**2)))),
+    }
+
+
+def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
+    """The intervals of one study by statistic and method, the method that the evaluation uses first."""
+    slices, wrong = study.slices, study.wrong
+    every, all_wrong = slices.sum(axis=1), wrong.sum(axis=1)
+    change = study.wrong_again.sum(axis=1) - all_wrong
+    right = (slices - wrong)[:, -1]
+    sums = np.stack([slices, wrong], axis=1)
+    distance = np.abs(study.border_mm)
+    medians = resampled_quantile(distance, weights[:, study.of_border], 0.5)
+    pairs = pairs_of(study.score, study.positive, study.of_score, len(slices))
+    names = iter(truths())
+    return {
+        next(names): _of_ratio(all_wrong, every, weights),
+        next(names): _of_ratio(right, slices[:, -1], weights),
+        next(names): {
+            "bootstrap-t": studentised_interval(sums, _balanced, weights),
+            "BCa": bca_interval(lambda w: _balanced(np.einsum("bn,njk->bjk", w, sums)), weights),
+            "percentile": _percentile(_balanced(np.einsum("bn,njk->bjk", weights, sums))),
+        },
+        next(names): _of_ratio(change, every, weights, share=False),
+        next(names): {
+            "widened percentile": _percentile(medians, widened_level(len(slices))),
+            "percentile": _percentile(medians),
+            "BCa": bca_interval(lambda w: resampled_quantile(distance, w[:, study.of_border], 0.5), weights),
+        },
+        next(names): {
+            "bootstrap-t": _pair(t_interval(pairs.measured, weights)),
+            "BCa": bca_interval(pairs.area, weights),
+            "percentile": _percentile(pairs.area(weights)),
+        },
+    }
+
+
+def coverage(
+    subjects: Sequence[int], *, studies: int, correlation: float, repeats: int, seed: int,
+    progress: Callable[[int, int], object] | None = None,
+) -> Iterator[Coverage]:
+    """How often each interval holds the truth, for each number of bodies; the same seed gives the same studies."""
+    for place, count in enumerate(subjects):
+        ends: dict[tuple[str, str], list[Ends]] = {}
+        for number in range(studies):
+            study = simulated_study(np.random.default_rng([seed, count, number]), count, correlation)
+            for statistic, by_method in intervals_of(study, cluster_weights(count, repeats, seed + number)).items():
+                for method, pair in by_method.items():
+                    ends.setdefault((statistic, method), []).append(pair)
+            if progress:
+                progress(place * studies + number + 1, len(subjects) * studies)
+        first: set[str] = set()
+        for (statistic, method), pairs in ends.items():
+            yield _counted(statistic, count, correlation, method, statistic not in first, np.array(pairs))
+            first.add(statistic)
+
+
+def _counted(statistic: str, subjects: int, correlation: float, method: str, used: bool, ends: Floats) -> Coverage:
+    value = truths()[statistic]
+    held = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
+    low, high = wilson_interval(held, len(ends))
+    width = float(np.nanmedian(ends[:, 1] - ends[:, 0]))
+    undefined = int((~np.isfinite(ends)).any(axis=1).sum())
+    return Coverage(statistic, subjects, correlation, method, used, value, len(ends), held, held / len(ends), low, high, width, undefined)
+
+
+def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats, *, share: bool = True) -> dict[str, Ends]:
+    ratio: Callable[[Floats], Floats] = lambda w: (w @ parts) / np.maximum(w @ wholes, 1e-12)  # noqa: E731
+    found = {
+        "bootstrap-t": _pair(ratio_interval(parts[:, None], wholes[:, None], weights, share=share)),
+        "BCa": bca_interval(ratio, weights),
+        "percentile": _percentile(ratio(weights)),
+    }
+    total, top = int(wholes.sum()), int(parts.sum())
+    found["every slice a body"] = wilson_interval(top, total) if share else _independent_difference(parts, total)
+    return found
+
+
+def _independent_difference(change: NDArray[np.int64], total: int) -> Ends:
+    """The interval of a difference of two runs on `total` slices taken as independent, each changed at most by one."""
+    mean, moved = change.sum() / total, np.abs(change).sum() / total
+    half = float(ndtri(0.975)) * float(np.sqrt(max(moved - mean**2, 0.0) / total))
+    return float(mean - half), float(mean + half)
+
+
+def _balanced(sums: Floats) -> Floats:
+    """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones."""
+    return np.asarray(1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).mean(axis=1))
+
+
+def _percentile(values: Floats, level: float = 0.95) -> Ends:
+    return _pair(percentile_interval(values[:, None], level))
+
+
+def _pair(ends: tuple[Floats, Floats]) -> Ends:
+    return float(ends[0][0]), float(ends[1][0])

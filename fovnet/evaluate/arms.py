@@ -1,0 +1,166 @@
+"""The arms of an ablation: ways to mix networks, and ways to read a volume's probabilities, each a line of a table.
+
+    p  networks    m  scored slices    s  slices of one volume    k  classes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.spans import Rule, outline
+from fovnet.decision.weighing import WAYS, mean
+from fovnet.maths.smoothing import smooth_along_body, temper
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.bool_]
+SURE = 0.7
+
+
+@dataclass(frozen=True)
+class Networks:
+    """What the networks say of all scored slices.
+
+    shipped    (m, k) the mean that the ensemble is used with
+    members    (p, m, k) each member's, the best first;  scores (p,) their validation losses
+    start      (m, k) of the hand-set starting network, None where it was not trained to the end
+    validation (m,) which of the slices are of the validation split, truth (m, k) bool and subject (m,), for mixes that are fitted there
+    """
+
+    shipped: Floats
+    members: NDArray[np.float32]
+    scores: Floats
+    start: Floats | None
+    validation: Labels
+    truth: Labels
+    subject: NDArray[np.int64]
+
+
+Mix = Callable[[Networks], Floats | None]
+Reading = Callable[[Floats, Floats, Vocabulary, Rule], Labels]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to come to an answer: which networks, and how their probabilities are read."""
+
+    name: str
+    what: str
+    mix: Mix
+    reading: Reading
+
+
+def raw(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The most probable class of each slice by itself."""
+    return _one_each(p)
+
+
+def smoothed(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The most probable class after calibration and smoothing along the body."""
+    return _one_each(_curves(p, z_mm, rule))
+
+
+def threshold(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """Smoothed, and none where no class reaches 0.7: the simplest way to hold one's tongue."""
+    curves = _curves(p, z_mm, rule)
+    shown = _one_each(curves)
+    shown[curves.max(axis=1) < SURE] = np.arange(len(vocabulary.classes)) == len(vocabulary.classes) - 1
+    return shown
+
+
+def exact_without_none(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The exact decoder of networks that were never told of none: its probability is shared out among the regions."""
+    regions = p.copy()
+    regions[:, -1] = 0.0
+    sums = regions.sum(axis=1, keepdims=True)
+    shared = np.divide(regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0)
+    shared[:, -1] = 0.0
+    return outline(shared, z_mm, vocabulary, rule).decided
+
+
+def exact(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The decision as it is used."""
+    return outline(p, z_mm, vocabulary, rule).decided
+
+
+def intersections(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The thesis's decision: borders only where two adjacent curves cross; it knows no heights."""
+    return outline(p, z_mm, vocabulary, replace(rule, method="intersections", heights=())).decided
+
+
+def exact_without_heights(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+    """The decision without the usual heights of the regions."""
+    return outline(p, z_mm, vocabulary, replace(rule, heights=())).decided
+
+
+def shipped(networks: Networks) -> Floats | None:
+    """The ensemble as it is used."""
+    return networks.shipped
+
+
+def best_member(networks: Networks) -> Floats | None:
+    """The member with the lowest validation loss."""
+    return np.asarray(networks.members[int(np.argmin(networks.scores))], dtype=np.float64)
+
+
+def mean_of_all(networks: Networks) -> Floats | None:
+    """All members with equal say."""
+    return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
+
+
+def weighted(networks: Networks) -> Floats | None:
+    """The more say the less a member's validation loss."""
+    return _weighed(networks, "by-loss")
+
+
+def greedy(networks: Networks) -> Floats | None:
+    """The members picked one after another for what they add."""
+    return _weighed(networks, "greedy")
+
+
+def _weighed(networks: Networks, way: str) -> Floats:
+    here = networks.validation
+    shares = networks.truth[here] / networks.truth[here].sum(axis=1, keepdims=True)
+    return mean(networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here]))
+
+
+def starting_network(networks: Networks) -> Floats | None:
+    """The network that was set by hand, as trained by the search."""
+    return networks.start
+
+
+LADDERS: Mapping[str, Sequence[Arm]] = {
+    "decision": (
+        Arm("raw", "most probable class of each slice", shipped, raw),
+        Arm("smoothed", "the same after calibration and smoothing", shipped, smoothed),
+        Arm("threshold 0.7", "smoothed, and none where no class reaches 0.7", shipped, threshold),
+        Arm("intersections", "the thesis's decoding: borders where two smoothed curves cross", shipped, intersections),
+        Arm("exact", "exact decoding without none", shipped, exact_without_none),
+        Arm("exact + none, no heights", "exact decoding with none, without usual heights", shipped, exact_without_heights),
+        Arm("exact + none", "the decision as it is used", shipped, exact),
+    ),
+    "ensemble": (
+        Arm("best member", "lowest validation loss", best_member, exact),
+        Arm("mean of members", "equal say", mean_of_all, exact),
+        Arm("weighted", "say by validation loss", weighted, exact),
+        Arm("greedy", "picked one after another on the validation split", greedy, exact),
+    ),
+    "network": (
+        Arm("starting network", "set by hand", starting_network, exact),
+        Arm("best found", "lowest validation loss of the search", best_member, exact),
+        Arm("ensemble", "as it is used", shipped, exact),
+    ),
+}
+"""Ladders of arms, each compared with the one before it."""
+
+
+def _curves(p: Floats, z_mm: Floats, rule: Rule) -> Floats:
+    return smooth_along_body(temper(p, rule.temperature), z_mm, rule.sigma_mm)
+
+
+def _one_each(p: Floats) -> Labels:
+    return np.asarray(np.arange(p.shape[1]) == p.argmax(axis=1)[:, None])

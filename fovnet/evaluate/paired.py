@@ -1,0 +1,160 @@
+"""Two runs on the same volumes: what the second does better, with intervals that resample the subjects of both at once.
+
+A volume that is hard is hard for both, so that the difference is far more certain than the two figures are. Each subject brings along
+what it contributes to both runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM
+from fovnet.evaluate.measures import BOOTSTRAP_T, NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
+from fovnet.evaluate.tallies import Tally
+from fovnet.maths.intervals import percentile_interval, resampled_quantile, studentised_interval, widened_level
+
+Floats = NDArray[np.float64]
+IDENTICAL = "no volume differs"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run did on one volume: what is wrong of its slices, its set of regions, its spans, its borders between regions.
+
+    spans  right, true, said; None where the run does not tell them;  wrong_raw likewise
+    true_borders  how many there are;  errors_mm  of those that were found, said minus true
+    """
+
+    volume_id: str
+    subject_id: str
+    slices: int
+    wrong_raw: int | None
+    wrong: int
+    exact: bool
+    far: int
+    spans: tuple[int, int, int] | None
+    true_borders: int
+    errors_mm: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A measure of two runs, second minus first, with its 95 % interval over subjects; better when lower where `lower_is_better`."""
+
+    measure: str
+    stage: str
+    first: float
+    second: float
+    difference: float
+    low: float | None
+    high: float | None
+    interval: str
+    subjects: int
+    lower_is_better: bool
+
+
+Part = Callable[[Outcome], tuple[float, float] | None]
+
+
+def _near(one: Outcome) -> int:
+    return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in one.errors_mm)
+
+
+MEAN_MM = "border_abs_mean_mm"
+RATES: Mapping[tuple[str, str], Part] = {
+    ("slice_error", "raw"): lambda one: None if one.wrong_raw is None else (one.wrong_raw, one.slices),
+    ("slice_error", "decided"): lambda one: (one.wrong, one.slices),
+    ("span_f1", "decided"): lambda one: one.spans and (2 * one.spans[0], one.spans[1] + one.spans[2]),
+    ("exact_set", "decided"): lambda one: (one.exact, 1),
+    ("far_confusion_volumes", "decided"): lambda one: (one.far > 0, 1),
+    ("border_within_10_mm", "decided"): lambda one: (_near(one), one.true_borders),
+    ("border_missed", "decided"): lambda one: (one.true_borders - len(one.errors_mm), one.true_borders),
+    (MEAN_MM, "decided"): lambda one: (sum(map(abs, one.errors_mm)), len(one.errors_mm)),
+}
+QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
+HIGHER_IS_BETTER = frozenset({"span_f1", "exact_set", "border_within_10_mm"})
+
+
+def outcome_of(one: Tally) -> Outcome:
+    """What a comparison needs of a volume's counts."""
+    between = [border for border in one.borders if not border.is_end]
+    return Outcome(
+        one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong, one.exact, one.far, one.spans,
+        sum(border.true_mm is not None for border in between),
+        tuple(border.error_mm for border in between if border.error_mm is not None),
+    )  # fmt: skip
+
+
+def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
+    """The measures of one run, of those that a comparison knows."""
+    found: list[Measure] = []
+    for (name, stage), part in RATES.items():
+        parts = _parts(run, part)
+        if parts is not None and name == MEAN_MM:
+            found.append(draws.mean(name, parts[:, 0], parts[:, 1], stage=stage))
+        elif parts is not None:
+            found += draws.rates(name, parts[:, :1], parts[:, 1:], stage=stage)
+    errors, owners = _errors(run)
+    return found + [draws.quantile(name, errors, owners, share) for name, share in QUANTILES.items()]
+
+
+def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling) -> list[Difference]:
+    """Second minus first in every measure that both tell; the outcomes are of the same volumes in the same order, as `draws` is."""
+    found = []
+    for (name, stage), part in RATES.items():
+        ours, theirs = _parts(first, part), _parts(second, part)
+        if ours is None or theirs is None or not ours[:, 1].any() or not theirs[:, 1].any():
+            continue
+        totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
+        values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
+        ends = studentised_interval(totals, _ratio_difference, draws.weights, share=False)
+        found.append(_difference(name, stage, values, ends, BOOTSTRAP_T, draws.subjects, bool((ours != theirs).any())))
+    (ours, whose), (theirs, of_whom) = _errors(first), _errors(second)
+    for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
+        values = [float(np.quantile(side, share)) for side in (ours, theirs)]
+        sides = [
+            resampled_quantile(errors, draws.weights[:, draws.of_case[owners]], share)
+            for errors, owners in ((ours, whose), (theirs, of_whom))
+        ]
+        level = widened_level(draws.subjects)
+        low, high = percentile_interval(sides[1] - sides[0], level) if draws.subjects > 1 else (np.nan, np.nan)
+        differ = not (np.array_equal(ours, theirs) and np.array_equal(whose, of_whom))
+        found.append(_difference(name, "decided", values, (float(low), float(high)), PERCENTILE, draws.subjects, differ))
+    return found
+
+
+def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
+    """(c, 2) numerators and denominators; None where a volume does not tell them."""
+    parts = [part(one) for one in run]
+    known = [each for each in parts if each is not None]
+    return np.array(known, dtype=np.float64) if len(known) == len(parts) else None
+
+
+def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
+    """Absolute errors (v,) of the borders found, and the volumes (v,) they belong to."""
+    errors = [(abs(error), index) for index, one in enumerate(run) for error in one.errors_mm]
+    return np.array([error for error, _ in errors], dtype=np.float64), np.array([index for _, index in errors], dtype=np.int64)
+
+
+def _ratio_difference(sums: Floats) -> Floats:
+    """Second ratio minus first (B,), from sums (B, 4)."""
+    whole = np.where(sums[:, 1::2] > 0, sums[:, 1::2], np.nan)
+    ratios = sums[:, 0::2] / whole
+    return np.asarray(ratios[:, 1] - ratios[:, 0])
+
+
+def _difference(
+    name: str, stage: str, values: Sequence[float], ends: tuple[float, float], how: str, subjects: int, differ: bool
+) -> Difference:
+    low, high = (None if math.isnan(end) else end for end in ends)
+    if not differ:
+        low, high, how = None, None, IDENTICAL
+    elif low is None or high is None:
+        low, high, how = None, None, NOT_ESTIMABLE
+    first, second = values
+    return Difference(name, stage, first, second, second - first, low, high, how, subjects, name not in HIGHER_IS_BETTER)

@@ -1,0 +1,66 @@
+"""Which volumes belong together: by collection, and by every column of volumes.tsv that divides them sensibly.
+
+A column of words, or of a few numbers (field strength), makes a subgroup of each value, if there are two to twenty. A column of many
+numbers that measure something (an age, a spacing) is cut into bins: at customary ages, else at the quartiles of the volumes, rounded to
+two digits. Numbers count as measures when the column is called `age` or ends in a unit, or one of them has decimals; others may be names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fovnet.evaluate.cases import Case
+
+COLLECTION = "collection"
+MOST_VALUES = 20
+"""An attribute with more values than this names single volumes (a series number) and makes no subgroups."""
+FEW_NUMBERS = 6
+"""So many different numbers are levels of their own; more are cut into bins."""
+AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
+UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
+
+
+def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
+    """(attribute, value of each volume_id that has one): by collection always, then by the attributes in the order of their names.
+
+    Values come in the order in which they are to be shown, which is that of the numbers where they are bins.
+    """
+    found = [(COLLECTION, _sorted({case.volume_id: case.collection for case in cases}))]
+    for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
+        stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip())}
+        numbers = _numbers(name, stated)
+        values = _sorted(stated) if numbers is None else _binned(name, numbers)
+        if 2 <= len(set(values.values())) <= MOST_VALUES:
+            found.append((name, values))
+    return found
+
+
+def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
+    """The values as numbers, where they are numbers, many, and measure something."""
+    try:
+        numbers = {volume: float(value) for volume, value in stated.items()}
+    except ValueError:
+        return None
+    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= FEW_NUMBERS:
+        return None
+    measures = name.casefold() == AGE or name.casefold().endswith(UNITS) or any(value != int(value) for value in numbers.values())
+    return numbers if measures else None
+
+
+def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
+    """The bin of every number, as words, from the lowest bin up."""
+    values = np.array(list(numbers.values()))
+    edges = AGES if name.casefold() == AGE else sorted({float(f"{edge:.2g}") for edge in np.quantile(values, [0.25, 0.5, 0.75])})
+    cuts = [edge for edge in edges if values.min() < edge <= values.max()]
+    words = ["all"] if not cuts else [
+        f"below {cuts[0]:g}", *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)), f"{cuts[-1]:g} or more",
+    ]  # fmt: skip
+    order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
+    return {volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order}
+
+
+def _sorted(values: Mapping[str, str]) -> dict[str, str]:
+    return {volume: values[volume] for volume in sorted(values, key=lambda volume: (values[volume], volume))}

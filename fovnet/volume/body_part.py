@@ -1,0 +1,53 @@
+"""What a header's Body Part Examined (0018,0015) means in regions: read tolerantly, for archives hold codes, old codes and free text.
+
+Codes of single regions, combined terms, synonyms in any case, and several of them in one text ("CHEST/ABDOMEN", "L SPINE") are understood.
+What is passed on is a known word and never the text itself, because a free text may hold anything.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fovnet.regions import COMBINED, DEFAULT, ELSEWHERE, NONE, Vocabulary
+from fovnet.volume.collection import region_named
+
+OTHER = "OTHER"
+
+
+def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
+    """The regions a header's text names, in the vocabulary's order; empty for a part of the body that is none of them, None if unknown.
+
+    Of several words those that mean nothing are passed over: "LIVER DYNAMIC" is the abdomen.
+    """
+    whole = " ".join(text.upper().replace("_", " ").split())
+    if not whole:
+        return None
+    found = _named(whole, vocabulary)
+    if found is None:
+        each = [named for word in re.split(r"[^A-Z]+", whole) if word and (named := _named(word, vocabulary)) is not None]
+        found = None if not each else set().union(*each)
+    return None if found is None else tuple(name for name in vocabulary.classes if name in found)
+
+
+def body_part(text: str) -> str:
+    """The text as a table may show it: DICOM's own term where it is one, else those of its regions; OTHER for what is not understood."""
+    whole = "".join(text.upper().split())
+    if whole in {term.body_part for term in COMBINED} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
+        return whole
+    if not whole:
+        return ""
+    told = regions_told(text)
+    if told is None:
+        return OTHER
+    return " ".join(region.body_part for region in DEFAULT.regions if region.name in told) or OTHER
+
+
+def _named(word: str, vocabulary: Vocabulary) -> set[str] | None:
+    """The regions that one word or term means; empty for a part beyond all of them."""
+    one = region_named(word, vocabulary)
+    if one is not None:
+        return {one} - {NONE}
+    several = next((term.regions for term in COMBINED if term.body_part == word.replace(" ", "")), None)
+    if several is not None:
+        return set(several) & set(vocabulary.classes)
+    return set() if word in ELSEWHERE else None

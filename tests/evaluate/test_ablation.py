@@ -1,0 +1,136 @@
+"""The arms of an ablation, against what is worked out by hand on bodies whose truth is known."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from fovnet.decision.spans import Rule, decide, said
+from fovnet.errors import ModelError
+from fovnet.evaluate.ablation import ablate, write_ablation
+from fovnet.evaluate.arms import LADDERS, SURE, Networks, exact_without_none, threshold
+from fovnet.records import read_json, read_tsv
+from fovnet.regions import DEFAULT
+
+RULE = Rule(temperature=3.0, sigma_mm=8.0, protocol_threshold=0.6)
+
+
+@pytest.fixture(scope="module")
+def study(packed):
+    """Twelve people: four to tune on, eight to test; three members, the first the best, and a start that hardly knows anything."""
+    rng = np.random.default_rng(0)
+    truths = [packed.truth_of(rng.integers(4, 9, 5)) for _ in range(13)]
+    pack = packed.pack_of(truths, ["train", *["validation"] * 4, *["test"] * 8])
+    rows = np.arange(len(truths[0]), len(pack.truth))
+    members = np.stack([packed.said_of(pack.truth[rows], rng, noise) for noise in (2.5, 3.0, 3.5)]).astype(np.float32)
+    start = packed.said_of(pack.truth[rows], rng, 6.0)
+    shipped = members.mean(axis=0, dtype=np.float64)
+    validation = np.isin(rows, pack.rows("validation"))
+    networks = Networks(shipped, members, np.array([0.3, 0.4, 0.5]), start, validation, pack.truth[rows], pack.volume[rows])
+    return pack, networks, rows
+
+
+@pytest.fixture(scope="module")
+def found(study):
+    return ablate(*study, DEFAULT, RULE, bootstrap=200, seed=1)
+
+
+def value(found, ladder, arm, name):
+    step = next(step for step in found.steps if (step.ladder, step.arm) == (ladder, arm))
+    return next(one for one in step.measures if one.name == name)
+
+
+def test_every_arm_of_every_ladder_is_there(found):
+    assert [(step.ladder, step.arm) for step in found.steps] == [(name, arm.name) for name, arms in LADDERS.items() for arm in arms]
+    assert found.left_out == ()
+
+
+def test_raw_is_the_most_probable_class_of_each_slice(found, study):
+    pack, networks, rows = study
+    test = np.isin(rows, pack.rows("test"))
+    wrong = (networks.shipped.argmax(axis=1) != networks.truth.argmax(axis=1))[test]
+    one = value(found, "decision", "raw", "slice_error")
+    assert (one.numerator, one.denominator) == (wrong.sum(), test.sum())
+
+
+def test_the_last_arm_of_the_decision_is_the_decision(found, study):
+    pack, networks, rows = study
+    temperature = found.steps[0].temperature
+    wrong = 0
+    for record in pack.records:
+        if record.split == "test":
+            at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slices))
+            z_mm = pack.z_mm[rows[at]]
+            decided = decide(networks.shipped[at], z_mm, DEFAULT, replace(RULE, temperature=temperature)).decided
+            wrong += int((said(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
+    assert value(found, "decision", "exact + none", "slice_error").numerator == wrong
+
+
+def test_the_order_of_the_body_is_worth_something_and_so_is_the_best_network(found):
+    errors = {(step.ladder, step.arm): value(found, step.ladder, step.arm, "slice_error").value for step in found.steps}
+    assert errors["decision", "exact + none"] < errors["decision", "raw"] and errors["decision", "smoothed"] < errors["decision", "raw"]
+    assert errors["network", "ensemble"] < errors["network", "starting network"]
+    gain = next(one for one in found.steps[-1].since_first if one.measure == "slice_error")
+    assert gain.high < 0
+
+
+def test_gains_are_differences_to_the_arm_before_and_to_the_first(found):
+    steps = [step for step in found.steps if step.ladder == "decision"]
+    for before, step in pairwise(steps):
+        assert step.against == before.arm
+        for changes, other in ((step.gains, before), (step.since_first, steps[0])):
+            assert len(changes) >= 5
+            for change in changes:
+                here, there = (next(one.value for one in each.measures if one.name == change.measure) for each in (step, other))
+                assert change.difference == pytest.approx(here - there)
+
+
+def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, study):
+    pack, networks, rows = study
+    spoiled = np.where(networks.validation[:, None], networks.shipped, 1 / 7)
+    again = ablate(pack, Networks(spoiled, *list(vars(networks).values())[1:]), rows, DEFAULT, RULE, bootstrap=100, seed=1)
+    assert again.steps[0].temperature == found.steps[0].temperature
+
+
+def test_a_start_that_was_not_trained_is_left_out_and_says_why(study):
+    pack, networks, rows = study
+    told = vars(networks) | {"start": None}
+    found = ablate(pack, Networks(**told), rows, DEFAULT, RULE, bootstrap=100, seed=1)
+    ((ladder, arm, why),) = found.left_out
+    assert (ladder, arm) == ("network", "starting network") and "did not complete" in why
+    assert next(step for step in found.steps if step.arm == "best found").against == ""
+
+
+def test_slices_that_were_not_scored_stop_it(study):
+    pack, networks, rows = study
+    fewer = Networks(networks.shipped[:-3], networks.members[:, :-3], networks.scores, None, networks.validation[:-3],
+                     networks.truth[:-3], networks.subject[:-3])  # fmt: skip
+    with pytest.raises(ModelError, match="probabilities-stale"):
+        ablate(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
+
+
+def test_same_seed_same_tables(found, study, tmp_path):
+    for folder, one in (("a", found), ("b", ablate(*study, DEFAULT, RULE, bootstrap=200, seed=1))):
+        write_ablation(tmp_path / folder, one, settings={"bootstrap": 200})
+    for name in ("ablation.json", "ablation.tsv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    rows, facts = read_tsv(tmp_path / "a" / "ablation.tsv"), read_json(tmp_path / "a" / "ablation.json")
+    assert len(rows) == sum(len(step["measures"]) for step in facts["steps"])
+    assert "NaN" not in json.dumps(facts)
+
+
+class TestReadings:
+    def test_below_the_threshold_there_is_none(self, packed):
+        p = np.full((3, 7), (1 - 0.6) / 6)
+        p[:, 2] = 0.6
+        p[1] = np.where(np.arange(7) == 2, SURE + 0.01, (0.29) / 6)
+        shown = threshold(p, np.arange(3.0), DEFAULT, Rule(sigma_mm=0.0))
+        assert shown.argmax(axis=1).tolist() == [6, 2, 6] and (shown.sum(axis=1) == 1).all()
+
+    def test_without_none_every_slice_shows_a_region(self, packed):
+        truth = packed.truth_of((4, 4, 4, 4, 4), air=10)
+        p = packed.said_of(truth, np.random.default_rng(0), 0.5)
+        shown = exact_without_none(p, np.arange(len(p)) * 8.0, DEFAULT, RULE)
+        assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()

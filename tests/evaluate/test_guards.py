@@ -1,0 +1,123 @@
+"""What stops an evaluation: people it was tuned on, labels that have changed, decisions on other slices."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fovnet.errors import CollectionError
+from fovnet.evaluate.guards import check_not_learned, check_tables, learned_from, mark
+from fovnet.evaluate.reading import read_cases
+from fovnet.regions import DEFAULT
+
+
+@pytest.fixture
+def pack(packed):
+    truths = [packed.truth_of((3, 4, 5, 4, 3)) for _ in range(4)]
+    return packed.pack_of(truths, ["train", "train", "validation", "test"])
+
+
+def code_of(action, *arguments):
+    with pytest.raises(CollectionError) as stop:
+        action(*arguments)
+    assert stop.value.sentence.count(" ") > 8
+    return stop.value.code
+
+
+class TestPeople:
+    def test_marks_name_nobody_and_tell_the_splits_apart(self, pack):
+        learned = learned_from(pack)
+        assert {split: len(marks) for split, marks in learned.items()} == {"train": 2, "validation": 1}
+        assert not any(name in json.dumps(learned) for name in ("p00", "p01", "p02", "p03", "made"))
+
+    def test_nobody_of_the_test_split_passes(self, pack, planted):
+        check_not_learned([planted.case(["head"], subject_id="made/p03")], {"ensemble.json": {"subjects": learned_from(pack)}})
+
+    @pytest.mark.parametrize("split", ["train", "validation"])
+    def test_a_test_subject_that_taught_the_rule_stops_it(self, pack, planted, split):
+        learned = {**learned_from(pack), split: [mark("made/p03")]}
+        case = planted.case(["head"], subject_id="made/p03")
+        assert code_of(check_not_learned, [case], {"decision.json": {"subjects": learned}}) == "evaluate-tuned-on-test"
+
+    def test_the_same_id_in_another_collection_is_another_person(self, pack, planted):
+        check_not_learned([planted.case(["head"], subject_id="other/p00")], {"ensemble.json": {"subjects": learned_from(pack)}})
+
+    def test_files_of_an_older_fovnet_say_nothing(self, planted):
+        check_not_learned([planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}})
+
+
+class TestTables:
+    @pytest.fixture
+    def tables(self, pack, tmp_path):
+        """The tables that the pack was made from, on disk; labels are slice numbers."""
+        (tmp_path / "volumes.tsv").write_text(
+            "volume_id\tsubject_id\tpath\n" + "".join(f"{one.volume_id}\t{one.subject_id}\t{one.path}\n" for one in pack.records)
+        )
+        rows = [(region, *edge) for region, edge in zip(DEFAULT.chain, [(0, 2), (3, 6), (7, 11), (12, 15), (16, 18)], strict=True)]
+        self.write(tmp_path, pack, rows)
+        return tmp_path, rows
+
+    @staticmethod
+    def write(folder, pack, rows):
+        lines = [f"{one.volume_id}\t{region}\t{first}\t{last}\n" for one in pack.records for region, first, last in rows]
+        (folder / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(lines))
+
+    def test_the_labels_of_the_cut_pass(self, pack, tables):
+        check_tables(pack, {"made": tables[0]}, DEFAULT)
+
+    def test_a_label_moved_by_a_slice_stops_it(self, pack, tables):
+        folder, rows = tables
+        self.write(folder, pack, [("legs", 0, 3), ("pelvis", 4, 6), *rows[2:]])
+        assert code_of(check_tables, pack, {"made": folder}, DEFAULT) == "evaluate-truth-changed"
+
+    def test_labels_beyond_the_volume_stop_it(self, pack, tables):
+        folder, rows = tables
+        self.write(folder, pack, [*rows[:4], ("head", 16, 99)])
+        assert code_of(check_tables, pack, {"made": folder}, DEFAULT) == "collection-slices"
+
+    def test_tables_that_are_gone_are_passed_over(self, pack, tmp_path):
+        check_tables(pack, {"made": tmp_path / "gone"}, DEFAULT)
+
+
+class TestDecisions:
+    @pytest.fixture
+    def said(self, pack, tmp_path):
+        """The answer on the one test volume, as an older fovnet wrote it."""
+        truth = pack.truth[-23:].astype(float)
+        facts = {
+            "status": "ok", "message": "", "z_mm": pack.z_mm[-23:].tolist(), "raw": truth.tolist(), "smoothed": truth.tolist(),
+            "decided": truth.tolist(), "slice_confidence": [0.9] * 23, "spans": [], "side_mm": 400.0, "checksum": "c",
+        }  # fmt: skip
+        self.path = tmp_path / "v03.json"
+        self.path.write_text(json.dumps(facts))
+        return facts
+
+    def test_of_an_older_fovnet_are_read_and_say_no_more_than_they_do(self, pack, said, tmp_path):
+        (case,) = read_cases(pack, tmp_path)
+        assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (None, None, None, ())
+        assert dict(case.attributes) == {"plane": "isotropic", "slice_spacing_mm": "8"}
+
+    def test_what_newer_ones_say_beside_is_read(self, pack, said, tmp_path):
+        more = {
+            "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}], "set_probability": 0.75,
+            "doubts": [{"code": "low-confidence", "sentence": "confidence 0.4 is below 0.7"}],
+        }  # fmt: skip
+        self.path.write_text(json.dumps(said | more))
+        (case,) = read_cases(pack, tmp_path, temperature=2.0)
+        (border,) = case.borders
+        assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == ("legs", "pelvis", 20.0, 12.5, 28.0)
+        assert (case.set_probability, case.doubts) == (0.75, ("low-confidence",))
+        assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(np.ones(23))
+
+    @pytest.mark.parametrize("change", [{"checksum": "another file"}, {"z_mm": list(range(23))}])
+    def test_on_another_file_or_other_slices_are_stale(self, pack, said, tmp_path, change):
+        self.path.write_text(json.dumps(said | change))
+        assert code_of(read_cases, pack, tmp_path) == "decision-stale"
+
+    def test_the_plane_of_the_table_stands_before_that_of_the_voxels(self, pack, said, tmp_path):
+        thick = ((1.0, 0, 0, 0), (0, 6.0, 0, 0), (0, 0, 1.0, 0), (0, 0, 0, 1))
+        for stated, told in (({}, "coronal"), ({"plane": "oblique"}, "oblique")):
+            records = (*pack.records[:-1], replace(pack.records[-1], vox_to_ras=thick, attributes=stated))
+            (case,) = read_cases(replace(pack, records=records), tmp_path)
+            assert dict(case.attributes) == {"plane": told, "slice_spacing_mm": "6"}

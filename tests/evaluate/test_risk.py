@@ -1,0 +1,56 @@
+"""The risk-coverage curve and its area, against a loop over volumes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
+
+from fovnet.evaluate.risk import ranked
+
+
+def looped(confidence, wrong, total):
+    """Mean over the volumes of the risk among those at least as sure."""
+    risks = [wrong[confidence >= one].sum() / total[confidence >= one].sum() for one in confidence]
+    return float(np.mean(risks))
+
+
+def volumes(seed, size=12):
+    rng = np.random.default_rng(seed)
+    total = rng.integers(5, 50, size)
+    return rng.integers(0, 6, size) / 6, rng.binomial(total, 0.2), total
+
+
+@given(seed=integers(0, 999))
+@settings(deadline=None)
+def test_the_area_is_the_loops_with_ties_and_under_resampling(seed):
+    confidence, wrong, total = volumes(seed)
+    found = ranked(confidence, wrong, total)
+    assert found.area(np.ones((1, 12)))[0] == pytest.approx(looped(confidence, wrong, total))
+    weights = np.random.default_rng(seed).multinomial(12, np.full(12, 1 / 12), size=3)
+    for row, area in zip(weights, found.area(weights.astype(float)), strict=True):
+        often = np.repeat(np.arange(12), row)
+        assert area == pytest.approx(looped(confidence[often], wrong[often], total[often]))
+
+
+@given(seed=integers(0, 999))
+@settings(deadline=None)
+def test_the_order_of_the_volumes_changes_nothing(seed):
+    confidence, wrong, total = volumes(seed)
+    turned = np.random.default_rng(seed).permutation(12)
+    for one, other in zip(ranked(confidence, wrong, total).curve(), ranked(confidence[turned], wrong[turned], total[turned]).curve(),
+                          strict=True):  # fmt: skip
+        assert one == pytest.approx(other)
+
+
+def test_the_curve_ends_at_all_volumes_and_the_overall_risk():
+    confidence, wrong, total = volumes(3)
+    sure, coverage, risk = ranked(confidence, wrong, total).curve()
+    assert (coverage[-1], risk[-1]) == pytest.approx((1.0, wrong.sum() / total.sum()))
+    assert (np.diff(sure) < 0).all() and (np.diff(coverage) > 0).all()
+
+
+def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
+    wrong = np.array([0, 0, 0, 0, 1, 1])
+    knowing, blind, boasting = (ranked(np.array(sure), wrong, np.ones(6)) for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6]))
+    areas = [float(one.area(np.ones((1, 6)))[0]) for one in (knowing, blind, boasting)]
+    assert areas == pytest.approx([(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6])

@@ -1,0 +1,97 @@
+"""The verbs around an evaluation, as a user types them: ablate, compare, bench intervals, and what stops them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fovnet.evaluate.guards import mark
+from fovnet.records import read_json, read_tsv
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def copied(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A copy of the smoke run that may be spoiled, and the configuration that names it."""
+    folder = tmp_path_factory.mktemp("copied")
+    shutil.copytree(smoke, folder / "smoke", ignore=shutil.ignore_patterns("cache", "*.nii.gz"))
+    raw = yaml.safe_load((smoke / "config.yaml").read_text())
+    (folder / "copied.yaml").write_text(yaml.safe_dump({**raw, "results": str(folder / "smoke")}))
+    return folder / "smoke", folder / "copied.yaml"
+
+
+def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell: Shell) -> None:
+    results, config = copied
+    shell("fovnet", "ablate", "--config", config)
+    rows = read_tsv(results / "evaluation" / "ablation.tsv")
+    assert {row["ladder"] for row in rows} == {"decision", "ensemble", "network"}
+    shipped = {row["value"] for row in rows if row["measure"] == "slice_error" and row["arm"] in ("exact + none", "ensemble")}
+    rates = read_tsv(results / "evaluation" / "rates.tsv")
+    decided = next(row for row in rates if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided"))
+    assert shipped == {decided["value"]}                             # the last arm is the decision that was evaluated
+    facts = read_json(results / "evaluation" / "ablation.json")
+    assert all(step["gains"] for step in facts["steps"] if step["against"])
+
+
+def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Path, shell: Shell) -> None:
+    """And not otherwise: a second run of everything has nothing to do (test_smoke.py)."""
+    files = ("--snakefile", ROOT / "Snakefile", "--configfile", ROOT / "configs/smoke.yaml")
+    dry = shell("snakemake", *files, "--cores", "2", "-n", "ablate")
+    assert "Taking the decision, the ensemble and the network apart" in dry.stdout + dry.stderr
+    assert "Searching with" not in dry.stdout + dry.stderr
+
+
+def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_evaluation(
+    copied: tuple[Path, Path], shell: Shell
+) -> None:
+    results, config = copied
+    file = results / "ensemble" / "decision.json"
+    kept = file.read_text()
+    facts = read_json(file)
+    assert facts["subjects"] == read_json(results / "ensemble" / "ensemble.json")["subjects"]
+    manifest = read_tsv(results / "slices" / "manifest.tsv")
+    for split in ("train", "validation"):
+        known = {mark(f"{row['collection']}/{row['subject_id']}") for row in manifest if row["split"] == split}
+        assert set(facts["subjects"][split]) == known
+    tested = next(row for row in manifest if row["split"] == "test" and row["status"] == "ok")
+    facts["subjects"]["validation"].append(mark(f"{tested['collection']}/{tested['subject_id']}"))
+    file.write_text(json.dumps(facts))
+    done = shell("fovnet", "evaluate", "--config", config, check=False)
+    file.write_text(kept)
+    assert done.returncode == 2 and "evaluate-tuned-on-test" in done.stderr
+
+
+def test_labels_changed_after_the_cut_stop_the_evaluation(copied: tuple[Path, Path], shell: Shell) -> None:
+    results, config = copied
+    table, manifest = results / "phantom" / "regions.tsv", read_tsv(results / "slices" / "manifest.tsv")
+    kept, tested = table.read_text(), {row["volume_id"] for row in manifest if row["split"] == "test"}
+    lines = [line for line in kept.splitlines(keepends=True) if line.split("\t")[0] not in tested]
+    assert len(lines) < kept.count("\n")
+    table.write_text("".join(lines))
+    done = shell("fovnet", "evaluate", "--config", config, check=False)
+    table.write_text(kept)
+    assert done.returncode == 2 and "evaluate-truth-changed" in done.stderr
+
+
+def test_compare_says_that_a_run_does_not_differ_from_itself(copied: tuple[Path, Path], smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    shown = shell("fovnet", "compare", smoke, copied[0], "--out", tmp_path).stdout
+    assert "no volume differs" in shown and (tmp_path / "comparison.tsv").stat().st_size > 0
+    done = shell("fovnet", "compare", smoke, tmp_path, check=False)
+    assert done.returncode == 2 and "compare-missing" in done.stderr
+
+
+def test_bench_intervals_tells_how_often_the_truth_is_held(shell: Shell, tmp_path: Path) -> None:
+    few = ("--studies", "30", "--subjects", "12", "--bootstrap", "200")
+    shown = shell("fovnet", "bench", "intervals", "--out", tmp_path / "held.tsv", *few)
+    rows = read_tsv(tmp_path / "held.tsv")
+    assert {"bootstrap-t", "BCa", "percentile", "every slice a body"} <= {row["method"] for row in rows}
+    assert all(int(row["studies"]) == 30 for row in rows) and "slice error" in shown.stdout
