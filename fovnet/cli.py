@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import sys
 import tempfile
 import traceback
@@ -1290,36 +1291,52 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.decision.ensemble import facts_of, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.reading import read_cases
+    from fovnet.records import checksum, digest
+    from fovnet.report.facts import write_facts
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
+    from fovnet.report.reference import labelled_slices
     from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
     cases, manifest = read_cases(pack, results.decisions), _manifest(pack)
     journal = _journal(results)
     trials, (_, explanation) = read_trials(journal), _explained(journal)
-    rule = read_rule(results.ensemble)
+    rule, options = read_rule(results.ensemble), settings.report
+    evaluation = evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest)
+    made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     page = gather(
-        evaluation=evaluated(cases, _vocabulary(settings), bootstrap=settings.evaluate.bootstrap, seed=settings.seed, manifest=manifest),
+        evaluation=evaluation,
         cases=cases,
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
         members=facts_of(results.ensemble)["members"],
         decision={**vars(rule), "heights": usual_heights(rule.heights, _vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
-        title=settings.report.title,
-        versions={"fovnet": __version__, **{name: installed(name) for name in ("torch", "numpy", "scipy", "nibabel", "snakemake")}},
+        title=options.title,
+        versions={
+            "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
+            **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
+        },
+        hashes={
+            "configuration": digest(settings.model_dump(mode="json")),
+            **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
+        },
+        labels=labelled_slices(pack),
         seed=settings.seed,
         explanation=explanation,
-    )
+        shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
+    )  # fmt: skip
     write_report(results.report, page)
+    write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
 
 
 def _trial_facts(trial: Any) -> dict[str, Any]:
     return {
         "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
         "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
-        "epochs": len(trial.outcome.validation_loss), "message": trial.outcome.message, "device": trial.outcome.device,
+        "epochs": len(trial.outcome.validation_loss),
+        "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
     }  # fmt: skip
 
 

@@ -55,6 +55,11 @@ class Vocabulary:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.protocols, NONE)
 
+    @property
+    def faces(self) -> tuple[str, ...]:
+        """The regions whose slices may show a face: the one farthest from the feet, for the neck counts as head."""
+        return self.chain[-1:]
+
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; grey for none."""
         return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
@@ -71,3 +76,11 @@ DEFAULT = Vocabulary(
         Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE")),
     )
 )
+
+LANDMARKS = {
+    ("legs", "pelvis"): "the lower end of the ischium",
+    ("pelvis", "abdomen"): "the top of the iliac crest",
+    ("abdomen", "chest"): "the top of the liver dome",
+    ("chest", "head"): "the lung apex, so that the neck counts as head",
+}
+"""Where one region of the default vocabulary ends and the next begins: what labels have to follow to be comparable."""

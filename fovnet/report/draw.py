@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 from fovnet.regions import Vocabulary
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
 from fovnet.report.explained_figures import explained_figures
+from fovnet.report.flow_figures import flow_figure, risk_figure
 from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
+from fovnet.report.raster import jpeg_uri
 from fovnet.report.whole_body import coronal_view, volume_figure
 
 __all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
@@ -129,8 +131,16 @@ def charts(page: Page) -> dict[str, str]:
         "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
         "reliability": reliability_figure(page.reliability),
         "search": search_figure(page.search.points) if page.search.points else None,
+        "flow": flow_figure(page.flow) if page.flow.steps else None,
+        "risk": risk_figure(page.risk) if page.risk.points else None,
     }
     if page.explained is not None:
         drawn |= explained_figures(page.explained.explanation)
     drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.pictures)}
-    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None}
+    drawn |= {f"failure-{index}": picture(one.picture, page.vocabulary) for index, one in enumerate(page.failures.pictured)}
+    small = {
+        f"failure-{index}-{place}": jpeg_uri(thumbnail.pixels)
+        for index, one in enumerate(page.failures.pictured)
+        for place, thumbnail in enumerate(one.thumbnails)
+    }
+    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None} | small

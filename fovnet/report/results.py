@@ -35,7 +35,8 @@ def regions_table(evaluation: Evaluation) -> Table:
         (name, *(shown(whole.find(measure, stage, name)) for measure, stage in wanted)) for name in vocabulary.classes
     ]
     header = ("region", "sensitivity, networks alone", "sensitivity", "positive predictive value", "F1 of slices")
-    return Table((*header, "F1 of presence in volumes"), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes))
+    return Table((*header, "F1 of presence in volumes"), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes),
+                 name="regions")
 
 
 def stages_table(evaluation: Evaluation) -> Table:
@@ -48,7 +49,7 @@ def stages_table(evaluation: Evaluation) -> Table:
                 row.append(shown(group.find(name, stage) if group else None))
         rows.append(tuple(row))
     over = ("slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered", "balanced accuracy, answered")
-    return Table(("stage", *over), tuple(rows))
+    return Table(("stage", *over), tuple(rows), name="stages")
 
 
 def borders_table(evaluation: Evaluation) -> Table:
@@ -63,7 +64,7 @@ def borders_table(evaluation: Evaluation) -> Table:
         "border_invented": "invented",
     }
     rows: list[Row] = [(_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted)) for name in names]
-    return Table(("border", *wanted.values()), tuple(rows))
+    return Table(("border", *wanted.values()), tuple(rows), name="borders")
 
 
 def _border_name(name: str) -> str:
@@ -94,6 +95,7 @@ def handling_table(evaluation: Evaluation) -> Table:
             ("abstained (“cannot say”)", handled["abstained"]),
             ("refused (unreadable)", handled["refused"]),
         ),
+        name="handling",
     )
 
 
@@ -103,6 +105,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
     return Table(
         ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
         tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
+        name="volumes",
     )
 
 
@@ -125,7 +128,7 @@ def subgroups_table(evaluation: Evaluation) -> Table:
         attribute = group.attribute.replace("_", " ")
         rows.append((f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted)))
     header = ("subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions", "border error, median")
-    return Table((*header, "borders within 10 mm"), tuple(rows))
+    return Table((*header, "borders within 10 mm"), tuple(rows), name="subgroups")
 
 
 def reliability_view(evaluation: Evaluation) -> ReliabilityView:
@@ -141,4 +144,4 @@ def reliability_view(evaluation: Evaluation) -> ReliabilityView:
         (f"expected calibration error, decided ({BINS} bins)", plain(whole.find("expected_calibration_error", "decided"))),
         ("Brier score of the smoothed probabilities (0 perfect, 2 worst)", plain(whole.find("brier", "smoothed"))),
     )
-    return ReliabilityView(tuple(points), Table(("measure", "value"), rows))
+    return ReliabilityView(tuple(points), Table(("measure", "value"), rows, name="calibration"))
