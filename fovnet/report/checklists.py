@@ -152,4 +152,5 @@ def _against(name: str, reference: str, items: tuple[Item, ...], places: Collect
         rows.append((item.number, item.asks, SECTIONS[item.place] if answered else "unfilled", remark))
     filled = sum(row[2] != "unfilled" for row in rows)
     sentence = f"{filled} of {len(items)} items are answered here, some in part; {len(items) - filled} are unfilled."
-    return Checklist(name, reference, sentence, Table(("item", "asks for", "answered in", "remark"), tuple(rows), name=name.lower().translate(str.maketrans(" +", "--"))))
+    file = name.lower().translate(str.maketrans(" +", "--"))
+    return Checklist(name, reference, sentence, Table(("item", "asks for", "answered in", "remark"), tuple(rows), name=file))

@@ -13,7 +13,8 @@ from fovnet.report.explained_figures import explained_figures
 from fovnet.report.flow_figures import flow_figure, risk_figure
 from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
 from fovnet.report.raster import jpeg_uri
-from fovnet.report.whole_body import coronal_view, volume_figure
+from fovnet.report.views import coronal_view
+from fovnet.report.whole_body import volume_figure
 
 __all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
 

@@ -28,8 +28,9 @@ def covered(
             within MARGIN_MM of such a slice.  A copy; the pixels handed in stay as they are.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
-    hidden = np.zeros(len(pixels), dtype=bool)
-    for share in shares:
-        hidden |= (np.asarray(share, dtype=np.float64)[:, columns] >= SUSPECTED).any(axis=1)
-    near = (np.abs(z_mm[:, None] - z_mm[hidden][None]) <= MARGIN_MM).any(axis=1) if hidden.any() else hidden
-    return np.where(near[:, None, None], np.uint8(COVER), pixels)
+    believed = np.stack([np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares], axis=1)
+    heads_mm = z_mm[np.flatnonzero(believed.max(axis=1) >= SUSPECTED)]
+    hidden = np.flatnonzero((np.abs(z_mm[:, None] - heads_mm[None]) <= MARGIN_MM).sum(axis=1))
+    shown = pixels.copy()
+    shown[hidden] = COVER
+    return shown

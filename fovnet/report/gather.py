@@ -133,7 +133,7 @@ def gather(
         search=search_view(trials),
         explained=None if explanation is None else explained_view(explanation),
         members=members_table(members),
-        decision=Table(("setting", "value"), tuple((name.replace("_", " "), setting(value)) for name, value in decision.items()), name="decision"),
+        decision=_decision(decision),
         running=running_table(trials),
         published=PUBLISHED,
         versions=Table(
@@ -238,6 +238,11 @@ def _refusals(cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]]) -> t
     sentences = {str(row.get("volume_id")): str(row.get("message") or "") for row in manifest if row.get("status") == "refused"}
     sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
     return tuple(Refusal(volume_id, sentence or "no reason was recorded") for volume_id, sentence in sorted(sentences.items()))
+
+
+def _decision(rule: Mapping[str, Any]) -> Table:
+    rows = tuple((name.replace("_", " "), setting(value)) for name, value in rule.items())
+    return Table(("setting", "value"), rows, name="decision")
 
 
 def _intervals(evaluation: Evaluation) -> str:

@@ -13,7 +13,7 @@ from fovnet.report.page import Shown, Table
 from fovnet.report.wording import percent
 
 Row = Mapping[str, Any]
-MOST_VALUES = 12
+MOST_VALUES = 20
 """A column with more values than this is told by its middle and its range where it holds numbers, else by how many values it has."""
 UNKNOWN = "not recorded"
 

@@ -31,8 +31,8 @@ LIMITS = (
 )
 
 REFERENCES = (
-    "H. Bertrand, M. Perrot, R. Ardon, I. Bloch. Classification of MRI data using deep learning and Gaussian process-based model selection. "
-    "IEEE International Symposium on Biomedical Imaging (ISBI), 2017.",
+    "H. Bertrand, M. Perrot, R. Ardon, I. Bloch. Classification of MRI data using deep learning and Gaussian process-based model "
+    "selection. IEEE International Symposium on Biomedical Imaging (ISBI), 2017.",
     "F. Hutter, H. Hoos, K. Leyton-Brown. An efficient approach for assessing hyperparameter importance (fANOVA). ICML, 2014.",
 )
 

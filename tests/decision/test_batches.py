@@ -153,7 +153,8 @@ def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) ->
 
 
 def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
-    return kept_rows(folder, volume_id, path, identity, picture=picture) is not None
+    beside = (f"{volume_id}.png",) if picture else ()
+    return kept_rows(folder, volume_id, path, identity, beside=beside) is not None
 
 
 def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
