@@ -61,8 +61,8 @@ class Vocabulary:
         return self.chain[-1:]
 
     def colour(self, name: str) -> str:
-        """The figure colour of a class, "#rrggbb"; grey for none."""
-        return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
+        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a reader without green cones."""
+        return next((region.colour for region in self.regions if region.name == name), "#585858")
 
 
 # Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.

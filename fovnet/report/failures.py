@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
-from fovnet.evaluate.slices import said_classes
 from fovnet.regions import Vocabulary
 from fovnet.report.page import Failure, FailuresView, Shown, Table, Thumbnail
 from fovnet.report.pictures import true_stretches, volume_view
@@ -88,22 +87,18 @@ def _ends(one: Stretch) -> tuple[str, str]:
 
 def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
     """Slices around the longest run of wrong ones, which lies at the border that is most wrong, or fills a region that is."""
-    said = said_classes(case, "decided", vocabulary)
-    wrong = ~np.take_along_axis(case.truth, said[:, None], axis=1)[:, 0]
-    marks = np.flatnonzero(np.diff(np.concatenate([[0], wrong.astype(np.int64), [0]])))
-    if not len(marks):
+    wrong = np.asarray((case.decided != case.truth).any(axis=1), dtype=np.int64)
+    turns = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
+    if not len(turns):
         return ()
-    starts, ends = marks[::2], marks[1::2]
+    starts, ends = turns[::2], turns[1::2]
     longest = int((ends - starts).argmax())
-    first, last = max(int(starts[longest]) - 1, 0), min(int(ends[longest]), len(said) - 1)
+    first, last = max(int(starts[longest]) - 1, 0), min(int(ends[longest]), len(wrong) - 1)
     rows = np.unique(np.linspace(first, last, THUMBNAILS).round().astype(np.int64))
-    return tuple(_thumbnail(case, pixels, int(row), int(said[row]), bool(wrong[row]), vocabulary) for row in rows)
+    return tuple(_thumbnail(case, pixels, int(row), bool(wrong[row]), vocabulary) for row in rows)
 
 
-def _thumbnail(
-    case: Case, pixels: NDArray[np.uint8], row: int, said: int, wrong: bool, vocabulary: Vocabulary
-) -> Thumbnail:
-    true = [vocabulary.classes[column] for column in np.flatnonzero(case.truth[row])]
+def _thumbnail(case: Case, pixels: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:
+    said, true = (" and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth))
     height = f"{case.z_mm[row]:.0f}".replace("-", "\N{MINUS SIGN}")
-    words = f"{height} mm: said {vocabulary.classes[said]}, {'true is' if wrong else 'right,'} {' and '.join(true)}"
-    return Thumbnail(pixels[row], words, wrong)
+    return Thumbnail(pixels[row], f"{height} mm: said {said}, {f'true is {true}' if wrong else 'which is right'}", wrong)

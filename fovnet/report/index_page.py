@@ -25,6 +25,8 @@ FIRST = 500
 """Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""
 URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
 """Which volumes come first."""
+LONGEST = 240
+"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence."""
 NAMED_DOUBTS = 12
 """Kinds of doubt that are counted by name."""
 
@@ -98,7 +100,8 @@ def _row(head: Mapping[str, Any], spans: Sequence[Mapping[str, Any]], said: tupl
     sure = [float(span["confidence"]) for span in spans if span.get("confidence") is not None]
     name = page_name(str(head["volume_id"]))
     address = quote(name) if (folder / name).exists() else ""
-    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", min(sure) if sure else None, doubt, address)
+    short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
+    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", min(sure) if sure else None, short, address)
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
