@@ -1332,10 +1332,19 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
         labels=labelled_slices(pack),
         seed=settings.seed,
         explanation=explanation,
+        abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
+        ablation=_facts_in(results.evaluation / "ablation.json"),
         shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
     )  # fmt: skip
     write_report(results.report, page)
     write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
+
+
+def _facts_in(path: Path) -> dict[str, Any]:
+    """The facts of a JSON file; none where it is not there."""
+    from fovnet.records import read_json
+
+    return read_json(path) if path.exists() else {}
 
 
 def _trial_facts(trial: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SECTIONS = {
     "answer": "The answer", "use": "Intended use", "inputs": "What went in", "people": "Who is in which split",
     "reference": "Reference standard", "slices": "Slice by slice", "borders": "Where one region ends", "volumes": "Volume by volume",
     "subgroups": "Subgroups", "calibration": "Is the confidence honest?", "risk": "Answering less, erring less",
-    "failures": "Failures", "search": "The search", "explained": "The search, explained",
+    "ablation": "What each step is worth", "failures": "Failures", "search": "The search", "explained": "The search, explained",
     "running": "Time and memory", "method": "Method in short", "limits": "What this report cannot say", "provenance": "Provenance",
 }  # fmt: skip
 """Headings of the page by the place they stand at."""
@@ -63,7 +63,7 @@ CLAIM = (
     Item("27", "ensembling", "search"),
     Item("28", "metrics of performance", "slices"),
     Item("29", "statistical uncertainty", "method"),
-    Item("30", "robustness, sensitivity", "subgroups"),
+    Item("30", "robustness, sensitivity", "subgroups", "and, where the ablation was run, what each step is worth"),
     Item("31", "explainability", "failures", "each answer beside its picture and probabilities; no attribution to pixels"),
     Item("32", "evaluation on internal data", "slices"),
     Item("33", "testing on external data", "subgroups", "only where a collection from elsewhere was named in the configuration"),

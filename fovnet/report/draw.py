@@ -76,12 +76,14 @@ def reliability_figure(view: ReliabilityView) -> Figure:
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.63))
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
-        marks = (("smoothed", FAINT, "s"), ("decided", ACCENT, "o"))
-        for offset, (name, colour, mark) in zip((-0.018, 0.018), marks, strict=True):
+        marks = {"raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o")}
+        stages = [name for name in marks if any(point.stage == name for point in view.points)]
+        wide = 0.07 / max(len(stages), 1)
+        for place, name in enumerate(stages):
+            offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
             points = [point for point in view.points if point.stage == name]
-            place = ([p.confidence for p in points], [p.share for p in points])
-            axis.plot(*place, color=colour, marker=mark, markersize=4, label=name)
-            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.034, color=colour)
+            axis.plot([p.confidence for p in points], [p.share for p in points], color=colour, marker=mark, markersize=4, label=name)
+            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
         axis.legend(frameon=False, loc="upper left")
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")

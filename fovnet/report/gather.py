@@ -12,10 +12,12 @@ import yaml
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
+from fovnet.evaluate.writing import facts as measured_facts
 from fovnet.report.checklists import SECTIONS, checklists
 from fovnet.report.explained import explained_view
 from fovnet.report.failures import failures_view
 from fovnet.report.flow import flow_table, flow_view, refused_table
+from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
 from fovnet.report.page import (
     Headline,
     Page,
@@ -75,6 +77,8 @@ def gather(
     hashes: Mapping[str, str] | None = None,
     labels: Mapping[str, tuple[int, ...]] | None = None,
     explanation: Explanation | None = None,
+    abstention: Mapping[str, Any] | None = None,
+    ablation: Mapping[str, Any] | None = None,
     shown_failures: int = 9,
     gallery: bool = True,
     faces: bool = True,
@@ -88,6 +92,7 @@ def gather(
     members   slot, score, configuration, weights
     hashes    SHA-256 by the name of what was hashed;  labels  labelled slices of each class by split
     explanation  of the search; its section is left out where there is none
+    abstention  how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json
     shown_failures  at most so many get pictures; without `gallery` none does, and without `faces` heads are covered
     Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
     """
@@ -96,7 +101,8 @@ def gather(
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
     flow = flow_view(manifest, uncertain)
     pictured = cases if gallery else ()
-    places = {*SECTIONS} - ({"explained"} if explanation is None else set())
+    measured, ablated = measured_facts(evaluation), ablation_view(ablation or {})
+    places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
     return Page(
         title=title,
         vocabulary=vocabulary,
@@ -126,6 +132,11 @@ def gather(
         too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
         reliability=reliability_view(evaluation),
         risk=risk_view(evaluation),
+        promise=promise_words(abstention or {}),
+        doubts=doubts_table(measured),
+        header_rates=header_rates(measured),
+        headers=header_rows(measured, vocabulary),
+        ablation=ablated,
         failures=failures_view(evaluation, pictured, shown_failures, faces=faces),
         gallery=gallery,
         faces=faces,

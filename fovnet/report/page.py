@@ -237,6 +237,14 @@ class Checklist:
 
 
 @dataclass(frozen=True)
+class AblationView:
+    """What each step of the method is worth, and which arms could not be had."""
+
+    table: Table
+    left_out: str
+
+
+@dataclass(frozen=True)
 class Page:
     """The whole report."""
 
@@ -268,6 +276,11 @@ class Page:
     too_few: tuple[str, ...]
     reliability: ReliabilityView
     risk: RiskView
+    promise: str
+    doubts: Table
+    header_rates: Table
+    headers: Table
+    ablation: AblationView | None
     failures: FailuresView
     gallery: bool
     faces: bool

@@ -29,9 +29,10 @@ def risk_view(evaluation: Evaluation) -> RiskView:
         RiskPoint(float(kept / len(ranked)), float(wrong[kept - 1] / slices[kept - 1]), float(other_set[kept - 1] / kept))
         for kept in count.tolist()
     )
-    area = float(np.mean(wrong / slices))
+    area = evaluation.everything.find("risk_coverage_slices", "decided")
+    mean = percent(float(np.mean(wrong / slices))) if area is None else f"{shown(area).value} ({shown(area).interval})"
     words = (
-        f"Averaged over all coverages, {percent(area)} of the slices answered are wrong (the area under the lower curve); answering "
+        f"Averaged over all coverages, {mean} of the slices answered are wrong (the area under the solid curve); answering "
         f"everything, {percent(float(wrong[-1] / slices[-1]))}."
     )
     answered = sum(row.status == "ok" for row in ranked)

@@ -86,9 +86,9 @@ def write_volume_page(path: Path, page: VolumePage) -> Path:
 
 
 def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why an answer is uncertain, a sentence each; the message where the answer lists no doubts."""
+    """Why an answer is uncertain, a sentence each; the message of an uncertain one where no doubts are listed."""
     listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence"))
-    return listed or ((str(body["message"]),) if body.get("message") else ())
+    return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
 
 def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
