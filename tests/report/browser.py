@@ -43,6 +43,17 @@ def chromium(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout
 
 
+def driven(folder: Path, html: str, script: str) -> dict:
+    """What `script`, the body of a function, returns in the page once it has loaded and its own scripts have run."""
+    told = "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; document.body.appendChild(told);"
+    drive = f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {told}"
+    page = folder / "driven.html"
+    wait = f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
+    page.write_text(html.replace("</body>", f"{wait}</body>"), encoding="utf-8")
+    dom = chromium(folder, "--virtual-time-budget=20000", "--dump-dom", page.as_uri())
+    return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))
+
+
 def framed(html: str, width: int) -> str:
     """The page in a frame of that width: a window of Chromium's is at least 500 pixels wide."""
     frame = f'<iframe srcdoc="{escape(html)}" width="{width}" height="900" style="border:0"></iframe>'

@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,3 +231,16 @@ class TestIndex:
         assert sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
         data = json.loads(next(script for script in reader.scripts if script.startswith("[")))
         assert len(data) == FIRST + 40 and f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
+
+
+def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
+    """Compare with golden-pages.txt; where a change is meant, delete it, run again, read it, and commit it.  The sheet is scrubbed."""
+    golden = Path(__file__).with_name("golden-pages.txt")
+    rows = [[spans_row("body", status="uncertain", confidence=0.6, message="The networks disagree.")], [spans_row("sure")]]
+    index = write_index(tmp_path / "index.html", index_page(rows, tmp_path))
+    read_words = [" ".join(" ".join(read(path).words).split()) for path in (write_volume_page(tmp_path / "a.html", page), index)]
+    text = re.sub(r"(.{1,110})(?:\s|$)", r"\1\n", "\n\n".join(read_words))
+    if not golden.exists():
+        golden.write_text(text, encoding="utf-8")
+        pytest.fail("golden-pages.txt was missing and has been written: read it and commit it")
+    assert text == golden.read_text(encoding="utf-8")
