@@ -99,7 +99,7 @@ def page_name(volume_id: str) -> str:
 def _row(head: Mapping[str, Any], spans: Sequence[Mapping[str, Any]], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
     sure = [float(span["confidence"]) for span in spans if span.get("confidence") is not None]
     name = page_name(str(head["volume_id"]))
-    address = quote(name) if (folder / name).exists() else ""
+    address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
     short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
     return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", min(sure) if sure else None, short, address)
 
@@ -126,7 +126,7 @@ def _sentence(counted: Counter[str]) -> str:
         return f"{several(total, 'volume')}, all answered."
     return (
         f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, {counted['refused']:,} refused. "
-        f"The {flagged:,} that need a look come first."
+        f"Those that need a look ({flagged:,}) come first."
     )
 
 

@@ -181,6 +181,27 @@ def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
     assert not kept(tmp_path, path), "half an answer"
 
 
+def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    path.write_bytes(image(1).to_bytes())
+    answered(tmp_path, path, faces=True)
+    (tmp_path / "a.png").write_bytes(b"a picture")
+    wanted = {"volume_id": "a", "path": path, "identity": "m", "beside": ("a.png",)}
+    assert kept_rows(tmp_path, **wanted, faces=True) is not None
+    assert kept_rows(tmp_path, **wanted, faces=False) is None
+    assert kept_rows(tmp_path, "a", path, "m", faces=False) is not None, "nothing is drawn that could show one"
+
+
+@pytest.mark.slow
+def test_pages_are_written_unless_they_are_not_wanted(incoming: Path, model: Path, tmp_path: Path) -> None:
+    (path,) = incoming.glob("v001.nii*")
+    predict(model, tmp_path / "without", path, "--no-pages", status=0)
+    assert not (tmp_path / "without" / "index.html").exists() and not (tmp_path / "without" / "pages").exists()
+    predict(model, tmp_path / "with", path, status=0)
+    assert "pages/v001.html" in (tmp_path / "with" / "index.html").read_text()
+    assert (tmp_path / "with" / "spans.tsv").read_bytes() == (tmp_path / "without" / "spans.tsv").read_bytes()
+
+
 def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:
     """Moving keeps size and time of modification; only inode, time of change and content tell."""
     first, second = tmp_path / "a.nii", tmp_path / "b.nii"
