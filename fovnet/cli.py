@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import sys
 import tempfile
 import traceback
@@ -656,6 +657,8 @@ def predict(
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
+    pages: Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")] = True,
+    faces: Annotated[bool, typer.Option(help="Without: slices that may show a face are covered in pictures and pages.")] = True,
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
@@ -676,7 +679,7 @@ def predict(
     rows: dict[str, list[dict[str, Any]]] = {}
     fresh = []
     for volume_id, path in named:
-        kept = kept_rows(out_folder, volume_id, path, networks.identity, picture=pictures)
+        kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=_beside(volume_id, pictures, pages), faces=faces)
         if kept is None:
             fresh.append((volume_id, path))
         else:
@@ -684,10 +687,14 @@ def predict(
     with _bar("predicting") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
-            rows[one.answer.volume_id] = _write_prediction(out_folder, one, networks.vocabulary, networks.identity, pictures)
+            rows[one.answer.volume_id] = _write_prediction(
+                out_folder, one, networks.vocabulary, networks.identity, pictures=pictures, pages=pages, faces=faces
+            )
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
     _write_spans(out_folder, table)
+    if pages:
+        _write_index(out_folder, [rows[volume_id] for volume_id, _ in named])
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
@@ -697,7 +704,8 @@ def predict(
     for row in inside:
         err.print(f"not read: {row['reason']}", markup=False, highlight=False)
     beside = f", {len(inside)} objects in archives could not be read" if inside else ""
-    out.print(f"{len(named)} volumes, {len(refused)} refused{beside}: {out_folder / 'spans.tsv'}")
+    index = f", {out_folder / 'index.html'}" if pages else ""
+    out.print(f"{len(named)} volumes, {len(refused)} refused{beside}: {out_folder / 'spans.tsv'}{index}")
     if refused or inside:
         raise typer.Exit(3)
 
@@ -1564,15 +1572,19 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
     from importlib.metadata import version as installed
 
     from fovnet.decision.ensemble import facts_of, read_rule
+    from fovnet.records import checksum, digest
+    from fovnet.report.facts import write_facts
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
+    from fovnet.report.reference import labelled_slices
     from fovnet.report.wording import usual_heights
     from fovnet.search.journal import read_trials
 
     evaluation, cases = _evaluated(settings, results, pack)
     manifest, journal = _manifest(pack), _journal(results)
     trials, (_, explanation) = read_trials(journal), _explained(journal)
-    rule = read_rule(results.ensemble)
+    rule, options = read_rule(results.ensemble), settings.report
+    made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     page = gather(
         evaluation=evaluation,
         cases=cases,
@@ -1581,19 +1593,39 @@ def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
         members=facts_of(results.ensemble)["members"],
         decision={**vars(rule), "heights": usual_heights(rule.heights, _vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
-        title=settings.report.title,
-        versions={"fovnet": __version__, **{name: installed(name) for name in ("torch", "numpy", "scipy", "nibabel", "snakemake")}},
+        title=options.title,
+        versions={
+            "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
+            **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
+        },
+        hashes={
+            "configuration": digest(settings.model_dump(mode="json")),
+            **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
+        },
+        labels=labelled_slices(pack),
         seed=settings.seed,
         explanation=explanation,
-    )
+        abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
+        ablation=_facts_in(results.evaluation / "ablation.json"),
+        shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
+    )  # fmt: skip
     write_report(results.report, page)
+    write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
+
+
+def _facts_in(path: Path) -> dict[str, Any]:
+    """The facts of a JSON file; none where it is not there."""
+    from fovnet.records import read_json
+
+    return read_json(path) if path.exists() else {}
 
 
 def _trial_facts(trial: Any) -> dict[str, Any]:
     return {
         "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
         "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
-        "epochs": len(trial.outcome.validation_loss), "message": trial.outcome.message, "device": trial.outcome.device,
+        "epochs": len(trial.outcome.validation_loss),
+        "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
     }  # fmt: skip
 
 
@@ -1623,35 +1655,63 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     out.print(f"{len(series)} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
 
 
-def _write_prediction(folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, pictures: bool) -> list[dict[str, Any]]:
-    """The rows of one answer, its picture and then its JSON written: a volume with a JSON is a volume that is done."""
+def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
+    """What has to lie beside an answer for it to be complete."""
+    from fovnet.report.index_page import page_name
+
+    return (*([f"{volume_id}.png"] if pictures else []), *([page_name(volume_id)] if pages else []))
+
+
+def _write_prediction(
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, *, pictures: bool, pages: bool, faces: bool
+) -> list[dict[str, Any]]:
+    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done."""
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.kept import content
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
-    if pictures and one.stack is not None:
-        _draw_prediction(folder / f"{one.answer.volume_id}.png", one, rows, vocabulary)
-    body = facts(one.answer, one.stack, one.raw, vocabulary)
+    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "faces": faces}
+    if one.stack is not None and one.answer.decision is not None:
+        _draw_prediction(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
     file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "rows": rows, "model": identity, "file": file}, keep_same=True)
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
     return rows
 
 
-def _draw_prediction(path: Path, one: Predicted, rows: list[dict[str, Any]], vocabulary: Vocabulary) -> None:
+def _draw_prediction(
+    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
+) -> None:
+    """The picture and the page of a volume, each if it is wanted."""
     from fovnet.evaluate.reading import stretches
     from fovnet.report.canvas import save_png
-    from fovnet.report.whole_body import coronal_view, volume_figure
+    from fovnet.report.faces import covered
+    from fovnet.report.index_page import page_name
+    from fovnet.report.views import coronal_view
+    from fovnet.report.volume_page import volume_page, write_volume_page
+    from fovnet.report.whole_body import volume_figure
 
     stack, decision = one.stack, one.answer.decision
     if stack is None or decision is None or one.raw is None:
         return
-    spans = stretches([row for row in rows if row.get("region")])
-    figure = volume_figure(
-        one.answer.volume_id, coronal_view(stack.pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-        message=one.answer.message,
-    )  # fmt: skip
-    save_png(figure, path)
+    believed = (decision.decided, one.raw, decision.smoothed)
+    pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
+    if pictures:
+        spans = stretches([row for row in body["rows"] if row.get("region")])
+        figure = volume_figure(
+            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+            message=one.answer.message,
+        )  # fmt: skip
+        save_png(figure, folder / f"{one.answer.volume_id}.png")
+    if pages:
+        write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+
+
+def _write_index(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:
+    """index.html: what was said of every volume, those that need a look first."""
+    from fovnet.report.index_page import index_page, write_index
+
+    write_index(folder / "index.html", index_page(volumes, folder))
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:

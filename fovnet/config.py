@@ -229,10 +229,13 @@ class Evaluate(Section):
 
 
 class Report(Section):
-    """The page."""
+    """The page.  `volumes_shown` bounds the failures that get pictures; without `gallery` no volume is pictured; without `faces` heads
+    are covered in every picture."""
 
     title: str = "fovnet: regions of an MRI collection"
     volumes_shown: int = Field(9, ge=0, le=60)
+    gallery: bool = True
+    faces: bool = True
 
 
 class Settings(Section):

@@ -102,27 +102,15 @@ class Vocabulary:
         codes = next((codes for codes, other in TOGETHER.items() if other == term), frozenset())
         return frozenset(region.name for region in self.regions if region.sct in codes)
 
+    @property
+    def faces(self) -> tuple[str, ...]:
+        """The regions whose slices may show a face: the one farthest from the feet, for the neck counts as head."""
+        return self.chain[-1:]
+
     def colour(self, name: str) -> str:
-        """The figure colour of a class, "#rrggbb"; grey for none."""
-        return next((region.colour for region in self.regions if region.name == name), "#9a9a9a")
+        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a reader without green cones."""
+        return next((region.colour for region in self.regions if region.name == name), "#585858")
 
-
-@dataclass(frozen=True)
-class Combined:
-    """One DICOM term for several regions that touch."""
-
-    body_part: str
-    sct: str
-    regions: tuple[str, ...]
-
-
-COMBINED = (
-    Combined("ABDOMENPELVIS", "818982008", ("abdomen", "pelvis")),
-    Combined("CHESTABDOMEN", "416550000", ("chest", "abdomen")),
-    Combined("CHESTABDPELVIS", "416775004", ("chest", "abdomen", "pelvis")),
-    Combined("PELVISLOWEXTREMT", "1231522001", ("pelvis", "legs")),
-    Combined("WHOLEBODY", "38266002", ("head", "chest", "abdomen", "pelvis", "legs")),
-)
 
 ELSEWHERE = frozenset(
     {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
@@ -143,3 +131,11 @@ DEFAULT = Vocabulary(
         Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE"), meaning="Spine"),
     )
 )
+
+LANDMARKS = {
+    ("legs", "pelvis"): "the lower end of the ischium",
+    ("pelvis", "abdomen"): "the top of the iliac crest",
+    ("abdomen", "chest"): "the top of the liver dome",
+    ("chest", "head"): "the lung apex, so that the neck counts as head",
+}
+"""Where one region of the default vocabulary ends and the next begins: what labels have to follow to be comparable."""

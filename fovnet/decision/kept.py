@@ -39,17 +39,21 @@ def content(path: Path) -> str | None:
             return None
 
 
-def kept_rows(folder: Path, volume_id: str, path: Path, identity: str, *, picture: bool) -> list[dict[str, Any]] | None:
+def kept_rows(
+    folder: Path, volume_id: str, path: Path, identity: str, *, beside: Sequence[str] = (), faces: bool = True
+) -> list[dict[str, Any]] | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
 
-    picture  whether a picture has to lie beside the answer
+    beside  files that have to lie beside the answer, in the folder: its picture, its page
+    faces   whether those show faces; what was drawn otherwise is drawn anew
     """
     try:
         kept = read_json(folder / f"{volume_id}.json")
         same = (kept["volume_id"], kept["path"], kept["model"]) == (volume_id, str(path), identity)
         if not same or kept["fovnet"]["version"] != __version__ or kept["code"] in PASSING:
             return None
-        if picture and kept["status"] != "refused" and not (folder / f"{volume_id}.png").exists():
+        drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
+        if beside and kept["status"] != "refused" and not drawn:
             return None
         return list(kept["rows"]) if _unchanged(path, kept["file"]) else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -77,3 +78,21 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:
     """`path`, holding the figure as PNG, put in place in one step."""
     return replace_with(path, lambda file: file.write(png(figure, dpi)))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of "#rrggbb", 0 black to 1 white.  WCAG 2.1, "relative luminance"."""
+    share = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours "#rrggbb", 1 to 21.  WCAG 2.1, "contrast ratio"."""
+    dark, bright = sorted((luminance(one), luminance(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def readable_on(colour: str) -> str:
+    """White or dark ink, whichever has the greater contrast on "#rrggbb"."""
+    return "#ffffff" if contrast("#ffffff", colour) > contrast(INK, colour) else INK

@@ -10,8 +10,11 @@ from matplotlib.figure import Figure
 from fovnet.regions import Vocabulary
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
 from fovnet.report.explained_figures import explained_figures
+from fovnet.report.flow_figures import flow_figure, risk_figure
 from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
-from fovnet.report.whole_body import coronal_view, volume_figure
+from fovnet.report.raster import jpeg_uri
+from fovnet.report.views import coronal_view
+from fovnet.report.whole_body import volume_figure
 
 __all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
 
@@ -73,12 +76,14 @@ def reliability_figure(view: ReliabilityView) -> Figure:
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.63))
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
-        marks = (("smoothed", FAINT, "s"), ("decided", ACCENT, "o"))
-        for offset, (name, colour, mark) in zip((-0.018, 0.018), marks, strict=True):
+        marks = {"raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o")}
+        stages = [name for name in marks if any(point.stage == name for point in view.points)]
+        wide = 0.07 / max(len(stages), 1)
+        for place, name in enumerate(stages):
+            offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
             points = [point for point in view.points if point.stage == name]
-            place = ([p.confidence for p in points], [p.share for p in points])
-            axis.plot(*place, color=colour, marker=mark, markersize=4, label=name)
-            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.034, color=colour)
+            axis.plot([p.confidence for p in points], [p.share for p in points], color=colour, marker=mark, markersize=4, label=name)
+            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
         axis.legend(frameon=False, loc="upper left")
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
@@ -129,8 +134,16 @@ def charts(page: Page) -> dict[str, str]:
         "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
         "reliability": reliability_figure(page.reliability),
         "search": search_figure(page.search.points) if page.search.points else None,
+        "flow": flow_figure(page.flow) if page.flow.steps else None,
+        "risk": risk_figure(page.risk) if page.risk.points else None,
     }
     if page.explained is not None:
         drawn |= explained_figures(page.explained.explanation)
     drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.pictures)}
-    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None}
+    drawn |= {f"failure-{index}": picture(one.picture, page.vocabulary) for index, one in enumerate(page.failures.pictured)}
+    small = {
+        f"failure-{index}-{place}": jpeg_uri(thumbnail.pixels)
+        for index, one in enumerate(page.failures.pictured)
+        for place, thumbnail in enumerate(one.thumbnails)
+    }
+    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None} | small

@@ -196,7 +196,7 @@ def _kind(group: FailureGroup) -> str:
 def axes_table(matter: Matter | None) -> Table:
     """One row an axis, that of the greatest share first."""
     header = ("axis", "variance alone", "relevance", "lengthscale", "best level", "worst level", "levels with a score")
-    return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else ())
+    return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else (), name="axes")
 
 
 def brief_table(matter: Matter | None) -> Table:
@@ -206,14 +206,14 @@ def brief_table(matter: Matter | None) -> Table:
         known = _by_score(axis)
         ends = (_plain(known[0]), _plain(known[-1])) if len(known) > 1 else ("–", "–")
         rows.append((_name(axis.name), percent(axis.share), percent(axis.relevance), *ends))
-    return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows))
+    return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows), name="axes-brief")
 
 
 def pairs_table(matter: Matter | None) -> Table:
     """The pairs that share most of the variance, where that is defined."""
     shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
     rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
-    return Table(("axes", "variance together", "best levels", "worst levels"), rows)
+    return Table(("axes", "variance together", "best levels", "worst levels"), rows, name="pairs")
 
 
 def failures_table(explanation: Explanation) -> Table:
@@ -227,7 +227,7 @@ def failures_table(explanation: Explanation) -> Table:
         )
         for group in explanation.failure_groups
     )
-    return Table(("ended as", "trials", "because of", "mean chance to train, forecast"), rows)
+    return Table(("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures")
 
 
 def _every_failure(explanation: Explanation) -> Table:
@@ -238,7 +238,7 @@ def _every_failure(explanation: Explanation) -> Table:
         )
         for one in explanation.failures
     )  # fmt: skip
-    return Table(("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows)
+    return Table(("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows, name="failed-trials")
 
 
 def _axis_cells(axis: AxisEffect) -> tuple[str | Shown, ...]:
@@ -275,7 +275,7 @@ def _together(matter: Matter, pair: PairEffect) -> Table:
     if len(across.levels) > len(down.levels):
         down, across, scores = second, first, [list(column) for column in zip(*pair.scores, strict=True)]
     rows = tuple((_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True))
-    return Table((f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows)
+    return Table((f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows, name="axes-together")
 
 
 def _axis(matter: Matter, name: str) -> AxisEffect:

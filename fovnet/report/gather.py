@@ -12,7 +12,12 @@ import yaml
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
+from fovnet.evaluate.writing import facts as measured_facts
+from fovnet.report.checklists import SECTIONS, checklists
 from fovnet.report.explained import explained_view
+from fovnet.report.failures import failures_view
+from fovnet.report.flow import flow_table, flow_view, refused_table
+from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
 from fovnet.report.page import (
     Headline,
     Page,
@@ -20,7 +25,9 @@ from fovnet.report.page import (
     Shown,
     Table,
 )
+from fovnet.report.people import people_table
 from fovnet.report.pictures import chosen_pictures
+from fovnet.report.reference import convention_table, labels_table, reference_words
 from fovnet.report.results import (
     border_dots,
     borders_table,
@@ -32,7 +39,10 @@ from fovnet.report.results import (
     subgroups_table,
     volumes_table,
 )
+from fovnet.report.running import running_table
 from fovnet.report.searching import members_table, search_view
+from fovnet.report.statements import LIMITS, NOT_FOR, REFERENCES, STATED, USE
+from fovnet.report.sureness import risk_view
 from fovnet.report.wording import setting, several, shown
 from fovnet.search.explaining import Explanation
 
@@ -42,11 +52,12 @@ def _percents(*values: int) -> tuple[str, ...]:
 
 
 PUBLISHED = Table(
-    ("", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error"),
+    ("networks", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error"),
     (
         ("hand-made baseline", *_percents(96, 57, 88, 81, 81, 94, 14)),
         ("best single network found", *_percents(94, 93, 85, 86, 76, 96, 10)),
     ),
+    name="published",
 )
 """Sensitivities and slice errors in Bertrand et al., ISBI 2017, on their own data."""
 
@@ -63,7 +74,14 @@ def gather(
     title: str,
     versions: Mapping[str, Any],
     seed: int,
+    hashes: Mapping[str, str] | None = None,
+    labels: Mapping[str, tuple[int, ...]] | None = None,
     explanation: Explanation | None = None,
+    abstention: Mapping[str, Any] | None = None,
+    ablation: Mapping[str, Any] | None = None,
+    shown_failures: int = 9,
+    gallery: bool = True,
+    faces: bool = True,
 ) -> Page:
     """Everything the report shows, in words.
 
@@ -72,19 +90,36 @@ def gather(
     trials    slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
               configuration was set by hand (where none is marked, the lowest slot counts as the start)
     members   slot, score, configuration, weights
+    hashes    SHA-256 by the name of what was hashed;  labels  labelled slices of each class by split
     explanation  of the search; its section is left out where there is none
+    abstention  how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json
+    shown_failures  at most so many get pictures; without `gallery` none does, and without `faces` heads are covered
     Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
     """
     check_splits(manifest)
-    whole = evaluation.everything
+    whole, vocabulary = evaluation.everything, evaluation.vocabulary
+    uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
+    flow = flow_view(manifest, uncertain)
+    pictured = cases if gallery else ()
+    measured, ablated = measured_facts(evaluation), ablation_view(ablation or {})
+    places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
     return Page(
         title=title,
-        vocabulary=evaluation.vocabulary,
+        vocabulary=vocabulary,
         sentence=_answer(evaluation),
         by_collection=_by_collection(evaluation),
         headlines=_headlines(whole),
+        use=USE,
+        not_for=NOT_FOR,
         inputs_sentence=_inputs_sentence(manifest),
         inputs=_inputs(manifest),
+        flow=flow,
+        flow_table=flow_table(flow),
+        refused=refused_table(manifest),
+        people=people_table(manifest),
+        reference=reference_words(vocabulary),
+        convention=convention_table(vocabulary),
+        labels=labels_table(labels or {}, vocabulary),
         refusals=_refusals(cases, manifest),
         confusion=confusion_view(evaluation),
         regions=regions_table(evaluation),
@@ -96,15 +131,32 @@ def gather(
         subgroups=subgroups_table(evaluation),
         too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
         reliability=reliability_view(evaluation),
-        pictures=chosen_pictures(evaluation, cases),
+        risk=risk_view(evaluation),
+        promise=promise_words(abstention or {}),
+        doubts=doubts_table(measured),
+        header_rates=header_rates(measured),
+        headers=header_rows(measured, vocabulary),
+        ablation=ablated,
+        failures=failures_view(evaluation, pictured, shown_failures, faces=faces),
+        gallery=gallery,
+        faces=faces,
+        pictures=chosen_pictures(evaluation, pictured, faces=faces),
         search=search_view(trials),
         explained=None if explanation is None else explained_view(explanation),
         members=members_table(members),
-        decision=Table(("setting", "value"), tuple((name.replace("_", " "), setting(value)) for name, value in decision.items())),
+        decision=_decision(decision),
+        running=running_table(trials),
         published=PUBLISHED,
-        versions=Table(("", ""), (*((name, setting(value)) for name, value in versions.items()), ("seed", str(seed)))),
+        versions=Table(
+            ("what", "value"), (*((name, setting(value)) for name, value in versions.items()), ("seed", str(seed))), name="versions"
+        ),
+        hashes=Table(("what", "SHA-256"), tuple((hashes or {}).items()), name="hashes"),
         configuration=yaml.safe_dump(json.loads(json.dumps(configuration, default=str)), sort_keys=False, allow_unicode=True),
         intervals=_intervals(evaluation),
+        limits=LIMITS,
+        references=REFERENCES,
+        stated=STATED,
+        checklists=checklists(places),
     )
 
 
@@ -164,7 +216,7 @@ def _inputs(manifest: Sequence[Mapping[str, Any]]) -> Table:
             here = [r for r in manifest if str(r.get("collection") or "") == collection and str(r.get("split") or "") == split]
             if here:
                 rows.append((collection or "–", split or "for prediction only", *_counts(here)))
-    return Table(("collection", "split", "subjects", "volumes", "labelled", "slices", "refused"), tuple(rows))
+    return Table(("collection", "split", "subjects", "volumes", "labelled", "slices", "refused"), tuple(rows), name="inputs")
 
 
 def _counts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -197,6 +249,11 @@ def _refusals(cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]]) -> t
     sentences = {str(row.get("volume_id")): str(row.get("message") or "") for row in manifest if row.get("status") == "refused"}
     sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
     return tuple(Refusal(volume_id, sentence or "no reason was recorded") for volume_id, sentence in sorted(sentences.items()))
+
+
+def _decision(rule: Mapping[str, Any]) -> Table:
+    rows = tuple((name.replace("_", " "), setting(value)) for name, value in rule.items())
+    return Table(("setting", "value"), rows, name="decision")
 
 
 def _intervals(evaluation: Evaluation) -> str:

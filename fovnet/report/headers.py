@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fovnet.errors import FovnetError
 from fovnet.records import write_tsv
-from fovnet.regions import TOGETHER, Vocabulary
+from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
-from fovnet.volume.collection import region_named
+from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom import images_of
 from fovnet.volume.dicom_header import whole_header
 
@@ -51,15 +51,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
             header = str(whole_header(images_of(told.path)[0].item).get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError:
             continue
-        compared.append(Compared(told, header, meant_by(header, vocabulary), frozenset(span.region for span in told.spans)))
+        compared.append(Compared(told, header, frozenset(regions_told(header, vocabulary) or ()), frozenset(span.region for span in told.spans)))
     return compared
-
-
-def meant_by(header: str, vocabulary: Vocabulary) -> frozenset[str]:
-    """The regions a Body Part Examined means, also of several regions at once; empty for what is not understood."""
-    several = next((vocabulary.named_by(term) for term in TOGETHER.values() if term.body_part == header), frozenset())
-    one = region_named(header, vocabulary)
-    return several or (frozenset([one]) if one in vocabulary.classes[:-1] else frozenset())
 
 
 def write_headers(compared: Sequence[Compared], path: Path) -> Path:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +36,12 @@ class Headline:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; the first cell of a row is its head. A cell is a string or a measured number."""
+    """Rows under a header; the first cell of a row is its head. A cell is a string or a measured number. `name` is that of its file."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str | Shown, ...], ...]
     colours: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,98 @@ class VolumeView:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """So many volumes went no further, and why."""
+
+    why: str
+    volumes: int
+
+
+@dataclass(frozen=True)
+class FlowStep:
+    """Volumes, subjects and slices that came so far; None where not counted; `left_out` those that were lost before this step."""
+
+    name: str
+    volumes: int
+    subjects: int | None
+    slices: int | None
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class FlowView:
+    """The way of the data, in order."""
+
+    steps: tuple[FlowStep, ...]
+
+
+@dataclass(frozen=True)
+class RiskPoint:
+    """Answering this share of the volumes, the surest first, so many slices are wrong, and so many volumes have wrong regions."""
+
+    coverage: float
+    slice_error: float
+    wrong_sets: float
+
+
+@dataclass(frozen=True)
+class RiskView:
+    """Risk against coverage; `answered` is the share that the decision answers, None where there is nothing to answer."""
+
+    points: tuple[RiskPoint, ...]
+    answered: float | None
+    table: Table
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """One slice (128, 128) uint8, and what was said of it."""
+
+    pixels: NDArray[np.uint8]
+    words: str
+    wrong: bool
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A volume that was answered wrongly."""
+
+    title: str
+    words: str
+    spans: Table
+    picture: VolumeView
+    thumbnails: tuple[Thumbnail, ...]
+
+
+@dataclass(frozen=True)
+class FailuresView:
+    """All failures, the most confident first, and pictures of the first of them."""
+
+    sentence: str
+    table: Table
+    pictured: tuple[Failure, ...]
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """A reporting guideline: its items, by number, and where the page answers them."""
+
+    name: str
+    reference: str
+    sentence: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class AblationView:
+    """What each step of the method is worth, and which arms could not be had."""
+
+    table: Table
+    left_out: str
+
+
+@dataclass(frozen=True)
 class Page:
     """The whole report."""
 
@@ -160,8 +253,17 @@ class Page:
     sentence: str
     by_collection: str
     headlines: tuple[Headline, ...]
+    use: tuple[str, ...]
+    not_for: tuple[str, ...]
     inputs_sentence: str
     inputs: Table
+    flow: FlowView
+    flow_table: Table
+    refused: Table
+    people: Table
+    reference: tuple[str, ...]
+    convention: Table
+    labels: Table
     refusals: tuple[Refusal, ...]
     confusion: ConfusionView
     regions: Table
@@ -173,12 +275,27 @@ class Page:
     subgroups: Table
     too_few: tuple[str, ...]
     reliability: ReliabilityView
+    risk: RiskView
+    promise: str
+    doubts: Table
+    header_rates: Table
+    headers: Table
+    ablation: AblationView | None
+    failures: FailuresView
+    gallery: bool
+    faces: bool
     pictures: tuple[VolumeView, ...]
     search: SearchView
     explained: ExplainedView | None
     members: Table
     decision: Table
+    running: Table
     published: Table
     versions: Table
+    hashes: Table
     configuration: str
     intervals: str
+    limits: tuple[str, ...]
+    references: tuple[str, ...]
+    stated: Mapping[str, float]
+    checklists: tuple[Checklist, ...]

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
+from fovnet.report.faces import covered
 from fovnet.report.page import VolumeView
 from fovnet.report.wording import percent, run_of
 
 
-def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case]) -> tuple[VolumeView, ...]:
+def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: bool) -> tuple[VolumeView, ...]:
     """The best, the median and the worst volume by slice error, and the median one of every collection not shown by then."""
     of_id = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
     ranked = sorted((row for row in evaluation.volumes if row.volume_id in of_id), key=lambda row: (row.slice_error, row.volume_id))
@@ -27,18 +28,23 @@ def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case]) -> tuple[Volu
         mine = [row for row in ranked if row.collection == collection]
         chosen[mine[len(mine) // 2].volume_id] = f"the median volume of the collection {collection}"
     shown_rows = [row for row in ranked if row.volume_id in chosen]
-    return tuple(_volume_view(of_id[row.volume_id], row, chosen[row.volume_id], evaluation.vocabulary) for row in shown_rows)
+    vocabulary = evaluation.vocabulary
+    return tuple(volume_view(of_id[row.volume_id], row, chosen[row.volume_id], vocabulary, faces=faces) for row in shown_rows)
 
 
-def _volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary) -> VolumeView:
+def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool) -> VolumeView:
+    """One evaluated volume for its figure; without `faces`, slices that may show a head are covered."""
     assert case.pixels is not None                       # chosen among the volumes that have pictures
     said, true = run_of(row.said, vocabulary), run_of(row.truth, vocabulary)
+    shares = (case.truth, case.decided, case.raw, case.smoothed)
+    pixels = case.pixels if faces else covered(case.pixels, case.z_mm, vocabulary, shares)
+    hidden = "" if faces else " Slices that may show a face are covered."
     return VolumeView(
-        why=f"{why[0].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
-        f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.",
+        why=f"{why[:1].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
+        f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.{hidden}",
         title=case.volume_id,
         alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; said {said}.",
-        pixels=case.pixels,
+        pixels=pixels,
         z_mm=case.z_mm,
         side_mm=case.side_mm,
         raw=case.raw,

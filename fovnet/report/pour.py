@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,17 +12,23 @@ from fovnet.report.draw import charts
 from fovnet.report.page import Page, Shown
 
 
-def pour(page: Page) -> str:
-    """The HTML of the page. The same page gives the same text."""
-    rooms = Environment(
+@cache
+def rooms() -> Environment:
+    """The templates, compiled once."""
+    made = Environment(
         loader=PackageLoader("fovnet.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,            # a renamed field stops here, and does not leave a hole in the page
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    rooms.tests["measured"] = lambda cell: isinstance(cell, Shown)
-    return rooms.get_template("report.html.jinja").render(page=page, figures=charts(page))
+    made.tests["measured"] = lambda cell: isinstance(cell, Shown)
+    return made
+
+
+def pour(page: Page) -> str:
+    """The HTML of the page. The same page gives the same text."""
+    return rooms().get_template("report.html.jinja").render(page=page, figures=charts(page))
 
 
 def write_report(out_html: Path, page: Page) -> Path:

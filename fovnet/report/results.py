@@ -30,12 +30,19 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
 def regions_table(evaluation: Evaluation) -> Table:
     """Sensitivity before and after, PPV, F1 and presence, one row a class; a class never seen is said to be so."""
     whole, vocabulary = evaluation.everything, evaluation.vocabulary
-    wanted = (("sensitivity", "raw"), ("sensitivity", "decided"), ("ppv", "decided"), ("f1", "decided"), ("presence_f1", "decided"))
+    wanted = {
+        ("sensitivity", "raw"): "sensitivity, networks alone", ("sensitivity", "decided"): "sensitivity",
+        ("specificity", "decided"): "specificity", ("ppv", "decided"): "positive predictive value", ("f1", "decided"): "F1 of slices",
+        ("auroc", "smoothed"): "area under the ROC curve, smoothed", ("presence_f1", "decided"): "F1 of presence in volumes",
+    }  # fmt: skip
+    measured = {(one.name, one.stage) for one in whole.measures}
+    kept = [key for key in wanted if key in measured]
+    words = {"auroc": plain}
     rows: list[Row] = [
-        (name, *(shown(whole.find(measure, stage, name)) for measure, stage in wanted)) for name in vocabulary.classes
+        (name, *(words.get(measure, shown)(whole.find(measure, stage, name)) for measure, stage in kept)) for name in vocabulary.classes
     ]
-    header = ("region", "sensitivity, networks alone", "sensitivity", "positive predictive value", "F1 of slices")
-    return Table((*header, "F1 of presence in volumes"), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes))
+    return Table(("region", *(wanted[key] for key in kept)), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes),
+                 name="regions")
 
 
 def stages_table(evaluation: Evaluation) -> Table:
@@ -48,7 +55,7 @@ def stages_table(evaluation: Evaluation) -> Table:
                 row.append(shown(group.find(name, stage) if group else None))
         rows.append(tuple(row))
     over = ("slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered", "balanced accuracy, answered")
-    return Table(("stage", *over), tuple(rows))
+    return Table(("stage", *over), tuple(rows), name="stages")
 
 
 def borders_table(evaluation: Evaluation) -> Table:
@@ -61,9 +68,13 @@ def borders_table(evaluation: Evaluation) -> Table:
         "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",
         "border_missed": "missed",
         "border_invented": "invented",
+        "border_interval_holds": "90 % intervals that hold the true height",
+        "border_interval_median_mm": "width of these intervals, median",
     }
+    measured = {one.name for one in whole.measures}
+    wanted = {name: words for name, words in wanted.items() if name in measured}
     rows: list[Row] = [(_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted)) for name in names]
-    return Table(("border", *wanted.values()), tuple(rows))
+    return Table(("border", *wanted.values()), tuple(rows), name="borders")
 
 
 def _border_name(name: str) -> str:
@@ -84,16 +95,19 @@ def handling_table(evaluation: Evaluation) -> Table:
     """What became of the volumes: right sets of regions, gross confusions, abstentions, refusals."""
     whole, answered = evaluation.everything, evaluation.answered
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
+    spans = whole.find("span_f1", "decided")
     return Table(
         ("counted in volumes", "value"),
         (
             ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
             ("the same, answered volumes only", shown(answered.find("exact_set", "decided") if answered else None)),
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
+            *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
             ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
             ("abstained (“cannot say”)", handled["abstained"]),
             ("refused (unreadable)", handled["refused"]),
         ),
+        name="handling",
     )
 
 
@@ -103,6 +117,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
     return Table(
         ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
         tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
+        name="volumes",
     )
 
 
@@ -125,7 +140,7 @@ def subgroups_table(evaluation: Evaluation) -> Table:
         attribute = group.attribute.replace("_", " ")
         rows.append((f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted)))
     header = ("subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions", "border error, median")
-    return Table((*header, "borders within 10 mm"), tuple(rows))
+    return Table((*header, "borders within 10 mm"), tuple(rows), name="subgroups")
 
 
 def reliability_view(evaluation: Evaluation) -> ReliabilityView:
@@ -136,9 +151,14 @@ def reliability_view(evaluation: Evaluation) -> ReliabilityView:
                 middle = (index + 0.5) / len(totals)
                 points.append(ReliabilityPoint(stage, middle, float(confidence / slices), float(right / slices), int(slices)))
     whole = evaluation.everything
-    rows: tuple[Row, ...] = (
-        (f"expected calibration error, smoothed ({BINS} bins)", plain(whole.find("expected_calibration_error", "smoothed"))),
-        (f"expected calibration error, decided ({BINS} bins)", plain(whole.find("expected_calibration_error", "decided"))),
-        ("Brier score of the smoothed probabilities (0 perfect, 2 worst)", plain(whole.find("brier", "smoothed"))),
-    )
-    return ReliabilityView(tuple(points), Table(("measure", "value"), rows))
+    wanted = {
+        "expected_calibration_error": f"expected calibration error ({BINS} bins)", "brier": "Brier score (0 perfect, 2 worst)",
+        "surprise_nats": "negative log-likelihood, nats", "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
+    }  # fmt: skip
+    found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
+    rows = tuple((f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found)
+    return ReliabilityView(tuple(points), Table(("measure", "value"), rows, name="calibration"))
+
+
+CALIBRATED = {"raw": "networks alone", "calibrated": "after calibration", "smoothed": "smoothed", "decided": "decided"}
+"""Stages of calibration in words."""

@@ -26,8 +26,8 @@ def search_view(trials: Sequence[Mapping[str, Any]]) -> SearchView:
     return SearchView(
         sentence=_sentence(ordered, ranked, start),
         points=points,
-        best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST])),
-        every=Table(HEADER, tuple(_cells(trial) for trial in ordered)),
+        best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST]), name="best-trials"),
+        every=Table(HEADER, tuple(_cells(trial) for trial in ordered), name="trials"),
         endings=_endings(ordered),
     )
 
@@ -36,10 +36,11 @@ def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
     """One row a member of the ensemble, the best first."""
     ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
     rows = tuple(
-        (str(member.get("slot", "–")), settings(member.get("configuration") or {}), score(member.get("score")), _weights(member))
+        (str(member.get("slot", "–")), settings(member.get("configuration") or {}), score(member.get("score")), _weights(member),
+         setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
         for member in ordered
     )
-    return Table(("trial", "configuration", "score", "weights"), rows)
+    return Table(("trial", "configuration", "score", "weights", "seed", "SHA-256 of the weights"), rows, name="members")
 
 
 def _starts(ordered: Sequence[Mapping[str, Any]]) -> list[bool]:
@@ -86,7 +87,7 @@ def _endings(ordered: Sequence[Mapping[str, Any]]) -> Table:
     for status, count in counts.most_common():
         example = next((str(t["message"]) for t in ordered if t.get("status") == status and t.get("message")), "")
         rows.append((status.replace("_", " "), f"{count}/{len(ordered)}", example))
-    return Table(("ended as", "trials", "for example"), tuple(rows))
+    return Table(("ended as", "trials", "for example"), tuple(rows), name="endings")
 
 
 def _weights(member: Mapping[str, Any]) -> str:

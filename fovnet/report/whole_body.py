@@ -16,25 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
-from fovnet.report.canvas import FAINT, INK, WARN, house_style
-
-
-def coronal_view(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The body seen from the front, (s, w) uint8 from feet to head, of axial cuts (s, 128, 128).
-
-    The mean of a slab a tenth of the slice deep, around the depth at which the body's brightness balances: one row shows the noise
-    of one row, a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
-    """
-    if not len(pixels):
-        return np.zeros((0, pixels.shape[2] if pixels.ndim == 3 else 0), dtype=np.uint8)
-    rows = pixels.shape[1]
-    brightness = pixels.astype(np.float64).sum(axis=(0, 2))
-    centre = float(brightness @ np.arange(rows) / brightness.sum()) if brightness.sum() else (rows - 1) / 2
-    half = max(rows // 20, 1)
-    middle = int(np.clip(round(centre), half, rows - 1 - half))
-    slab = pixels[:, middle - half : middle + half + 1].astype(np.float64).mean(axis=1)
-    dark, bright = np.percentile(slab, [1.0, 99.5])
-    return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
+from fovnet.report.canvas import FAINT, INK, WARN, house_style, readable_on
 
 
 def volume_figure(
@@ -176,16 +158,8 @@ def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str)
     axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1))
     axis.text(
         left + width / 2, (span.from_mm + span.to_mm) / 2, span.region,
-        ha="center", va="center", color=_readable_on(colour), fontsize=7.5, rotation=0 if width > 0.6 else 90, clip_on=True,
+        ha="center", va="center", color=readable_on(colour), fontsize=7.5, rotation=0 if width > 0.6 else 90, clip_on=True,
     )  # fmt: skip
-
-
-def _readable_on(colour: str) -> str:
-    """White or dark ink, whichever has the greater contrast on "#rrggbb" (relative luminance, WCAG 2.1)."""
-    share = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    luminance = float(linear @ np.array([0.2126, 0.7152, 0.0722]))
-    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.07 else INK
 
 
 def _empty_figure(title: str, message: str) -> Figure:

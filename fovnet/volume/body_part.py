@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fovnet.regions import COMBINED, DEFAULT, ELSEWHERE, NONE, Vocabulary
+from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TOGETHER, Vocabulary
 from fovnet.volume.collection import region_named
 
 OTHER = "OTHER"
@@ -32,7 +32,7 @@ def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...]
 def body_part(text: str) -> str:
     """The text as a table may show it: DICOM's own term where it is one, else those of its regions; OTHER for what is not understood."""
     whole = "".join(text.upper().split())
-    if whole in {term.body_part for term in COMBINED} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
+    if whole in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
         return whole
     if not whole:
         return ""
@@ -47,7 +47,7 @@ def _named(word: str, vocabulary: Vocabulary) -> set[str] | None:
     one = region_named(word, vocabulary)
     if one is not None:
         return {one} - {NONE}
-    several = next((term.regions for term in COMBINED if term.body_part == word.replace(" ", "")), None)
+    several = next((term for term in TOGETHER.values() if term.body_part == word.replace(" ", "")), None)
     if several is not None:
-        return set(several) & set(vocabulary.classes)
+        return set(vocabulary.named_by(several))
     return set() if word in ELSEWHERE else None

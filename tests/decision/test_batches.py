@@ -100,7 +100,12 @@ def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in written(folder)}
+
+
+def written(folder: Path) -> list[Path]:
+    """Every file in a folder and below."""
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +136,10 @@ def test_270_are_answered_as_if_alone_and_30_are_refused_by_their_codes(
 
 @pytest.mark.slow
 def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: Path, model: Path) -> None:
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in answers.iterdir()}
-    assert len(before) == VOLUMES + 1
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers)}
+    assert len(before) == VOLUMES + 1 + (VOLUMES - BROKEN) + 1, "an answer each and their table; a page of every one read, and the index"
     predict(model, answers, incoming, "--workers", "2")
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in answers.iterdir()} == before
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers)} == before
 
 
 @pytest.mark.slow
@@ -153,7 +158,8 @@ def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) ->
 
 
 def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
-    return kept_rows(folder, volume_id, path, identity, picture=picture) is not None
+    beside = (f"{volume_id}.png",) if picture else ()
+    return kept_rows(folder, volume_id, path, identity, beside=beside) is not None
 
 
 def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
@@ -173,6 +179,27 @@ def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
     assert not kept(tmp_path, path), "another version's answer"
     (tmp_path / "a.json").write_text("{")
     assert not kept(tmp_path, path), "half an answer"
+
+
+def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    path.write_bytes(image(1).to_bytes())
+    answered(tmp_path, path, faces=True)
+    (tmp_path / "a.png").write_bytes(b"a picture")
+    wanted = {"volume_id": "a", "path": path, "identity": "m", "beside": ("a.png",)}
+    assert kept_rows(tmp_path, **wanted, faces=True) is not None
+    assert kept_rows(tmp_path, **wanted, faces=False) is None
+    assert kept_rows(tmp_path, "a", path, "m", faces=False) is not None, "nothing is drawn that could show one"
+
+
+@pytest.mark.slow
+def test_pages_are_written_unless_they_are_not_wanted(incoming: Path, model: Path, tmp_path: Path) -> None:
+    (path,) = incoming.glob("v001.nii*")
+    predict(model, tmp_path / "without", path, "--no-pages", status=0)
+    assert not (tmp_path / "without" / "index.html").exists() and not (tmp_path / "without" / "pages").exists()
+    predict(model, tmp_path / "with", path, status=0)
+    assert "pages/v001.html" in (tmp_path / "with" / "index.html").read_text()
+    assert (tmp_path / "with" / "spans.tsv").read_bytes() == (tmp_path / "without" / "spans.tsv").read_bytes()
 
 
 def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:

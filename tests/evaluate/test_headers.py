@@ -6,7 +6,7 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
-from fovnet.regions import COMBINED, DEFAULT
+from fovnet.regions import DEFAULT, TOGETHER
 from fovnet.volume.body_part import OTHER, body_part, regions_told
 
 
@@ -16,7 +16,8 @@ from fovnet.volume.body_part import OTHER, body_part, regions_told
         ("HEAD", ("head",)), ("Thorax", ("chest",)), ("lumbar spine", ("spine",)), ("T_SPINE", ("spine",)), ("LSPINE", ("spine",)),
         ("CHEST/ABDOMEN", ("abdomen", "chest")), ("LIVER DYNAMIC", ("abdomen",)), ("SHOULDER", ()), ("", None), ("MRI 3", None),
         ("Abdomen Pelvis", ("pelvis", "abdomen")), ("wholebody", ("legs", "pelvis", "abdomen", "chest", "head")),
-        *((term.body_part, tuple(name for name in DEFAULT.classes if name in term.regions)) for term in COMBINED),
+        *((term.body_part, tuple(name for name in DEFAULT.classes if name in DEFAULT.named_by(term)))
+          for term in TOGETHER.values()),
         *((region.body_part, (region.name,)) for region in DEFAULT.regions),
     ],
 )  # fmt: skip

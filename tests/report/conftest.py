@@ -1,4 +1,5 @@
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,8 @@ def manifest_of(cases, seed=0):
     rows = [
         {
             "volume_id": case.volume_id, "subject_id": case.subject_id, "collection": case.collection, "split": "test", "labelled": True,
-            "status": case.status, "slices": len(case.z_mm), "message": case.message,
+            "status": case.status, "slices": len(case.z_mm), "message": case.message, "attributes": dict(case.attributes),
+            "code": "volume-planes" if case.status == "refused" else "",
         }
         for case in cases
     ]
@@ -69,15 +71,24 @@ def manifest_of(cases, seed=0):
             name = f"{split}-{number:02d}"
             rows.append(
                 {"volume_id": name, "subject_id": name, "collection": "phantom", "split": split, "labelled": "True", "status": "ok",
-                 "slices": 150 + number, "message": ""}
+                 "slices": 150 + number, "message": "", "code": "", "attributes": {"manufacturer": "Alpha" if number % 3 else "Beta"}}
             )  # fmt: skip
     return rows
 
 
+def lost(planted, volume_id="P10-lost", **more):
+    """A whole body in which a run of 30 slices, half of the pelvis and what lies above it, was called legs, with confidence."""
+    case = planted.whole_body(np.random.default_rng(2), volume_id, pictured=True, **more)
+    decided = case.decided.copy()
+    start = int(np.flatnonzero(decided[:, 0])[-1]) + 10
+    decided[start : start + 30] = decided[start : start + 30, 0:1] | (np.arange(decided.shape[1]) == 0)
+    return replace(case, decided=decided, spans=planted.spans(decided, case.z_mm, case.confidence))
+
+
 @pytest.fixture(scope="session")
 def pictured(planted):
-    """The planted test split, with pixels."""
-    return planted.collection(pictured=True)
+    """The planted test split, with pixels, and one volume in it that was answered wrongly."""
+    return [*planted.collection(pictured=True), lost(planted)]
 
 
 @pytest.fixture(scope="session")
@@ -97,6 +108,8 @@ def make_page(pictured, planted_search):
             "configuration": {"prepare": {"spacing_mm": 3.0, "max_tilt_deg": 20}, "search": {"method": "gp-ei", "trials": 40, "seed": 1}},
             "title": "Body regions in MRI: the demonstration collection",
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
+            "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
+            "labels": {"train": (3000, 1500, 2000, 1900, 2000, 300, 70), "validation": (500, 250, 330, 340, 380, 50, 16)},
             "seed": 1,
             "explanation": planted_search.explanation(),
         }

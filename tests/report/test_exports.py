@@ -28,7 +28,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
 from fovnet.report.copies import said_together, write_copies
-from fovnet.report.headers import compare, meant_by
+from fovnet.report.headers import compare
 from fovnet.report.sources import uid_for
 from fovnet.report.structured import spans_in, structured_report, write_report
 from fovnet.volume.slices import Slicing, slice_volume
@@ -165,14 +165,6 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
 def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
     told, = read_answers(answered(tmp_path / "answers", classic, names))
     assert said_together(told, DEFAULT).body_part == body_part
-
-
-@pytest.mark.parametrize(("header", "meant"), [
-    ("HEAD", {"head"}), ("LSPINE", {"spine"}), ("THORAX", {"chest"}), ("CHESTABDPELVIS", {"chest", "abdomen", "pelvis"}), ("", set()),
-    ("KIDNEY", set()), ("WHOLEBODY", {"legs", "pelvis", "abdomen", "chest", "head"}),
-])  # fmt: skip
-def test_a_header_means_what_the_vocabulary_reads_in_it(header, meant):
-    assert meant_by(header, DEFAULT) == meant
 
 
 def test_headers_that_disagree_are_told_first(tmp_path, classic):

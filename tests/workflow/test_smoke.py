@@ -26,7 +26,8 @@ Shell = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_the_workflow_leaves_a_report_and_its_tables(smoke: Path) -> None:
-    for name in ("report.html", "decisions/spans.tsv", "evaluation/evaluation.json", "evaluation/rates.tsv", "ensemble/decision.json"):
+    reports = ("report.html", "report.json", "model-card.md", "report-tables/regions.tsv")
+    for name in (*reports, "decisions/spans.tsv", "evaluation/evaluation.json", "evaluation/rates.tsv", "ensemble/decision.json"):
         assert (smoke / name).stat().st_size > 0
 
 

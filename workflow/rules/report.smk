@@ -1,7 +1,9 @@
 """
 Act 6: report.
     NEEDS  everything before
-    GIVES  {RESULTS}/report.html    one file, no network
+    GIVES  {RESULTS}/report.html      one file, no network
+           {RESULTS}/report.json      the same for programs; report-tables/ its tables as TSV
+           {RESULTS}/model-card.md    the model card
 """
 
 
@@ -10,7 +12,10 @@ rule report:
     input:
         evaluation=f"{RESULTS}/evaluation/evaluation.json",
         trials=f"{RESULTS}/search/trials.tsv",
-    output: f"{RESULTS}/report.html"
+    output:
+        page=f"{RESULTS}/report.html",
+        facts=f"{RESULTS}/report.json",
+        card=f"{RESULTS}/model-card.md",
     params:
         settings=settings_of("report"),
         file=SETTINGS_FILE,

@@ -1,0 +1,166 @@
+"""One volume as a drawing: two views, the spans said, the probabilities, all along one vertical axis of millimetres.
+
+Numbers in units of the drawing, one a pixel on a wide screen; the template writes them as SVG. A page so made took 7 ms and 72 kB where
+the matplotlib picture of the same volume took 170 ms and 125 kB: a batch of a hundred thousand volumes can have a page each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.regions import NONE, Vocabulary
+from fovnet.report.canvas import readable_on
+from fovnet.report.raster import jpeg_uri
+from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
+
+TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
+"""Of a view: its greatest height and width, and the height below which curves cannot be read."""
+LEFT, TOP, FOOT, GAP, LANES, CURVES = 58.0, 22.0, 40.0, 14.0, 92.0, 210.0
+"""Room for the heights on the left, the headings above and the notes below; between panels; of the spans and of the curves."""
+SEEN = 0.02
+"""A class that is nowhere more probable than this has no curve."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture in the drawing, `uri` stretched to its box."""
+
+    name: str
+    uri: str
+    left: float
+    wide: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """A span said, or the interval of a boundary."""
+
+    words: str
+    left: float
+    top: float
+    wide: float
+    tall: float
+    colour: str
+    ink: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The probability of one class, as the points of an SVG polyline."""
+
+    name: str
+    colour: str
+    points: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Everything to write as SVG; ticks and lines are heights in the drawing, with their millimetres in words."""
+
+    wide: float
+    tall: float
+    top: float
+    bottom: float
+    panels: tuple[Panel, ...]
+    lanes_left: float
+    lanes_wide: float
+    curves_left: float
+    curves_wide: float
+    spans: tuple[Box, ...]
+    bands: tuple[Box, ...]
+    curves: tuple[Curve, ...]
+    ticks: tuple[tuple[float, str], ...]
+    lines: tuple[float, ...]
+    heights: tuple[float, ...]
+    note: str
+
+
+def body_drawing(
+    pixels: NDArray[np.uint8],
+    z_mm: Floats,
+    side_mm: float,
+    smoothed: Floats,
+    spans: Sequence[Mapping[str, Any]],
+    boundaries: Sequence[Mapping[str, Any]],
+    vocabulary: Vocabulary,
+) -> Drawing:
+    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k), s at least 1.
+
+    spans       rows of region, from_mm, to_mm        boundaries  rows of below, above, mm, low_mm, high_mm; may be empty
+    """
+    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
+    low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
+    scale = min(TALLEST / (high - low), WIDEST / side_mm)
+    tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale
+    wide = max(wide, 90.0)
+
+    def down(mm: float) -> float:
+        return round(TOP + tall * (high - mm) / (high - low), 1)
+
+    views = (("from the front", coronal_view(pixels)), ("from the right side", sagittal_view(pixels)))
+    panels = tuple(
+        Panel(name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]), round(LEFT + place * (wide + GAP), 1), round(wide, 1))
+        for place, (name, view) in enumerate(views)
+    )
+    lanes_left = round(LEFT + 2 * (wide + GAP), 1)
+    curves_left = round(lanes_left + LANES + GAP, 1)
+    stretch = tall / ((high - low) * scale)
+    heights = np.array([down(mm) for mm in z_mm])
+    edges = {float(span[end]) for span in spans for end in ("from_mm", "to_mm")}
+    return Drawing(
+        wide=round(curves_left + CURVES + 12, 1), tall=round(TOP + tall + FOOT, 1), top=TOP, bottom=round(TOP + tall, 1),
+        panels=panels, lanes_left=lanes_left, lanes_wide=LANES, curves_left=curves_left, curves_wide=CURVES,
+        spans=_boxes(spans, vocabulary, down, lanes_left),
+        bands=tuple(_band(one, down, curves_left) for one in boundaries),
+        curves=_curves(smoothed, heights, vocabulary, curves_left),
+        ticks=tuple((down(mm), f"{mm:.0f}".replace("-", "\N{MINUS SIGN}")) for mm in _round_heights(low, high)),
+        lines=tuple(sorted(down(mm) for mm in edges if low < mm < high)),
+        heights=tuple(heights.tolist()),
+        note=f"z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
+    )  # fmt: skip
+
+
+def _boxes(spans: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, down: Any, left: float) -> tuple[Box, ...]:
+    """The chain on the left, protocols such as spine beside it."""
+    protocols = [name for name in vocabulary.protocols if any(span["region"] == name for span in spans)]
+    chain = any(span["region"] in vocabulary.chain for span in spans)
+    lanes = ["chain", *protocols] if chain or not protocols else protocols
+    wide = LANES / len(lanes)
+    boxes = []
+    for span in spans:
+        lane = lanes.index(span["region"]) if span["region"] in lanes else 0
+        top, bottom, colour = down(span["to_mm"]), down(span["from_mm"]), vocabulary.colour(span["region"])
+        tall = round(max(bottom - top, 1.0), 1)
+        boxes.append(Box(span["region"], round(left + lane * wide, 1), top, round(wide - 2, 1), tall, colour, readable_on(colour)))
+    return tuple(boxes)
+
+
+def _band(boundary: Mapping[str, Any], down: Any, left: float) -> Box:
+    top, bottom = down(boundary["high_mm"]), down(boundary["low_mm"])
+    words = f"{boundary['below']} | {boundary['above']}"
+    return Box(words, left, top, CURVES, round(max(bottom - top, 1.0), 1), "#22303c", "#22303c")
+
+
+def _curves(smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: float) -> tuple[Curve, ...]:
+    across = np.round(left + CURVES * smoothed, 0).astype(int)
+    curves = []
+    for column, name in enumerate(vocabulary.classes):
+        if smoothed[:, column].max() >= SEEN:
+            points = " ".join(f"{x},{y:g}" for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True))
+            curves.append(Curve(name, vocabulary.colour(name), points))
+    return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
+
+
+def _round_heights(low: float, high: float) -> list[float]:
+    """Round numbers of millimetres, four to nine of them, between two heights."""
+    rough = (high - low) / 6
+    unit = 10.0 ** np.floor(np.log10(rough))
+    step = unit * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * unit >= rough)
+    return [float(mm) for mm in np.arange(np.ceil(low / step) * step, high, step)]

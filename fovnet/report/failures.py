@@ -1,0 +1,104 @@
+"""The failures, the most confident first: what was said, what is true, and the slices between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.cases import Case, Stretch
+from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.regions import Vocabulary
+from fovnet.report.page import Failure, FailuresView, Shown, Table, Thumbnail
+from fovnet.report.pictures import true_stretches, volume_view
+from fovnet.report.wording import percent, run_of, several
+
+WRONG_SHARE = 0.1
+"""A volume with the right regions still fails where this share of its slices is wrong."""
+
+THUMBNAILS = 5
+"""Slices shown of the longest run of wrong ones, evenly from the slice before it to the slice after it."""
+
+
+def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
+    """Every failure as a row, and pictures of the `most` most confident of those whose pixels are at hand."""
+    failed = [row for row in evaluation.volumes if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)]
+    ranked = sorted(failed, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
+    of_id = {case.volume_id: case for case in cases if case.pixels is not None}
+    pictured = [row for row in ranked if row.volume_id in of_id][:most]
+    vocabulary = evaluation.vocabulary
+    counted = sum(row.slices > 0 for row in evaluation.volumes)
+    return FailuresView(
+        sentence=_sentence(ranked, counted, len(pictured)),
+        table=_table(ranked, vocabulary),
+        pictured=tuple(_failure(of_id[row.volume_id], row, vocabulary, faces=faces) for row in pictured),
+    )
+
+
+def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
+    other = sum(not row.right for row in ranked)
+    sure = sum(row.status == "ok" for row in ranked)
+    if not ranked:
+        return f"No volume of {counted:,} failed: all have the right regions, and fewer than {percent(WRONG_SHARE)} of their slices wrong."
+    return (
+        f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, {len(ranked) - other:,} with the "
+        f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were answered with confidence, "
+        f"{len(ranked) - sure:,} as “cannot say”. The most confident come first; {pictured:,} are pictured."
+    )
+
+
+def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
+    rows: list[tuple[str | Shown, ...]] = []
+    for row in ranked:
+        sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
+        share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
+        rows.append((row.volume_id, sure, row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
+    return Table(("volume", "confidence", "status", "shows", "said", "wrong slices"), tuple(rows), name="failures")
+
+
+def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
+    view = volume_view(case, row, "", vocabulary, faces=faces)
+    sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
+    what = "wrong regions" if not row.right else "right regions, borders off"
+    return Failure(
+        title=f"{case.volume_id}: {what}, confidence {sure}",
+        words=f"Said {run_of(row.said, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
+        f"({percent(row.slice_error)}). Collection {case.collection}, status {case.status}.",
+        spans=_spans_table(case, vocabulary),
+        picture=view,
+        thumbnails=_thumbnails(case, view.pixels, vocabulary),
+    )
+
+
+def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
+    """Said and true spans, feet to head."""
+    rows = [(one.region, "said", *_ends(one), f"{one.confidence:.2f}") for one in case.spans]
+    rows += [(one.region, "true", *_ends(one), "–") for one in true_stretches(case, vocabulary)]
+    order = {name: place for place, name in enumerate(vocabulary.classes)}
+    ordered = sorted(rows, key=lambda row: (order.get(row[0], len(order)), row[1]))
+    return Table(("region", "said or true", "from mm", "to mm", "confidence"), tuple(ordered))
+
+
+def _ends(one: Stretch) -> tuple[str, str]:
+    low, high = (f"{value:.0f}".replace("-", "\N{MINUS SIGN}") for value in (one.from_mm, one.to_mm))
+    return low, high
+
+
+def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
+    """Slices around the longest run of wrong ones, which lies at the border that is most wrong, or fills a region that is."""
+    wrong = np.asarray((case.decided != case.truth).any(axis=1), dtype=np.int64)
+    turns = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
+    if not len(turns):
+        return ()
+    starts, ends = turns[::2], turns[1::2]
+    longest = int((ends - starts).argmax())
+    first, last = max(int(starts[longest]) - 1, 0), min(int(ends[longest]), len(wrong) - 1)
+    rows = np.unique(np.linspace(first, last, THUMBNAILS).round().astype(np.int64))
+    return tuple(_thumbnail(case, pixels, int(row), bool(wrong[row]), vocabulary) for row in rows)
+
+
+def _thumbnail(case: Case, pixels: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:
+    said, true = (" and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth))
+    height = f"{case.z_mm[row]:.0f}".replace("-", "\N{MINUS SIGN}")
+    return Thumbnail(pixels[row], f"{height} mm: said {said}, {f'true is {true}' if wrong else 'which is right'}", wrong)

@@ -1,0 +1,135 @@
+"""The index over a batch: what was said of every volume, those that need a look first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from fovnet.records import read_json, write_text
+from fovnet.regions import NONE
+from fovnet.report.page import Table
+from fovnet.report.pour import rooms
+from fovnet.report.volume_page import ANSWERS, doubts_in_words
+from fovnet.report.wording import percent, several
+
+PAGES = "pages"
+"""The folder of the volumes' pages, beside the index: a volume may be called index."""
+FIRST = 500
+"""Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""
+URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
+"""Which volumes come first."""
+LONGEST = 240
+"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence."""
+NAMED_DOUBTS = 12
+"""Kinds of doubt that are counted by name."""
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """One volume: what was said, how sure, what is in doubt; `page` is the address of its page, empty where it has none."""
+
+    volume_id: str
+    status: str
+    regions: str
+    confidence: float | None
+    doubt: str
+    page: str
+
+    @property
+    def cells(self) -> list[Any]:
+        """The row as the table's data."""
+        return [self.volume_id, self.status, self.regions, self.confidence, self.doubt, self.page]
+
+
+@dataclass(frozen=True)
+class IndexPage:
+    """The whole index."""
+
+    sentence: str
+    statuses: Table
+    regions: Table
+    doubts: Table
+    rows: tuple[IndexRow, ...]
+    first: tuple[IndexRow, ...]
+    names: tuple[str, ...]
+
+
+def index_page(volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path) -> IndexPage:
+    """The index over the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`."""
+    rows, counted, regions, doubts = [], Counter[str](), Counter[str](), Counter[str]()
+    for spans in volumes:
+        head = spans[0]
+        said = tuple(dict.fromkeys(str(span["region"]) for span in spans if span.get("region")))
+        why = _doubts(folder, head)
+        counted[str(head["status"])] += 1
+        regions.update(said or ((NONE,) if head["status"] != "refused" else ()))
+        doubts.update({code for code, _ in why})
+        rows.append(_row(head, spans, said, "; ".join(sentence for _, sentence in why), folder))
+    ordered = sorted(rows, key=lambda row: (URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id))
+    return IndexPage(
+        sentence=_sentence(counted),
+        statuses=_counted("answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)),
+        regions=_counted("region", dict(regions.most_common()), len(rows)),
+        doubts=_counted("doubt", dict(doubts.most_common(NAMED_DOUBTS)), len(rows)),
+        rows=tuple(ordered),
+        first=tuple(ordered[:FIRST]),
+        names=tuple(sorted(regions)),
+    )
+
+
+def write_index(path: Path, page: IndexPage) -> Path:
+    """`path`, holding the index in one file, put in place in one step."""
+    data = Markup(json.dumps([row.cells for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
+    html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
+    return write_text(path, html, keep_same=True)
+
+
+def page_name(volume_id: str) -> str:
+    """Where a volume's page lies, seen from the index."""
+    return f"{PAGES}/{volume_id}.html"
+
+
+def _row(head: Mapping[str, Any], spans: Sequence[Mapping[str, Any]], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
+    sure = [float(span["confidence"]) for span in spans if span.get("confidence") is not None]
+    name = page_name(str(head["volume_id"]))
+    address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
+    short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
+    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", min(sure) if sure else None, short, address)
+
+
+def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Code and sentence of what is in doubt about a flagged volume; of a refused one the code and the reason."""
+    if head["status"] == "ok":
+        return []
+    try:
+        body = read_json(folder / f"{head['volume_id']}.json")
+    except (OSError, ValueError):
+        body = dict(head)
+    given = [(str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()]
+    listed = [one for one in given if one[0] != "none"]
+    if listed:
+        return listed
+    code = str(body.get("code") or "") or ANSWERS[str(head["status"])]
+    return [(code, " ".join(doubts_in_words(body)))]
+
+
+def _sentence(counted: Counter[str]) -> str:
+    total, flagged = sum(counted.values()), counted["uncertain"] + counted["refused"]
+    if not flagged:
+        return f"{several(total, 'volume')}, all answered."
+    return (
+        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, {counted['refused']:,} refused. "
+        f"Those that need a look ({flagged:,}) come first."
+    )
+
+
+def _counted(name: str, counts: Mapping[str, int], total: int) -> Table:
+    rows = tuple((key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items())
+    return Table((name, "volumes", "share"), rows)

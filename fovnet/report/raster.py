@@ -1,0 +1,32 @@
+"""Grey pictures as addresses for a page without network.
+
+JPEG at a quality where 8-bit slices lose nothing that a person looks for: a slice of 128 × 128 takes 2 to 5 kB, a third of its PNG.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+QUALITY = 72
+
+
+def jpeg_uri(pixels: NDArray[np.uint8], quality: int = QUALITY) -> str:
+    """A picture (h, w) uint8 as a data: address; its first row is the top."""
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "JPEG", quality=quality, optimize=True)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def contact_sheet(slices: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
+    """Slices (s, h, w) as one picture, `across` of them side by side, in reading order; the rest of the last line is black."""
+    count, high, wide = slices.shape
+    lines = math.ceil(count / across)
+    sheet = np.zeros((lines * across, high, wide), dtype=np.uint8)
+    sheet[:count] = slices
+    return np.ascontiguousarray(sheet.reshape(lines, across, high, wide).transpose(0, 2, 1, 3).reshape(lines * high, across * wide))

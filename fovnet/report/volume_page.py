@@ -1,0 +1,156 @@
+"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and its slices to leaf through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from fovnet.records import write_text
+from fovnet.regions import NONE, Vocabulary
+from fovnet.report.body_drawing import Drawing, body_drawing
+from fovnet.report.page import Table
+from fovnet.report.pour import rooms
+from fovnet.report.raster import contact_sheet, jpeg_uri
+from fovnet.report.wording import run_of, several
+
+MOST_SLICES = 64
+"""Slices on a page, evenly from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
+ACROSS = 8
+"""Slices side by side on the contact sheet."""
+SHEET_QUALITY = 55
+
+ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
+"""The status of a volume, as a person reads it."""
+
+
+@dataclass(frozen=True)
+class VolumePage:
+    """What the page shows, in words; `data` is what the slice viewer reads."""
+
+    volume_id: str
+    path: str
+    status: str
+    sentence: str
+    doubts: tuple[str, ...]
+    spans: Table
+    boundaries: Table
+    measured: Table
+    legend: tuple[tuple[str, str], ...]
+    drawing: Drawing
+    sheet: str
+    sheet_words: str
+    data: Mapping[str, Any]
+    faces: bool
+
+
+def volume_page(
+    body: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary, *, faces: bool = True
+) -> VolumePage:
+    """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts lack is left out.
+
+    faces  False where slices that may show a face are covered in `pixels`; the page then says so
+    """
+    z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
+    spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
+    shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
+    drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, spans, boundaries, vocabulary)
+    return VolumePage(
+        volume_id=str(body["volume_id"]),
+        path=str(body["path"]),
+        status=ANSWERS[str(body["status"])],
+        sentence=_sentence(body, vocabulary),
+        doubts=doubts_in_words(body),
+        spans=_spans(spans),
+        boundaries=_boundaries(boundaries),
+        measured=_measured(body, z_mm),
+        legend=tuple((curve.name, curve.colour) for curve in sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
+        drawing=drawing,
+        sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
+        sheet_words=f"{several(len(shown), 'slice')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
+        data=_data(body, z_mm, shown, drawing, vocabulary),
+        faces=faces,
+    )
+
+
+def write_volume_page(path: Path, page: VolumePage) -> Path:
+    """`path`, holding the page in one file, put in place in one step."""
+    data = Markup(json.dumps(page.data, separators=(",", ":")).replace("<", "\\u003c"))
+    return write_text(path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data), keep_same=True)
+
+
+def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Why an answer is uncertain, a sentence each; the message of an uncertain one where no doubts are listed."""
+    listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence"))
+    return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
+
+
+def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    spans = body["spans"]
+    if not spans:
+        return "Shows none of the regions."
+    low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
+    said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
+    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
+    best = "Best guess" if body["status"] == "uncertain" else "Shows"
+    whole = body.get("set_probability")
+    exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
+    return f"{best}: {said}, from {low} to {high} of scanner height{sure}.{exact}"
+
+
+def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (_region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]), _mm(one["to_mm"]), f"{one['confidence']:.2f}")
+        for one in spans
+    )
+    return Table(("region", "slices", "from", "to", "confidence"), rows)
+
+
+def _region(span: Mapping[str, Any]) -> str:
+    levels = span.get("levels") or ()
+    return f"{span['region']} ({', '.join(levels)})" if levels else str(span["region"])
+
+
+def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}") for one in boundaries
+    )
+    return Table(("border", "said at", "90 % interval"), rows)
+
+
+def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
+    rows = [("file", str(body["path"])), ("slices", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
+    rows += [(words, f"{body[key]:.2f}") for key, words in MEASURED.items() if body.get(key) is not None]
+    rows += [("note", str(note)) for note in body.get("notes") or ()]
+    rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
+    return Table(("what", "value"), tuple(rows))
+
+
+MEASURED = {
+    "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
+    "agreement": "agreement of the networks (1: all say the same)",
+    "flipped_gain": "how much better the reversed order fits (0: not at all)",
+}
+"""Numbers of the answer, and what they mean; those that the answer lacks are left out."""
+
+
+def _data(
+    body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """What the slice viewer says of each slice shown: height, number in the file, what was said, how sure."""
+    decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
+    said = [" and ".join(vocabulary.classes[column] for column in np.flatnonzero(row)) or NONE for row in decided]
+    return {
+        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": said,
+        "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
+    }  # fmt: skip
+
+
+def _mm(value: Any) -> str:
+    return f"{float(value):.0f} mm".replace("-", "\N{MINUS SIGN}")

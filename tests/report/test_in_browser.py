@@ -1,0 +1,101 @@
+"""Pages in Chromium: no wider than the window, and without anything that axe calls a fault of accessibility.
+
+axe-core is no part of fovnet: `npm install axe-core` somewhere, and FOVNET_AXE=.../node_modules/axe-core/axe.min.js.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from fovnet.regions import DEFAULT
+from fovnet.report.index_page import index_page, page_name, write_index
+from fovnet.report.pour import pour
+from fovnet.report.volume_page import volume_page, write_volume_page
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+browser, pages = module("browser"), module("test_volume_pages")
+WIDTHS = (1280, 400)
+
+needs_browser = pytest.mark.skipif(not browser.CHROMIUM, reason="needs Chromium on the path")
+needs_axe = pytest.mark.skipif(
+    not (browser.CHROMIUM and browser.AXE), reason="needs Chromium, and FOVNET_AXE naming axe.min.js of the npm package axe-core"
+)
+
+
+@pytest.fixture(scope="module")
+def poured(make_page, pictured, tmp_path_factory):
+    """The three kinds of page as text."""
+    folder = tmp_path_factory.mktemp("pages")
+    case = next(one for one in pictured if one.volume_id == "P10-lost")
+    doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
+    body = pages.body_of(case, boundaries=pages.BOUNDARIES, doubts=doubts, status="uncertain")
+    volume = write_volume_page(folder / page_name("body"), volume_page(body, case.pixels, DEFAULT))
+    refused = pages.spans_row("ct", status="refused", region=None, confidence=None, message="a CT " * 60)
+    index = write_index(folder / "index.html", index_page([[pages.spans_row("body", status="uncertain")], [refused]], folder))
+    return {"report": pour(make_page()), **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index)}}
+
+
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["report", "body", "index"])
+def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kind, width, tmp_path):
+    found = browser.asked(tmp_path, poured[kind], width, browser.AXE)
+    assert found["violations"] == [] and found["rules"] > 30
+    assert found["wide"] == {"inner": width, "scroll": width, "opened": width}, "with all details open, too"
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_list_is_sorted_and_filtered(tmp_path):
+    volumes = [[pages.spans_row(f"v{number}", region="legs" if number % 2 else "head", confidence=number / 100)] for number in range(12)]
+    volumes.append([pages.spans_row("doubtful", status="uncertain", confidence=0.5, message="<b>unlike anything</b> seen")])
+    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path)).read_text(encoding="utf-8")
+    found = browser.driven(tmp_path, html, """
+        const names = () => Array.from(document.querySelectorAll("#volumes tbody th"), one => one.textContent);
+        const set = (id, value) => { const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event("input")); };
+        const click = at => document.querySelectorAll("#volumes thead button")[at].click();
+        const told = {first: names()};
+        click(0); told.byName = names();
+        click(3); click(3); told.surest = names()[0];
+        told.arrow = document.querySelectorAll("#volumes thead th")[3].getAttribute("aria-sort");
+        set("region", "legs"); told.legs = names().length; set("region", "");
+        set("text", "unlike"); told.text = names(); told.bold = document.querySelectorAll("#volumes b").length;
+        set("text", ""); set("status", "ok"); told.ok = document.getElementById("found").textContent;
+        return told;
+    """)  # fmt: skip
+    assert found["first"][0] == "doubtful" and found["byName"] == ["doubtful", *(f"v{number}" for number in range(12))]
+    assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
+    assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
+    found = browser.driven(tmp_path, poured["body"], """
+        const place = document.getElementById("place"), data = JSON.parse(document.getElementById("data").textContent);
+        const pixel = () => Array.from(document.getElementById("slice").getContext("2d").getImageData(128, 128, 1, 1).data);
+        const told = {strip: document.getElementById("strip").open, count: data.mm.length, middle: pixel()};
+        place.value = 0; place.dispatchEvent(new Event("input")); told.first = document.getElementById("told").textContent;
+        told.cursor = Number(document.getElementById("cursor").getAttribute("y1")); told.low = data.down[0];
+        place.value = data.mm.length - 1; place.dispatchEvent(new Event("input")); told.last = document.getElementById("told").textContent;
+        told.mm = [data.mm[0], data.mm[data.mm.length - 1]]; return told;
+    """)  # fmt: skip
+    assert found["strip"] is False and found["cursor"] == found["low"] and found["middle"][3] == 255 and max(found["middle"][:3]) > 20
+    assert found["first"].startswith(f"{found['mm'][0]:g} mm") and found["last"].startswith(f"{found['mm'][1]:g} mm")
+
+
+@needs_axe
+@pytest.mark.slow
+def test_faults_and_overflow_are_found_where_they_are(poured, tmp_path):
+    bad = poured["index"].replace("<main>", '<main><img src="data:,"><div style="width:3000px;color:#ccc">pale</div>')
+    found = browser.asked(tmp_path, bad, 400, browser.AXE)
+    assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found["wide"]["scroll"] > 2900

@@ -1,0 +1,170 @@
+"""What went in, who is in which split, what abstaining buys, and what failed: counted by hand here, and compared."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.regions import DEFAULT
+from fovnet.report.faces import COVER, covered
+from fovnet.report.failures import THUMBNAILS, failures_view
+from fovnet.report.flow import flow_table, flow_view, refused_table
+from fovnet.report.people import people_table
+from fovnet.report.reference import convention_table, labels_table, reference_words
+from fovnet.report.running import running_table
+from fovnet.report.sureness import risk_view
+
+
+def row(subject, split="", status="ok", slices=10, code="", **attributes):
+    return {
+        "volume_id": f"{subject}-{split}-{len(attributes)}-{code}", "subject_id": subject, "split": split, "status": status,
+        "slices": 0 if status == "refused" else slices, "code": code, "message": f"{subject}: {code}", "attributes": attributes,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def manifest():
+    return [
+        row("a", "train", sex="female", age="31", plane="axial"), row("a", "train", sex="female", age="31", plane="sagittal"),
+        row("b", "train", sex="male", age="44", plane="axial"), row("c", "validation", sex="male", plane="axial"),
+        row("d", "test", sex="female", age="62", plane="coronal"), row("e", "test", sex="male", age="20", plane="coronal"),
+        row("f", slices=7), row("g", status="refused", code="volume-ct"), row("g", status="refused", code="volume-ct"),
+        row("h", status="refused", code="volume-rgb"),
+    ]  # fmt: skip
+
+
+class TestFlow:
+    def test_nobody_is_lost_between_two_steps(self, manifest):
+        steps = flow_view(manifest, uncertain=1).steps
+        assert [step.volumes for step in steps] == [10, 7, 6, 2, 1]
+        for before, after in pairwise(steps):
+            assert before.volumes - sum(one.volumes for one in after.left_out) == after.volumes
+
+    def test_subjects_and_slices_are_counted_once(self, manifest):
+        steps = flow_view(manifest, uncertain=0).steps
+        assert [step.subjects for step in steps[:4]] == [8, 6, 5, 2]
+        assert [step.slices for step in steps[:4]] == [67, 67, 60, 20]
+
+    def test_why_is_said(self, manifest):
+        words = " ".join(str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line)
+        assert "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
+        assert refused_table(manifest).rows == (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+
+    def test_nothing_listed_is_nothing_to_draw(self):
+        assert flow_view([], 0).steps == ()
+
+
+class TestPeople:
+    def test_what_belongs_to_a_person_is_counted_in_people(self, manifest):
+        counted = {line[0]: line[1:] for line in people_table(manifest).rows}
+        unit, train, validation, test = counted["sex: female"]
+        assert unit == "subjects" and (train.value, train.count[:2], validation.value, test.value) == ("1", "50", "0", "1")
+
+    def test_what_differs_within_a_person_is_counted_in_volumes(self, manifest):
+        unit, train, *_ = next(line[1:] for line in people_table(manifest).rows if line[0] == "plane: axial")
+        assert unit == "volumes" and train.value == "2"
+
+    def test_what_is_not_recorded_is_said(self, manifest):
+        unknown = next(line for line in people_table(manifest).rows if line[0] == "age: not recorded")
+        assert unknown[3].value == "1"
+
+    def test_many_numbers_are_told_by_their_middle_and_range(self):
+        ages = [row(f"s{age}", "train", age=str(age)) for age in range(20, 61)] + [row("x", "train")]
+        (line,) = people_table(ages).rows
+        assert line[:3] == ("age: median (range)", "subjects", "40 (20 to 60), 41 of 42")
+
+    def test_many_words_are_told_by_how_many(self):
+        sites = [row(f"s{site}", "train", site=f"site {site}") for site in range(30)]
+        assert people_table(sites).rows == (("site: different values", "subjects", "30", "0", "0"),)
+
+
+def test_the_reference_names_every_landmark_of_the_default_vocabulary():
+    assert len(convention_table(DEFAULT).rows) == len(DEFAULT.chain) - 1
+    assert "10 mm" in " ".join(reference_words(DEFAULT))
+    table = labels_table({"train": (1, 2, 3, 4, 5, 6, 7), "test": (0,) * 7}, DEFAULT)
+    assert table.rows[2] == ("abdomen", "3", "–", "0")
+
+
+@pytest.fixture(scope="module")
+def evaluation(pictured):
+    return evaluate(pictured, DEFAULT, bootstrap=100, seed=1)
+
+
+class TestRisk:
+    def test_curve_is_that_of_taking_the_surest_one_by_one(self, evaluation):
+        rows = sorted((one for one in evaluation.volumes if one.slices), key=lambda one: (-one.confidence, one.volume_id))
+        for kept, point in enumerate(risk_view(evaluation).points, start=1):
+            taken = rows[:kept]
+            assert point.coverage == pytest.approx(kept / len(rows))
+            assert point.slice_error == pytest.approx(sum(one.wrong for one in taken) / sum(one.slices for one in taken))
+            assert point.wrong_sets == pytest.approx(sum(not one.right for one in taken) / kept)
+
+    def test_everything_answered_errs_as_the_evaluation_says(self, evaluation):
+        view = risk_view(evaluation)
+        whole = evaluation.everything.find("slice_error", "decided")
+        assert view.points[-1].slice_error == pytest.approx(whole.value)
+        assert view.table.rows[0][3].count == f"{whole.numerator:,.0f}/{whole.denominator:,}"
+        assert view.answered == pytest.approx(21 / 22)
+
+
+@pytest.fixture(scope="module")
+def wrong(planted):
+    """Three volumes: right, sure and wrong, unsure and wrong."""
+    rng = np.random.default_rng(5)
+    right = planted.whole_body(rng, "right", pictured=True, flicker=0.0, shift=0.0)
+    sure = planted.case(["legs"] * 6 + ["pelvis"] * 6, ["legs"] * 12, volume_id="sure", confidence=[0.99] * 12)
+    unsure = planted.case(["head"] * 8, ["chest"] * 8, volume_id="unsure", confidence=[0.55] * 8)
+    return [right, sure, unsure]
+
+
+class TestFailures:
+    def test_the_most_confident_come_first_and_the_right_not_at_all(self, wrong):
+        view = failures_view(evaluate(wrong, DEFAULT, bootstrap=20, seed=1), wrong, 9, faces=True)
+        assert [line[0] for line in view.table.rows] == ["sure", "unsure"]
+        assert "2 of 3 volumes failed" in view.sentence
+
+    def test_pictures_are_bounded_and_thumbnails_lie_around_the_wrong_run(self, evaluation, pictured):
+        assert failures_view(evaluation, pictured, 0, faces=True).pictured == ()
+        (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured
+        assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == THUMBNAILS
+        assert [one.wrong for one in failure.thumbnails] == [False, True, True, True, False]
+        assert "said legs, true is" in failure.thumbnails[2].words
+
+    def test_without_failures_the_report_says_so(self, planted):
+        cases = [planted.case(["head"] * 5, volume_id="a"), planted.case(["legs"] * 5, volume_id="b")]
+        view = failures_view(evaluate(cases, DEFAULT, bootstrap=20, seed=1), cases, 9, faces=True)
+        assert view.table.rows == () and "No volume of 2 failed" in view.sentence
+
+
+class TestFaces:
+    def test_heads_said_believed_or_true_are_covered_and_nothing_far_from_them(self):
+        pixels = np.full((100, 128, 128), 7, dtype=np.uint8)
+        z_mm = 5.0 * np.arange(100)
+        head = DEFAULT.classes.index("head")
+        shares = [np.zeros((100, len(DEFAULT.classes))) for _ in range(3)]
+        shares[0][90:, head], shares[1][70, head], shares[2][80, head] = 1.0, 0.03, 0.001
+        hidden = (covered(pixels, z_mm, DEFAULT, shares) == COVER).all(axis=(1, 2))
+        assert np.flatnonzero(hidden).tolist() == [*range(64, 77), *range(84, 100)]
+        assert (pixels == 7).all(), "the slices handed in stay as they are"
+
+    def test_no_head_nothing_covered(self):
+        pixels = np.ones((4, 128, 128), dtype=np.uint8)
+        assert (covered(pixels, np.arange(4.0), DEFAULT, [np.zeros((4, 7))]) == pixels).all()
+
+    def test_no_picture_of_the_report_shows_a_head(self, make_page, pictured):
+        page = make_page(faces=False)
+        of_id = {case.volume_id: case for case in pictured}
+        head = DEFAULT.classes.index("head")
+        views = [*page.pictures, *(one.picture for one in page.failures.pictured)]
+        assert views
+        for view in views:
+            assert (view.pixels[of_id[view.title].truth[:, head]] == COVER).all()
+
+
+def test_costs_are_those_recorded_and_the_rest_is_not_invented():
+    trials = [{"seconds": 10.0, "predicted_seconds": 12.0, "peak_memory_bytes": 2e6, "device": "cpu"}, {"seconds": 30.0}]
+    costs = dict(running_table(trials).rows)
+    assert costs["trainings"] == "2" and "40" in costs["time of all trainings together"]
+    assert costs["peak memory of one training, median (range)"] == "2 MB (2 MB to 2 MB)"
+    assert dict(running_table([{"slot": 0}]).rows)["device"] == "not recorded"

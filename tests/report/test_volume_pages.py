@@ -1,0 +1,246 @@
+"""The page of one volume and the index over a batch: one file each, right millimetres, readable without JavaScript."""
+
+import base64
+import io
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fovnet.records import write_json
+from fovnet.regions import DEFAULT
+from fovnet.report.body_drawing import LEFT, body_drawing
+from fovnet.report.index_page import FIRST, index_page, page_name, write_index
+from fovnet.report.raster import contact_sheet
+from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
+
+VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
+
+
+class Reader(HTMLParser):
+    """Tags and words of a page; stands still at the first tag that is not closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.words, self.scripts = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        (self.scripts if self.open and self.open[-1] in {"script", "style"} else self.words).append(data)
+
+
+def read(path):
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    assert not reader.open
+    return reader
+
+
+def body_of(case, **more):
+    """The facts of a case as prediction writes them."""
+    spans = [{"region": one.region, "first_slice": one.first_slice, "last_slice": one.last_slice, "from_mm": one.from_mm,
+              "to_mm": one.to_mm, "confidence": one.confidence} for one in case.spans]  # fmt: skip
+    return {
+        "volume_id": case.volume_id, "path": f"scans/{case.volume_id}.nii.gz", "status": case.status, "message": case.message,
+        "confidence": 0.9, "flipped_gain": 0.0, "spans": spans, "z_mm": case.z_mm, "side_mm": case.side_mm,
+        "counted": np.arange(len(case.z_mm)), "raw": case.raw, "smoothed": case.smoothed, "decided": case.decided.astype(int),
+        "slice_confidence": case.confidence, "notes": ("3 neighbouring slices averaged in each cut",), "model": "m", "checksum": "c" * 64,
+        **more,
+    }  # fmt: skip
+
+
+BOUNDARIES = [{"below": "pelvis", "above": "abdomen", "mm": 100.0, "low_mm": 90.0, "high_mm": 112.0}]
+
+
+@pytest.fixture(scope="module")
+def case(planted):
+    return planted.whole_body(np.random.default_rng(3), "body", pictured=True)
+
+
+@pytest.fixture(scope="module")
+def page(case):
+    doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
+    body = body_of(case, boundaries=BOUNDARIES, set_probability=0.87, doubts=doubts, status="uncertain", novelty=0.02, agreement=None)
+    return volume_page(body, case.pixels, DEFAULT)
+
+
+class TestViews:
+    def test_from_the_side_feet_come_first_and_the_front_is_on_the_left(self):
+        pixels = np.zeros((4, 128, 128), dtype=np.uint8)
+        pixels[0, :64, 60:68] = 200                   # a bright spot at the feet, in the first rows: the patient's front
+        view = sagittal_view(pixels)
+        assert view[0, :64].min() > view[1:].max() and view[0, 64:].max() == 0
+
+    def test_both_views_of_a_turned_stack_are_each_other(self):
+        pixels = np.random.default_rng(1).integers(0, 255, (5, 128, 128), dtype=np.uint8)
+        assert (coronal_view(pixels) == sagittal_view(pixels.transpose(0, 2, 1))).all()
+
+    def test_uneven_cuts_are_as_tall_as_they_lie_apart(self):
+        view = np.repeat(np.array([[10], [20], [30]], dtype=np.uint8), 4, axis=1)
+        even = on_even_heights(view, np.array([0.0, 10.0, 80.0]), -5.0, 115.0)
+        assert (even[:, 0] == 10).sum() == 1 and (even[:, 0] == 30).sum() == 3
+
+
+class TestDrawing:
+    def test_millimetres_are_true_to_scale(self, case):
+        drawing = body_drawing(case.pixels, case.z_mm, case.side_mm, case.smoothed, [], [], DEFAULT)
+        tall_mm = case.z_mm[-1] - case.z_mm[0] + np.median(np.diff(case.z_mm))
+        assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(tall_mm / case.side_mm, rel=0.01)
+        assert "true to scale" in drawing.note and drawing.panels[0].left == LEFT
+
+    def test_a_flat_stack_is_stretched_and_says_so(self, case):
+        drawing = body_drawing(case.pixels[:8], case.z_mm[:8], 400.0, case.smoothed[:8], [], [], DEFAULT)
+        assert "stretched" in drawing.note
+
+    def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
+        boxes = page.drawing.spans
+        assert all(above.top + above.tall == pytest.approx(below.top, abs=0.2) for below, above in pairwise(boxes))
+        assert page.drawing.heights == tuple(sorted(page.drawing.heights, reverse=True))
+
+    def test_intervals_lie_at_their_millimetres(self, page, case):
+        (band,) = page.drawing.bands
+        down = np.interp([112.0, 90.0], case.z_mm, page.drawing.heights)
+        assert (band.top, band.top + band.tall) == pytest.approx(tuple(down), abs=0.3)
+
+    def test_one_slice_is_a_volume(self, case):
+        drawing = body_drawing(case.pixels[:1], case.z_mm[:1], 300.0, case.smoothed[:1], [], [], DEFAULT)
+        assert len(drawing.heights) == 1 and drawing.bottom > drawing.top
+
+
+class TestVolumePage:
+    def test_asks_for_nothing_from_anywhere(self, page, tmp_path):
+        reader = read(write_volume_page(tmp_path / "a.html", page))
+        named = [attrs[name] for _, attrs in reader.tags for name in ("src", "href") if name in attrs]
+        assert all(address.startswith("data:image/jpeg") or address == "../index.html" for address in named)
+        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+        assert "url(" not in text and "@import" not in text and "fetch(" not in text
+
+    def test_answer_doubts_and_intervals_are_in_words(self, page, tmp_path):
+        words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
+        assert "cannot say Best guess: legs to head" in words and "probability 0.87" in words and "The networks disagree." in words
+        assert "90 mm to 112 mm" in words and "at least as unusual" in words
+        assert "agreement of the networks" not in words, "what the answer lacks is left out"
+
+    def test_every_slice_stands_on_the_sheet_for_readers_without_scripts(self, page, case, tmp_path):
+        reader = read(write_volume_page(tmp_path / "a.html", page))
+        (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
+        picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
+        shown = len(page.data["mm"])
+        assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (128 * ACROSS, 128 * -(-shown // ACROSS))
+        assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, "open until a script closes it"
+
+    def test_the_viewer_is_told_what_the_answer_says(self, page, case, tmp_path):
+        reader = read(write_volume_page(tmp_path / "a.html", page))
+        data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
+        rows = [int(np.argmin(np.abs(case.z_mm - mm))) for mm in data["mm"]]
+        assert rows[0] == 0 and rows[-1] == len(case.z_mm) - 1 and data["slice"] == rows
+        assert data["said"] == [DEFAULT.classes[int(case.decided[row].argmax())] for row in rows]
+
+    def test_pictures_have_words_fields_have_labels_and_headers_scopes(self, page, tmp_path):
+        reader = read(write_volume_page(tmp_path / "a.html", page))
+        labelled = {attrs["for"] for tag, attrs in reader.tags if tag == "label"}
+        assert all(attrs["id"] in labelled for tag, attrs in reader.tags if tag in {"input", "select"})
+        assert all(len(attrs["alt"]) > 10 for tag, attrs in reader.tags if tag == "img")
+        assert all("aria-label" in attrs for tag, attrs in reader.tags if tag in {"svg", "canvas"})
+        assert all(attrs.get("scope") in {"col", "row"} for tag, attrs in reader.tags if tag == "th")
+        levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
+
+    def test_names_are_shown_and_never_obeyed(self, case, tmp_path):
+        body = body_of(case, message="</script><script>alert(1)</script>") | {"volume_id": "<img src=x onerror=alert(1)>"}
+        reader = read(write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT)))
+        assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2 and not any("onerror" in attrs for _, attrs in reader.tags)
+
+    def test_a_volume_without_a_region_has_a_page(self, planted, tmp_path):
+        case = planted.case(["none"] * 5, pixels=np.zeros((5, 128, 128), dtype=np.uint8))
+        words = " ".join(read(write_volume_page(tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT))).words)
+        assert "Shows none of the regions" in words
+
+    def test_same_volume_same_page(self, case):
+        assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(body_of(case), case.pixels, DEFAULT)
+
+
+def test_the_contact_sheet_is_read_like_a_page():
+    slices = np.arange(5, dtype=np.uint8)[:, None, None] * np.ones((5, 2, 3), dtype=np.uint8)
+    sheet = contact_sheet(slices, 2)
+    assert sheet.shape == (6, 6) and sheet[::2, ::3].tolist() == [[0, 1], [2, 3], [4, 0]]
+
+
+def spans_row(volume_id, status="ok", region="head", confidence=0.9, message=""):
+    told = {"region": region, "confidence": confidence, "message": message}
+    return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **told}
+
+
+class TestIndex:
+    @pytest.fixture
+    def batch(self, tmp_path):
+        write_json(tmp_path / "c.json", {"status": "uncertain", "doubts": [{"code": "two-answers", "sentence": "Two answers fit alike."}]})
+        (tmp_path / "pages").mkdir()
+        for name in "ac":
+            (tmp_path / page_name(name)).write_text("a page")
+        volumes = [
+            [spans_row("a", region="legs", confidence=0.8), spans_row("a", region="pelvis", confidence=0.95)],
+            [spans_row("b", status="refused", region=None, confidence=None, message="b.nii: a CT.")],
+            [spans_row("c", status="uncertain", confidence=0.4, message="not this")],
+            [spans_row("d", region=None, confidence=0.9, message="shows none of the regions")],
+        ]
+        return index_page(volumes, tmp_path), tmp_path
+
+    def test_those_that_need_a_look_come_first(self, batch):
+        assert [row.volume_id for row in batch[0].rows] == ["c", "b", "a", "d"]
+        assert "2 answered, 1 “cannot say”, 1 refused" in batch[0].sentence
+
+    def test_counts_are_volumes_by_answer_region_and_doubt(self, batch):
+        page, _ = batch
+        assert dict(row[:2] for row in page.statuses.rows) == {"cannot say": "1/4", "refused": "1/4", "answered": "2/4"}
+        assert dict(row[:2] for row in page.regions.rows) == {"legs": "1/4", "pelvis": "1/4", "head": "1/4", "none": "1/4"}
+        assert {row[0] for row in page.doubts.rows} == {"two-answers", "refused"}
+
+    def test_doubts_are_the_jsons_and_else_the_message(self, batch):
+        told = {row.volume_id: row.doubt for row in batch[0].rows}
+        assert told == {"a": "", "b": "b.nii: a CT.", "c": "Two answers fit alike.", "d": ""}
+
+    def test_a_volume_leads_to_its_page_where_it_has_one(self, batch):
+        page, folder = batch
+        reader = read(write_index(folder / "index.html", page))
+        assert [attrs["href"] for tag, attrs in reader.tags if tag == "a"] == ["pages/c.html", "pages/a.html"]
+        assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, "the least sure region's"
+
+    def test_addresses_are_quoted(self, tmp_path):
+        (tmp_path / "pages").mkdir()
+        (tmp_path / page_name("p01#b69f 0")).write_text("a page")
+        assert index_page([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page == "pages/p01%23b69f%200.html"
+
+    def test_a_large_batch_is_bounded_without_scripts_and_whole_with_them(self, tmp_path):
+        volumes = [[spans_row(f"v{number:05d}", message="<b>")] for number in range(FIRST + 40)]
+        reader = read(write_index(tmp_path / "index.html", index_page(volumes, tmp_path)))
+        assert sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
+        data = json.loads(next(script for script in reader.scripts if script.startswith("[")))
+        assert len(data) == FIRST + 40 and f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
+
+
+def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
+    """Compare with golden-pages.txt; where a change is meant, delete it, run again, read it, and commit it.  The sheet is scrubbed."""
+    golden = Path(__file__).with_name("golden-pages.txt")
+    rows = [[spans_row("body", status="uncertain", confidence=0.6, message="The networks disagree.")], [spans_row("sure")]]
+    index = write_index(tmp_path / "index.html", index_page(rows, tmp_path))
+    read_words = [" ".join(" ".join(read(path).words).split()) for path in (write_volume_page(tmp_path / "a.html", page), index)]
+    text = re.sub(r"(.{1,110})(?:\s|$)", r"\1\n", "\n\n".join(read_words))
+    if not golden.exists():
+        golden.write_text(text, encoding="utf-8")
+        pytest.fail("golden-pages.txt was missing and has been written: read it and commit it")
+    assert text == golden.read_text(encoding="utf-8")
