@@ -51,7 +51,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
             header = str(whole_header(images_of(told.path)[0].item).get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError:
             continue
-        compared.append(Compared(told, header, frozenset(regions_told(header, vocabulary) or ()), frozenset(span.region for span in told.spans)))
+        meant = frozenset(regions_told(header, vocabulary) or ())
+        compared.append(Compared(told, header, meant, frozenset(span.region for span in told.spans)))
     return compared
 
 
