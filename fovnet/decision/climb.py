@@ -14,6 +14,8 @@ from fovnet.maths.rungs import Height
 
 FLOOR = 1e-6
 """No probability counts as less: a network's 1e-30 is no evidence of that strength, and one slice must not veto a region."""
+BLANK = float(np.log(19.0))
+"""Log-evidence a look that a slice within a region must have for none, 95 % against 5 %, before it shows none there: a signal void."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Climb:
     """One way up a volume of s slices.
 
     fits  (s, n) log-evidence of the rungs       free  (s,) of none       looks  (s,) looks that each slice counts, in both already
+    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK
     edges_mm  (s + 1,) ascending, where the slices begin and end          rule   to climb by
     """
 
@@ -29,6 +32,7 @@ class Climb:
     looks: Floats
     edges_mm: Floats
     rule: Rule
+    blank: NDArray[np.bool_]
 
     @classmethod
     def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> Climb:
@@ -40,13 +44,15 @@ class Climb:
         protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
         looks = (1.0 - protocols.sum(axis=1)) * np.minimum(1.0, np.diff(edges_mm) / LOOK_MM)
-        fits = looks[:, None] * np.log(np.maximum(chain / rest[:, None], FLOOR))
-        return cls(fits, looks * np.log(np.maximum(beside / rest, FLOOR)), looks, edges_mm, rule)
+        shown, none = np.log(np.maximum(chain / rest[:, None], FLOOR)), np.log(np.maximum(beside / rest, FLOOR))
+        blank = shown < none[:, None] - BLANK
+        fits = looks[:, None] * np.where(blank, none[:, None] - BLANK, shown)
+        return cls(fits, looks * none, looks, edges_mm, rule, blank)
 
     @property
     def reversed(self) -> Climb:
         """The same volume with its slices from head to feet."""
-        return Climb(self.fits[::-1], self.free[::-1], self.looks[::-1], -self.edges_mm[::-1], self.rule)
+        return Climb(self.fits[::-1], self.free[::-1], self.looks[::-1], -self.edges_mm[::-1], self.rule, self.blank[::-1])
 
     @property
     def believed(self) -> Climb:
@@ -54,7 +60,7 @@ class Climb:
         scale, rule = LOOK_MM / self.rule.evidence_mm, self.rule
         wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
-        return Climb(scale * self.fits, scale * self.free, scale * self.looks, self.edges_mm, weaker)
+        return Climb(scale * self.fits, scale * self.free, scale * self.looks, self.edges_mm, weaker, self.blank)
 
     def best(self) -> tuple[NDArray[np.int64], float]:
         """States (s,) of the best path and its worth."""

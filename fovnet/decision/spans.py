@@ -91,7 +91,7 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
     gain = climb.reversed.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
-    certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], crossed.held(), n), rule.beta)
+    certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n), rule.beta)
     certainty[:, :-1] *= trust
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
@@ -104,7 +104,7 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
 
 def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Outline:
     """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds the threshold;
-    their share is then taken out, the rest renormalised, and the chain decoded exactly."""
+    their share is then taken out, the rest renormalised, and the chain decoded exactly; a slice on a rung may be blank and show none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     stretches = [best_stretch((share - rule.protocol_threshold) * np.diff(edges_mm)) for share in smoothed[:, n:-1].T]
@@ -113,6 +113,8 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
+    seen = (decided[:, :n] & ~climb.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
+    decided[:, :n] &= ~(climb.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, climb)
 
@@ -169,6 +171,12 @@ def _place_protocols(
                 left[rows, rung] = False
         if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
             decided[:, :n] = left
+
+
+def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
+    """Probability (s, n + 1) that a slice shows each rung, and none: on a rung where it is blank it shows none."""
+    shown = held[:, :-1] * ~blank
+    return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
 
 
 def _certainty(decided: NDArray[np.bool_], protocols: Floats, sure: Floats, n: int) -> Floats:

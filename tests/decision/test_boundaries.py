@@ -72,15 +72,16 @@ def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int) ->
     z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
     decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=10.0))
     power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of a look
-    upright, turned = every_set(p**power), every_set(p[::-1] ** power)
+    upright, turned = every_set(p, power), every_set(p[::-1], power)
     said = tuple(sorted({span.region for span in decision.spans}))
     odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
     assert decision.set_probability == pytest.approx(upright[said] / sum(upright.values()) / (1 + odds))
 
 
-def every_set(p: np.ndarray) -> dict[tuple[str, ...], float]:
-    """The weight of every set of regions."""
+def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
+    """The weight of every set of regions; a slice within one may be blank, at a nineteenth of what none is worth."""
     s, found = len(p), {}
+    p = np.column_stack([np.maximum(p[:, :2], p[:, 2:] / 19), p[:, 2]]) ** power
     for b in range(s + 1):
         for m in range(b, s + 1):
             for e in range(m, s + 1):

@@ -24,16 +24,18 @@ Bodies = Callable[..., Example]
 def test_whatever_the_probabilities_the_spans_are_anatomy(
     s: int, seed: int, sharp: float, sigma_mm: float, toll: float
 ) -> None:
-    """Each region once, in order, without gaps between neighbours; every slice decided; every confidence a probability."""
+    """Each region once, in order, between neighbours nothing but what shows none; every slice decided; every confidence a probability."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(len(DEFAULT.classes)) / sharp, size=s) + 1e-12
     p /= p.sum(axis=1, keepdims=True)
     z_mm = np.cumsum(rng.uniform(1, 12, s))
     decision = decide(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, border_toll=toll))
     chain = [span for span in decision.spans if span.region in DEFAULT.chain]
-    rungs = [DEFAULT.chain.index(span.region) for span in chain]
+    rungs = list(dict.fromkeys(DEFAULT.chain.index(span.region) for span in chain))
     assert rungs == list(range(rungs[0], rungs[0] + len(rungs))) if rungs else True
-    assert all(upper.first == lower.last + 1 for lower, upper in pairwise(chain))
+    assert all(DEFAULT.chain.index(lower.region) <= DEFAULT.chain.index(upper.region) for lower, upper in pairwise(chain))
+    chained = decision.decided[:, : len(DEFAULT.chain)].any(axis=1)
+    assert not any(chained[lower.last + 1 : upper.first].any() for lower, upper in pairwise(chain))
     assert decision.decided.any(axis=1).all()
     assert ((decision.confidence >= 0) & (decision.confidence <= 1 + 1e-9)).all()
     assert all(span.from_mm < span.to_mm for span in decision.spans)
@@ -139,3 +141,32 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
     decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
     expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)
     np.testing.assert_array_equal(said(decision.decided, N), expected)
+
+
+def test_a_void_within_a_region_shows_none_and_the_region_goes_on_above_it(bodies: Bodies) -> None:
+    """Six slices, 30 mm, that the networks are sure show nothing, in the middle of the chest: the body does not end there."""
+    example = bodies(3, noise=0.5)
+    chest, none = DEFAULT.classes.index("chest"), len(DEFAULT.classes) - 1
+    rows = np.flatnonzero(example.truth[:, chest])[12:18]
+    p = example.probabilities.copy()
+    p[rows] = 0.001
+    p[rows, none] = 1 - 0.001 * none
+    rule = Rule(sigma_mm=0.0)
+    void, whole = decide(p, example.z_mm, DEFAULT, rule), decide(example.probabilities, example.z_mm, DEFAULT, rule)
+    assert [span.region for span in void.spans] == ["legs", "pelvis", "abdomen", "chest", "chest", "head"]
+    assert void.decided[rows, none].all() and void.confidence[rows].min() > 0.9
+    others = np.setdiff1d(np.arange(len(p)), rows)
+    assert np.array_equal(void.decided[others], whole.decided[others])
+    assert [(one.below, one.above, one.mm) for one in void.boundaries] == [(one.below, one.above, one.mm) for one in whole.boundaries]
+
+
+def test_a_slice_that_is_rather_none_than_not_does_not_part_a_region(bodies: Bodies) -> None:
+    """What 80 % for none is worth beyond doubt above the head is no void within the chest."""
+    example = bodies(3, noise=0.5)
+    row = np.flatnonzero(example.truth[:, DEFAULT.classes.index("chest")])[12]
+    p = example.probabilities.copy()
+    p[row] = 0.2 / (p.shape[1] - 1)
+    p[row, DEFAULT.classes.index("chest")] = 0.18
+    p[row, -1] = 0.8
+    p[row] /= p[row].sum()
+    assert [span.region for span in decide(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans].count("chest") == 1
