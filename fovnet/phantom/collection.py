@@ -6,6 +6,8 @@ import gzip
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
+from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person import Person, sample_person
-from fovnet.phantom.protocols import SITES, Plan, choose_families, plan
+from fovnet.phantom.protocols import SITES, Plan, Site, choose_families, plan
 from fovnet.phantom.scanner import LabelVolume, averaged, scan
 from fovnet.phantom.tissues import AIR
 from fovnet.records import read_json, replace_with, write_json, write_tsv
@@ -27,8 +30,13 @@ from fovnet.volume.volume import Volume
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice")
 
+GREY_LEVELS = 1000.0        # of the brightest hundredth of a volume without a body
 SLIVER_MM2 = 400.0
 """A slice with less body than this (a coin of 22 mm) is `none`: the very top of the head, the rim of a heel."""
+
+NO_BODY_EVERY = 6
+"""Of so many subjects one has, on average, a last volume without a body in it: a bottle of water, noise, air.  All of its slices are
+`none`; networks that were never shown such a bottle call one in eight of them a head."""
 
 Row = dict[str, Any]
 
@@ -83,25 +91,47 @@ def simulate_subject(out: Path, number: int, volumes: int, seed: int) -> tuple[l
     regions: list[Row] = []
     for at, family in enumerate(choose_families(volumes, rng)):
         volume_id = f"{subject_id}_acq-{at + 1}"
+        if 0 < at == volumes - 1 and rng.integers(NO_BODY_EVERY) == 0:
+            kind = ODDITIES[int(rng.integers(len(ODDITIES)))]
+            spans = _kept(out, volume_id, (seed, number, at), partial(_no_body, kind))
+            rows.append(_no_body_row(volume_id, subject_id, site))
+            regions += [{"volume_id": volume_id, **span} for span in spans]
+            continue
         acquired = plan(person, landmarks(person), family, site, np.random.default_rng([seed, number, 2, at]))
-        seen = _stored(out, volume_id, person, acquired, (seed, number, at))
+        seen = _kept(out, volume_id, (seed, number, at), partial(_with_body, person, acquired))
         rows.append(_volume_row(volume_id, subject_id, person, acquired))
         regions += [{"volume_id": volume_id, **span} for span in seen]
     return rows, regions
 
 
-def _stored(out: Path, volume_id: str, person: Person, acquired: Plan, key: tuple[int, int, int]) -> list[Row]:
-    """The region rows of a volume that is on disk, made now unless an earlier run with the same key has."""
+Made = tuple[Volume, NDArray[np.int64], list[Row]]
+
+
+def _kept(out: Path, volume_id: str, key: tuple[int, int, int], make: Callable[[np.random.Generator], Made]) -> list[Row]:
+    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run with the same key has."""
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
     if path.exists() and facts.exists():
         known = read_json(facts)
         if known.get("key") == list(key) and known.get("bytes") == path.stat().st_size:
             return list(known["regions"])
-    volume, regions = acquire(person, acquired, np.random.default_rng([*key, 3]))
-    content = nifti_bytes(volume, acquired.stored_axes)
+    volume, stored_axes, regions = make(np.random.default_rng([*key, 3]))
+    content = nifti_bytes(volume, stored_axes)
     replace_with(path, lambda file: file.write(content))
     write_json(facts, {"key": list(key), "bytes": len(content), "regions": regions}, seed=key[0])
     return regions
+
+
+def _with_body(person: Person, acquired: Plan, rng: np.random.Generator) -> Made:
+    volume, regions = acquire(person, acquired, rng)
+    return volume, acquired.stored_axes, regions
+
+
+def _no_body(kind: str, rng: np.random.Generator) -> Made:
+    """A volume of one of ODDITIES, in as many grey levels as bodies have, stored along RAS axes."""
+    volume = oddity(kind, rng)
+    bright = replace(volume, voxels=volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99)))
+    axes = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
+    return bright, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
 
 
 def acquire(person: Person, acquired: Plan, rng: np.random.Generator) -> tuple[Volume, list[Row]]:
@@ -156,6 +186,11 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]
     image.header.set_xyzt_units("mm")  # type: ignore[no-untyped-call]
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
+
+
+def _no_body_row(volume_id: str, subject_id: str, site: Site) -> Row:
+    return {"volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz", "site": site.name,
+            "manufacturer": site.manufacturer, "plane": "axial", "field_of_view": "no body"}
 
 
 def _volume_row(volume_id: str, subject_id: str, person: Person, acquired: Plan) -> Row:
