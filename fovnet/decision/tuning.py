@@ -115,7 +115,9 @@ def _best_pair(
 def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
     """The rule with the bars for misfit and reversed order, and the stretch of the borders' intervals, that these volumes ask for."""
     answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
-    offs = np.array([off for example, answer in zip(examples, answers, strict=True) for off in _offs(example, answer, vocabulary)])
+    least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
+    told = zip(examples, answers, least, strict=True)
+    offs = np.array([off for example, answer, bare in told for off in _offs(example, answer, bare, vocabulary)])
     return replace(
         rule,
         usual_roughness=float(np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)),
@@ -130,16 +132,20 @@ def _exceeded_by(values: Floats) -> float:
     return float(np.quantile(values, 1.0 - FALSE_ALARMS))
 
 
-def _offs(example: Example, answer: Decision, vocabulary: Vocabulary) -> list[float]:
-    """How far off each border that is said and true lies, in halves of its interval on that side."""
+def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocabulary) -> list[float]:
+    """How far off each border that is said and true lies, in halves of its interval on that side.
+
+    answer has the intervals as the posterior gives them, `least` none but what they reach at least: where that holds the border, no stretch
+    is needed, and the border counts 0.
+    """
     names = (*vocabulary.chain, NONE)
     errors = border_errors(answer.decided, example.truth, outer_edges(example.z_mm), len(vocabulary.chain))
     offs = []
-    for border in answer.boundaries:
+    for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
         error = errors.get((names.index(border.below), names.index(border.above)))
         if error is not None:
-            half_mm = border.high_mm - border.mm if error > 0 else border.mm - border.low_mm
-            offs.append(abs(error) / max(half_mm, 1e-9) if error else 0.0)
+            half_mm, least_mm = ((one.high_mm - one.mm if error > 0 else one.mm - one.low_mm) for one in (border, bare))
+            offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
     return offs
 
 
