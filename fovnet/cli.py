@@ -1001,6 +1001,32 @@ def bench_oddities(
     out.print(f"{out_file}")
 
 
+@bench.command("mistrust")
+def bench_mistrust(
+    config: ConfigFile,
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the shares.")],
+    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
+) -> None:
+    """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
+    from fovnet.bench.mistrust import COLUMNS, Labelled, mistrusted
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.packed import examples
+    from fovnet.records import write_tsv
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
+    with _bar("deciding") as tell:
+        shares = mistrusted(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+    shown = _table(f"{len(volumes)} volumes of the {split} split", "", "count", "of", "share (95 %)")
+    for row in (share.row for share in shares):
+        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
+        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
+    _show(shown)
+    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+
+
 @bench.command("decide")
 def bench_decide(
     out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times.")],

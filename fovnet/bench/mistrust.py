@@ -1,0 +1,75 @@
+"""How well the decision mistrusts the volumes of a labelled split: turned head to feet, their slices shuffled; and what it makes of air.
+
+The networks' answers are those of the split, in another order: what a network says of a slice does not depend on its neighbours.  Slices
+of a volume that was turned over on disk may also be mirrored; that is for `fovnet bench oddities`, which cuts such volumes anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.spans import Rule, decide
+from fovnet.maths.intervals import wilson_interval
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+COLUMNS = ("what", "count", "of", "share", "low", "high")
+EVEN = 0.5
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k)."""
+
+    probabilities: Floats
+    z_mm: Floats
+    truth: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Share:
+    """How often something was so, with Wilson's 95 % interval over the volumes or slices it was asked of."""
+
+    what: str
+    count: int
+    of: int
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In COLUMNS."""
+        low, high = wilson_interval(self.count, self.of) if self.of else (None, None)
+        return {"what": self.what, "count": self.count, "of": self.of, "share": self.count / self.of if self.of else None,
+                "low": low, "high": high}
+
+
+def mistrusted(
+    volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
+) -> list[Share]:
+    """The shares over the volumes; `seed` shuffles."""
+    n, rng = len(vocabulary.chain), np.random.default_rng(seed)
+    counts = {name: [0, 0] for name in ("possibly flipped, upright", "possibly flipped, turned, two regions or more",
+                                        "confidently answered, shuffled, two regions or more", "slices of none given a region, p > 0.5")}
+
+    def count(name: str, so: int, of: int = 1) -> None:
+        counts[name][0] += so
+        counts[name][1] += of
+
+    for number, one in enumerate(volumes, start=1):
+        upright = decide(one.probabilities, one.z_mm, vocabulary, rule)
+        count("possibly flipped, upright", upright.flipped)
+        nothing = one.truth[:, -1]
+        named = upright.decided[:, :-1].any(axis=1) & (upright.confidence > EVEN) & nothing
+        count("slices of none given a region, p > 0.5", int(named.sum()), int(nothing.sum()))
+        if one.truth[:, :n].any(axis=0).sum() >= 2:
+            turned = decide(one.probabilities[::-1], one.z_mm, vocabulary, rule)
+            count("possibly flipped, turned, two regions or more", turned.flipped)
+            shuffled = decide(one.probabilities[rng.permutation(len(one.z_mm))], one.z_mm, vocabulary, rule)
+            count("confidently answered, shuffled, two regions or more", bool(shuffled.spans) and shuffled.sure >= rule.min_confidence)
+        if progress:
+            progress(number, len(volumes))
+    return [Share(name, so, of) for name, (so, of) in counts.items()]
