@@ -164,7 +164,7 @@ def _answer(evaluation: Evaluation) -> str:
     """The result in three sentences."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
-    exact, border = whole.find("exact_set", "decided"), whole.find("border_abs_median_mm", "decided", ALL_BORDERS)
+    exact, border = whole.find("exact_set", "decided"), whole.find("border_abs_mean_mm", "decided", ALL_BORDERS)
     volumes, people = several(whole.volumes, "labelled test volume"), several(whole.subjects, "person", "people")
     words = [
         f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in {decided.value} of "
@@ -173,7 +173,7 @@ def _answer(evaluation: Evaluation) -> str:
     if exact is not None and exact.numerator is not None:
         words.append(f"It found exactly the regions shown in {exact.numerator:.0f} of {several(exact.denominator, 'volume')}")
         placed = border is not None and border.value is not None
-        words[-1] += f", and placed the borders between them with a median error of {shown(border).value}." if placed else "."
+        words[-1] += f", and placed the borders between them that it found with a mean error of {shown(border).value}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
     kept = f"It said “cannot say” of {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
     words.append(f"{kept} and refused {several(whole.refused, 'unreadable volume') if whole.refused else 'none'}.")
@@ -202,7 +202,7 @@ def _headlines(whole: Group) -> tuple[Headline, ...]:
     return (
         Headline("slices given a wrong region", shown(whole.find("slice_error", "decided")), raw.value),
         Headline("volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))),
-        Headline("median error of a border between regions", shown(whole.find("border_abs_median_mm", "decided", ALL_BORDERS))),
+        Headline("mean error of a border between regions", shown(whole.find("border_abs_mean_mm", "decided", ALL_BORDERS))),
     )
 
 
