@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
-from fovnet.phantom.oddities import ODDITIES, oddity
+from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, Site, choose_families, plan
 from fovnet.phantom.scanner import LabelVolume, averaged, scan
@@ -34,9 +34,9 @@ GREY_LEVELS = 1000.0        # of the brightest hundredth of a volume without a b
 SLIVER_MM2 = 400.0
 """A slice with less body than this (a coin of 22 mm) is `none`: the very top of the head, the rim of a heel."""
 
-NO_BODY_EVERY = 6
-"""Of so many subjects one has, on average, a last volume without a body in it: a bottle of water, noise, air.  All of its slices are
-`none`; networks that were never shown such a bottle call one in eight of them a head."""
+NO_BODY_EVERY = 3
+"""Of so many subjects one has, on average, a last volume without a body in it: mostly a bottle of water, else noise or air.  All of its
+slices are `none`; networks that were never, or hardly ever, shown a bottle call one in eight of them a head."""
 
 Row = dict[str, Any]
 
@@ -92,7 +92,7 @@ def simulate_subject(out: Path, number: int, volumes: int, seed: int) -> tuple[l
     for at, family in enumerate(choose_families(volumes, rng)):
         volume_id = f"{subject_id}_acq-{at + 1}"
         if 0 < at == volumes - 1 and rng.integers(NO_BODY_EVERY) == 0:
-            kind = ODDITIES[int(rng.integers(len(ODDITIES)))]
+            kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
             spans = _kept(out, volume_id, (seed, number, at), partial(_no_body, kind))
             rows.append(_no_body_row(volume_id, subject_id, site))
             regions += [{"volume_id": volume_id, **span} for span in spans]

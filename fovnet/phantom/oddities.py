@@ -19,11 +19,12 @@ from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
 from fovnet.phantom.tissues import Tissue
 from fovnet.volume.volume import Volume
 
-BOTTLE = (
+WATER = (
     Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
     Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
 )
-ODDITIES = ("air", "noise", "smooth noise", "sphere", "upright cylinder", "lying cylinder")
+BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
+ODDITIES = ("air", "noise", "smooth noise", *BOTTLES)
 BRIGHT = tuple(sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only")
 SIDE = 128          # voxels across
 
@@ -41,7 +42,7 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
         return Volume(grains - grains.min(), affine, kind)
     sequence = BRIGHT[int(rng.integers(len(BRIGHT)))]
     inside = _inside(kind, shape, spacing, float(rng.uniform(60, 110)))
-    return scan(LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))), rng, BOTTLE, kind)
+    return scan(LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))), rng, WATER, kind)
 
 
 def _inside(kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float) -> NDArray[np.bool_]:
