@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from fovnet.search.space import Space
     from fovnet.search.trial import Outcome, Trial
     from fovnet.volume.adapters.gathered import Gathered
+    from fovnet.volume.discovery import Found
     from fovnet.volume.pack import Pack
 
 app = typer.Typer(
@@ -695,19 +696,28 @@ def predict(
     _write_spans(out_folder, table)
     if pages:
         _write_index(out_folder, [rows[volume_id] for volume_id, _ in named])
+    left = _told_of_refusals(table, found)
+    out.print(f"{len(named)} volume{'s' if len(named) != 1 else ''}, {left}: {out_folder / 'spans.tsv'}{f', {out_folder / INDEX}' if pages else ''}")
+    if left != NONE_REFUSED:
+        raise typer.Exit(3)
+
+
+NONE_REFUSED, INDEX = "0 refused", "index.html"
+
+
+def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
+    """What was not read, counted; each with its reason on the screen.  A member of an archive is told here; an archive of which
+    nothing could be read is told in the table."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
-    told = {str(path) for path in files}
+    told = {row["path"] for row in refused}
     unread = [row for row in found.series if row["kind"] == "unreadable"]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
     for row in inside:
         err.print(f"not read: {row['reason']}", markup=False, highlight=False)
-    beside = f", {len(inside)} objects in archives could not be read" if inside else ""
-    index = f", {out_folder / 'index.html'}" if pages else ""
-    out.print(f"{len(named)} volumes, {len(refused)} refused{beside}: {out_folder / 'spans.tsv'}{index}")
-    if refused or inside:
-        raise typer.Exit(3)
+    counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
+    return f"{len(refused)} refused" + (counted if inside else "")
 
 
 @export.command("sr")

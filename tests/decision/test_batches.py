@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -148,6 +149,20 @@ def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Pat
     shuffled = [files[index] for index in np.random.default_rng(5).permutation(len(files))]
     predict(model, tmp_path / "three", *shuffled, "--workers", "3")
     assert contents(tmp_path / "three") == contents(answers)
+
+
+def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path, tmp_path: Path) -> None:
+    """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
+    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
+    write = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(write)
+    series = write.save(tmp_path / "series", write.images(write.noise()))
+    (series / "brain.nii").write_bytes(image(1).to_bytes())
+    told = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
+    assert "brain.nii: of an archive only DICOM is read" in told and "1 volume, 0 refused, 1 object in archives could not be read" in told
+    row, *_ = read_tsv(tmp_path / "out" / "spans.tsv")
+    assert row["status"] != "refused"
 
 
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
