@@ -697,7 +697,8 @@ def predict(
     if pages:
         _write_index(out_folder, [rows[volume_id] for volume_id, _ in named])
     left = _told_of_refusals(table, found)
-    out.print(f"{len(named)} volume{'s' if len(named) != 1 else ''}, {left}: {out_folder / 'spans.tsv'}{f', {out_folder / INDEX}' if pages else ''}")
+    counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / INDEX}" if pages else ""
+    out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
     if left != NONE_REFUSED:
         raise typer.Exit(3)
 
