@@ -653,7 +653,7 @@ def report(config: ConfigFile) -> None:
 
 @app.command()
 def predict(
-    paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], typer.Argument(readable=False, help="Volumes, or folders that hold some.")],
     model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",

@@ -21,8 +21,8 @@ DISORDERED = 1.2
 """Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
 FEWEST = 3
 """Cuts below which no slice has two neighbours that could contradict it."""
-EVEN = 0.5
-"""A region less probable than this may be the best guess, and is no answer."""
+EVEN, LIKELY = 0.5, 0.7
+"""A region less probable than this may be the best guess, and is no answer: below EVEN rather absent than present."""
 NEAR = 0.7
 """Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
@@ -82,8 +82,9 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
 def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:
     """What makes the answer itself uncertain: a region rather absent than present, a second answer nearby, the bar not reached."""
     for span in decision.spans:
-        if span.confidence < EVEN:
-            yield Doubt("low-confidence", f"{span.region} is only the best guess: more likely absent than present ({span.confidence:.0%})")
+        if span.confidence < LIKELY:
+            why = "more likely absent than present" if span.confidence < EVEN else f"not sure enough, at least {LIKELY:.0%} wanted"
+            yield Doubt("low-confidence", f"{span.region} is only the best guess: {why} ({span.confidence:.0%})")
     if decision.sure < rule.min_confidence:
         yield from _rivals(decision, vocabulary)
         bar = f"answers count from {rule.min_confidence:.0%} on"

@@ -20,6 +20,7 @@ from fovnet.report.answers import Told
 from fovnet.report.sources import sources_of, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
+THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 
 
@@ -43,14 +44,17 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
-    A protocol such as spine comes before the regions it crosses; regions that have no term together give that of the tallest one, for
-    the attribute holds a single value.  Raises ModelError "export-unsure", "export-no-code".
+    A protocol such as spine comes before the regions it crosses where it goes through nearly all of them; regions that have no term
+    together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-no-code".
     """
     names = {span.region for span in told.spans}
     if told.status != "ok" or not names:
         raise ModelError("export-unsure", f"{told.volume_id}: {told.message or 'no region'}; only what is told with status ok is written "
                                           "into a header. Look at it, and correct it by hand.")
-    protocols = [name for name in vocabulary.protocols if name in names]
+    whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
+    through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
+    protocols = [name for name in vocabulary.protocols if name in through]
+    names = names - set(vocabulary.protocols) or names
     tallest = max(told.spans, key=lambda span: span.to_mm - span.from_mm).region
     term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
     if term is None:

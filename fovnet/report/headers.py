@@ -11,12 +11,11 @@ from fovnet.errors import FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
+from fovnet.report.sources import sources_of
 from fovnet.volume.body_part import regions_told
-from fovnet.volume.dicom import images_of
-from fovnet.volume.dicom_header import whole_header
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
-VERDICTS = ("disagree", "part", "header not understood", "header says nothing", "no answer", "agree")
+VERDICTS = ("disagree", "part", "header not understood", "header says nothing", "no answer", "source gone or changed", "agree")
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
 
 
@@ -28,10 +27,13 @@ class Compared:
     header: str
     meant: frozenset[str]
     said: frozenset[str]
+    gone: bool = False
 
     @property
     def verdict(self) -> str:
         """ "agree" where both name the same regions, "part" where they share one."""
+        if self.gone:
+            return "source gone or changed"
         if self.told.status != "ok" or not self.said:
             return "no answer"
         if not self.header:
@@ -42,14 +44,15 @@ class Compared:
 
 
 def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
-    """One entry for every answer on DICOM images that are still where they were."""
+    """One entry for every answer on DICOM images; what is not answered from DICOM has no header to compare with."""
     compared = []
     for told in answers:
         if told.images is None:
             continue
         try:
-            header = str(whole_header(images_of(told.path)[0].item).get("BodyPartExamined", "") or "").upper().strip()
+            header = str(sources_of(told)[0].header.get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError:
+            compared.append(Compared(told, "", frozenset(), frozenset(), gone=True))
             continue
         meant = frozenset(regions_told(header, vocabulary) or ())
         compared.append(Compared(told, header, meant, frozenset(span.region for span in told.spans)))

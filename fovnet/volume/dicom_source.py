@@ -55,6 +55,8 @@ def begins_like_dicom(opening: bytes) -> bool:
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
     """The objects of a place that look like DICOM, by name; a file named itself always, whatever it looks like."""
+    if is_closed(place):
+        raise PermissionError(13, "Permission denied", str(place))
     if place.is_dir():
         yield from (Item(path) for path in files_under(place) if looks_like_dicom(path))
     elif is_archive(place):
@@ -64,14 +66,21 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
 
 
 def files_under(folder: Path) -> Iterator[Path]:
-    """The regular files under a folder, sorted, hidden ones left out, links that lead nowhere too, so that they can be named.
+    """The regular files under a folder, sorted, hidden ones left out, links that lead nowhere too, so that they can be named; and so are
+    folders that this user may not look into.
 
     Links to folders are not followed: a loop of links ends.  Pipes and devices are no files.
     """
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent, name) for name in folders if is_closed(Path(parent, name)))
         paths = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
         yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
+
+
+def is_closed(folder: Path) -> bool:
+    """Whether this user may not look into a folder."""
+    return os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)      # noqa: PTH112  (Path.is_dir raises where it may not ask)
 
 
 def looks_like_dicom(path: Path) -> bool:

@@ -17,7 +17,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume import dicom
 from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_series import Series
-from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, looks_like_dicom
+from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
 from fovnet.volume.dicom_table import series_row, unread_row
 from fovnet.volume.readers import is_known, volume_name
 
@@ -51,11 +51,11 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     rows: list[dict[str, Any]] = []
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
-        if not path.is_dir() and not is_archive(path) and looks_like_dicom(path):
+        if not os.path.isdir(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH112  (is_dir raises in a closed folder)
             beside.setdefault(path.parent, {})[path] = None
     for path in paths:
         named = beside.get(path.parent, {})
-        if path.is_dir():
+        if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
             some, more = _under(path, include, show_ids)
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
@@ -80,7 +80,9 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> tuple[list
     rows: list[dict[str, Any]] = []
     items: list[Item] = []
     for path in files_under(folder):
-        if is_archive(path):
+        if is_closed(path):
+            found.append(path)
+        elif is_archive(path):
             some, more = _series_under(path, include, show_ids)
             found += some or ([] if any(row["kind"] != "unreadable" for row in more) else [path])
             rows += more
@@ -124,7 +126,8 @@ def _listed(
             continue
         home = place or places[one.frames[0].facts.series_uid]
         path = home if homes.get(home) == {one.id} else address(home, one.id)
-        paths += [path] if not one.kind or one.kind in include else []
+        wanted = not one.kind or one.kind in include
+        paths += [path] if wanted else [next(item.path for item in one.items if item.path in only)] if only else []
         rows.append(series_row(one, path, show_ids=show_ids))
     return paths, rows + [unread_row(one) for one in unread]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydicom.config import disable_value_validation
 
 from fovnet.decision.answer import facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
@@ -219,7 +220,8 @@ def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesl
     ("written", "shown"), [("HEAD", "HEAD"), ("Thorax", "CHEST"), ("Zqxavier leg", "LOWERLIMB"), ("Zqxavier", "OTHER"), ("", None)]
 )
 def test_the_body_part_of_the_header_is_told_in_known_words_alone(tmp_path, write, written, shown):
-    write.save(tmp_path / "one", write.images(write.noise(), BodyPartExamined=written))
+    with disable_value_validation():                            # no program should write such words, and some do
+        write.save(tmp_path / "one", write.images(write.noise(), BodyPartExamined=written))
     (volume,) = gather_dicom(tmp_path).volumes
     assert volume.attributes.get("body_part_examined") == shown
 
