@@ -14,7 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +30,7 @@ from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
 
 if TYPE_CHECKING:
+    from fovnet.bench.mistrust import Share
     from fovnet.config import Settings
     from fovnet.decision.predicting import Predicted
     from fovnet.evaluate.cases import Case
@@ -531,7 +532,8 @@ def tune(config: ConfigFile) -> None:
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
         volumes, _vocabulary(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)), method=options.method,
+        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)) if options.heights == "where better" else (),
+        method=options.method,
     )  # fmt: skip
     judge, abstention = settle(
         Judge(_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
@@ -1030,11 +1032,30 @@ def bench_mistrust(
     volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
     with _bar("deciding") as tell:
         shares = mistrusted(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
-    shown = _table(f"{len(volumes)} volumes of the {split} split", "", "count", "of", "share (95 %)")
-    for row in (share.row for share in shares):
-        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
-        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
-    _show(shown)
+    _show_shares(f"{len(volumes)} volumes of the {split} split", shares)
+    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+
+
+@bench.command("crop")
+def bench_crop(
+    config: ConfigFile,
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the shares.")],
+    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
+) -> None:
+    """Cut parts off the volumes of a split: how many of the borders left move at most one slice, or stay within their interval?"""
+    from fovnet.bench.cropping import cropped
+    from fovnet.bench.mistrust import COLUMNS, Labelled
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.packed import examples
+    from fovnet.records import write_tsv
+
+    settings = _settings(config)
+    results, pack = _opened(settings)
+    volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
+    with _bar("deciding") as tell:
+        shares = cropped(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+    _show_shares(f"{len(volumes)} volumes of the {split} split, parts of them cut away", shares)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
 
 
@@ -1194,6 +1215,15 @@ def _table(title: str, *headings: str) -> Table:
 def _show(table: Table) -> None:
     """Where nobody's window is too small, as wide as it is."""
     (out if out.is_terminal else Console(width=120, markup=False)).print(table)
+
+
+def _show_shares(title: str, shares: Sequence[Share]) -> None:
+    """Counts, and shares with their intervals."""
+    shown = _table(title, "", "count", "of", "share (95 %)")
+    for row in (share.row for share in shares):
+        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
+        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
+    _show(shown)
 
 
 def _settings(config: Path) -> Settings:

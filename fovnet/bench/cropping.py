@@ -1,0 +1,68 @@
+"""How well the borders of a volume stay where they are when a part of it is cut away.
+
+Every volume of a labelled split is decided whole, and again as some of its windows; a border is *left* in a window that holds MARGIN_MM
+of body on either side of it.  Knowing how high a region usually is finds more borders than the slices alone do, and it knows less of a
+region that is cut: a border that the slices hardly tell may then move.  Hence both rules, with usual heights and without, and beside
+the borders that move at most one slice those that at least stay within the interval that was stated for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fovnet.bench.mistrust import Labelled, Share
+from fovnet.decision.boundaries import Boundary
+from fovnet.decision.spans import Rule, decide
+from fovnet.regions import NONE, Vocabulary
+
+MARGIN_MM = 30.0
+WINDOWS = 6
+"""Of each volume."""
+STAYED = ("within a slice", "within 90 %")
+LEAST = 8
+"""Slices of a window: with fewer hardly a border has its margins."""
+
+
+def cropped(
+    volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
+) -> list[Share]:
+    """Shares of the borders left, with the rule as it is and, where it knows heights, without them; `seed` draws the windows."""
+    rules = {"usual heights": rule, "no heights": replace(rule, heights=())} if rule.heights else {"no heights": rule}
+    counts: Counter[tuple[str, str]] = Counter()
+    for number, one in enumerate(volumes, start=1):
+        for name, by in rules.items():
+            counts.update((name, what) for what in _moves(one, vocabulary, by, np.random.default_rng((seed, number))))
+        if progress:
+            progress(number, len(volumes))
+    return [Share(f"{name}: {what}", counts[name, what], counts[name, "left"]) for name in rules for what in STAYED]
+
+
+def _moves(one: Labelled, vocabulary: Vocabulary, rule: Rule, rng: np.random.Generator) -> Iterator[str]:
+    """For each border left in each window "left", and what is true of it beside."""
+    whole = _borders(decide(one.probabilities, one.z_mm, vocabulary, rule).boundaries)
+    if not whole or len(one.z_mm) <= LEAST:
+        return
+    slice_mm = float(np.median(np.diff(one.z_mm)))
+    for low, high in np.sort(rng.integers(0, len(one.z_mm) + 1, (WINDOWS, 2)), axis=1):
+        if high - low < LEAST:
+            continue
+        window = slice(low, high)
+        seen = _borders(decide(one.probabilities[window], one.z_mm[window], vocabulary, rule).boundaries)
+        for kind, border in whole.items():
+            if not one.z_mm[low] + MARGIN_MM <= border.mm <= one.z_mm[high - 1] - MARGIN_MM:
+                continue
+            yield "left"
+            if kind in seen and abs(seen[kind].mm - border.mm) <= 1.01 * slice_mm:
+                yield "within a slice"
+            if kind in seen and border.low_mm <= seen[kind].mm <= border.high_mm:
+                yield "within 90 %"
+
+
+def _borders(found: Sequence[Boundary]) -> dict[tuple[str, str], Boundary]:
+    """The borders between two regions."""
+    return {(one.below, one.above): one for one in found if NONE not in (one.below, one.above)}

@@ -1,0 +1,45 @@
+"""What is cut away moves no border that the slices tell, and is seen to move one that only the usual heights told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.bench.cropping import STAYED, cropped
+from fovnet.bench.mistrust import Labelled
+from fovnet.decision.spans import Rule
+from fovnet.maths.rungs import Height
+from fovnet.regions import DEFAULT
+from tests.bench.test_mistrust import N, body
+
+KNOWN = Height(150.0, 10.0)
+RULE = Rule(sigma_mm=0.0, heights=(None, KNOWN, KNOWN, KNOWN, None))
+
+
+def vague(seed: int) -> Labelled:
+    """A body whose slices, from the middle of the chest down to the middle of the pelvis, say all three alike."""
+    clear = body(seed, N)
+    at = (clear.z_mm > 200) & (clear.z_mm < 550)
+    p = clear.probabilities.copy()
+    p[at] = np.where(np.isin(np.arange(p.shape[1]), [1, 2, 3]), 1 / 3, 1e-9)
+    return Labelled(p / p.sum(axis=1, keepdims=True), clear.z_mm, clear.truth)
+
+
+def test_clear_borders_stay() -> None:
+    shares = cropped([body(seed, N) for seed in range(4)], DEFAULT, RULE, seed=1)
+    assert [share.what for share in shares] == [f"{rule} heights: {what}" for rule in ("usual", "no") for what in STAYED]
+    assert all(share.of > 20 and share.count == share.of for share in shares if "slice" in share.what)
+
+
+def test_a_border_told_by_heights_alone_moves_when_the_region_is_cut() -> None:
+    moving = cropped([vague(seed) for seed in range(4)], DEFAULT, RULE, seed=1)[0]
+    assert 0 < moving.count < moving.of
+
+
+def test_the_windows_are_those_of_the_seed() -> None:
+    volumes = [vague(0)]
+    assert cropped(volumes, DEFAULT, RULE, seed=1) == cropped(volumes, DEFAULT, RULE, seed=1)
+    assert cropped(volumes, DEFAULT, RULE, seed=1) != cropped(volumes, DEFAULT, RULE, seed=2)
+
+
+def test_a_rule_without_heights_is_asked_once() -> None:
+    assert len(cropped([body(0, N)], DEFAULT, Rule(sigma_mm=0.0), seed=1)) == 2
