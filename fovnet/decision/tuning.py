@@ -1,7 +1,7 @@
 """Choosing the rule on the validation split: people whom no network was trained on, and whom no figure will be given for.
 
     temperature                   the one that makes the validation slices likeliest
-    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, or none)
+    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, as wide as there or WIDTHS, or none)
                                   in turn, each where the loss of `objective.py` is least given the others, until nothing changes or
                                   SWEEPS are done; among equals the least smoothing, the lowest toll
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
@@ -33,6 +33,9 @@ Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
 SWEEPS = 2
+WIDTHS = (4.0, 2.0, 1.0)
+"""How many times as much the heights of regions may vary as in the training split: people elsewhere do, and the wider, the less a border
+moves that is left when a part of the volume is cut away."""
 LEAST_SEEN = 5
 """So many volumes have to show a region whole before its usual height is believed."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
@@ -55,10 +58,10 @@ def tune(
     temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
     rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method)
     rule, candidates = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
-    known = rule.heights
+    known = [tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights) for width in WIDTHS]
     for sweep in range(SWEEPS):
         before = rule
-        rule = _best(examples, vocabulary, [replace(rule, heights=heights) for heights in dict.fromkeys([(), known])])
+        rule = _best(examples, vocabulary, [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])])
         rule = _best(examples, vocabulary, [replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL])
         rule = _best(examples, vocabulary, [replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
         if rule == before or sweep == SWEEPS - 1:
