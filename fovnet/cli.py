@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.evaluate.cases import Case
     from fovnet.evaluate.evaluation import Evaluation
+    from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
     from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
@@ -620,6 +621,46 @@ def ablate(config: ConfigFile) -> None:
     for ladder, arm, why in found.left_out:
         out.print(f"left out of {ladder}: {arm}; {why}", highlight=False)
     out.print(f"{written[0]}  {written[1]}", highlight=False)
+
+
+EXAMINED = (
+    ("slice_error", "raw"), ("slice_error", "decided"), ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"),
+    ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"), ("border_interval_holds", "decided"),
+)  # fmt: skip
+"""What `examine` shows of its measures; the tables have them all."""
+
+
+@app.command()
+def examine(
+    answers: Annotated[Path, typer.Argument(help="A folder that `predict --out` wrote.")],
+    truth: Annotated[Path, typer.Option(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
+    regions: Annotated[str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")] = "default",
+    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Hold the answers of `predict` against what a labelled collection says is true."""
+    from fovnet.config import vocabulary
+    from fovnet.evaluate.answers import answered_cases, shown
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.writing import write_evaluation
+    from fovnet.volume.collection import read_collection
+
+    known = vocabulary(regions)
+    cases = answered_cases(answers, read_collection(truth, known), known)
+    found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
+    rows = _table(f"{len(cases)} labelled volumes", "volume", "status", "truth", "said", "slices right")
+    for row in shown(cases, known):
+        rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], f"{row['right']}/{row['slices']}" if row["slices"] else "")
+    _show(rows)
+    rates = _table("with 95 % intervals over subjects", "measure", "all read", "answered surely")
+    for name, stage in EXAMINED:
+        where = "regions" if name.startswith("border") else ""
+        told = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
+        rates.add_row(" ".join([name.replace("_", " "), stage]), *(_measured(one) for one in told))
+    _show(rates)
+    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
+    out.print("  ".join(map(str, written)), highlight=False)
 
 
 @app.command()
@@ -1588,6 +1629,14 @@ def _scored_arrays(results: Results) -> dict[str, Any]:
 def _plain(measure: str, value: float | None) -> str:
     """A measure as the terminal shows it: millimetres, else per cent."""
     return "" if value is None else f"{value:.1f} mm" if measure.endswith("_mm") and "within" not in measure else f"{value:.1%}"
+
+
+def _measured(one: Measure | None) -> str:
+    """A measure, what it rests on, and its interval where it has one."""
+    if one is None or one.value is None:
+        return ""
+    told = f"{_plain(one.name, one.value)} of {one.denominator:,}"
+    return told if one.low is None else f"{told} ({_plain(one.name, one.low)} to {_plain(one.name, one.high)})"
 
 
 def _gain(one: Difference | None) -> str:

@@ -75,7 +75,7 @@ def _decided(pack: Pack, record: VolumeRecord, decisions: Path, temperature: flo
         pixels=pack.pixels[rows],
         side_mm=float(said["side_mm"]),
         calibrated=None if temperature is None else temper(raw, temperature),
-        borders=_borders(said.get("boundaries")),
+        borders=said_borders(said.get("boundaries")),
         set_probability=said.get("set_probability"),
         doubts=tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code")),
     )
@@ -92,7 +92,7 @@ def _attributes(record: VolumeRecord) -> dict[str, str]:
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
 
 
-def _borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | None:
+def said_borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | None:
     """The decided borders in a volume's JSON; None where it was written before there were any."""
     if rows is None:
         return None

@@ -129,18 +129,25 @@ def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary =
     lower one has it.  Raises CollectionError "collection-slices" for a slice number the volume does not have,
     "collection-extent" for millimetres far outside it.
     """
-    classes = vocabulary.classes
-    shown = np.zeros((len(stack.pixels), len(classes)), dtype=bool)
     slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+    return truth_at(stack.z_mm, stack.middle, slices, rows, vocabulary)
+
+
+def truth_at(
+    z_mm: NDArray[np.float64], middle: NDArray[np.int64], slices: int, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT
+) -> NDArray[np.bool_]:
+    """`truth` for cuts at heights z_mm (s,) whose middle slices are `middle` (s,), of a volume of so many slices."""
+    classes = vocabulary.classes
+    shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
         if not row.in_mm and row.last >= slices:
             raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, the "
                                                        f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.")
-        if row.in_mm and (row.last < stack.z_mm[0] - BEYOND_MM or row.first > stack.z_mm[-1] + BEYOND_MM):
-            said, real = f"{row.first:g} to {row.last:g} mm", f"{stack.z_mm[0]:.0f} to {stack.z_mm[-1]:.0f} mm"
+        if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
+            said, real = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
             raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is said to reach from {said}, the volume reaches "
                                                        f"from {real}. Give scanner millimetres (RAS), or slice numbers.")
-        at = stack.z_mm if row.in_mm else stack.middle
+        at = z_mm if row.in_mm else middle
         if row.region != NONE:
             shown[:, classes.index(row.region)] |= (at >= row.first) & (at <= row.last)
     chain = shown[:, : len(vocabulary.chain)]

@@ -1,0 +1,88 @@
+"""Cases from the answers of `fovnet predict`, held against what a collection says is true: how well an ensemble does on volumes that
+took no part in making it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError
+from fovnet.evaluate.cases import Case
+from fovnet.evaluate.reading import said_borders, stretches
+from fovnet.records import read_json, read_tsv
+from fovnet.regions import Vocabulary
+from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
+
+TABLE = "spans.tsv"
+
+
+def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> list[Case]:
+    """One case a labelled volume, in the collection's order; without an answer (a localiser that was passed over) it counts as refused.
+
+    An answer belongs to the volume whose file it is about, else to the one of its name.  Raises CollectionError where `answers` holds
+    none of the labelled volumes, where none is labelled, or where one was answered with other regions.
+    """
+    by_path, by_name = _read(answers)
+    labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
+    found = [by_path.get(row.path.resolve()) or by_name.get(row.volume_id) for row in labelled]
+    if not labelled:
+        raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; its regions.tsv tells what is true.")
+    if not any(found):
+        raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
+                                                 f"{collection.path}. Predict them into this folder first.")
+    return [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in zip(labelled, found, strict=True)]
+
+
+def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    """The answers by the file they are about, where it is about that file alone, and by name."""
+    try:
+        names = dict.fromkeys(row["volume_id"] for row in read_tsv(answers / TABLE))
+        facts = [read_json(answers / f"{name}.json") for name in names]
+        return {Path(one["path"]).resolve(): one for one in facts}, {one["volume_id"]: one for one in facts}
+    except (OSError, ValueError, KeyError) as fault:
+        raise CollectionError("answers-missing", f"{answers / TABLE}: no readable answers ({fault}). Give the folder that `fovnet predict "
+                                                 "--out` wrote.") from None
+
+
+def _case(row: VolumeRow, said: Mapping[str, Any] | None, labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
+    if said is None or "raw" not in said:
+        return _refused(row, said["message"] if said else "no answer: passed over, or not among the files given", len(vocabulary.classes))
+    if tuple(said["classes"]) != vocabulary.classes:
+        raise CollectionError("answers-other-regions", f"{row.volume_id}: answered with the classes {', '.join(said['classes'])}, wanted "
+                                                       f"{', '.join(vocabulary.classes)}. Give the regions file of the ensemble.")
+    return Case(
+        row.volume_id, row.subject_id, "", said["status"], said["message"], row.attributes, np.array(said["z_mm"], dtype=float),
+        _truth(said, labels, vocabulary), np.array(said["raw"], dtype=float), np.array(said["smoothed"], dtype=float),
+        np.array(said["decided"], dtype=bool), np.array(said["slice_confidence"], dtype=float), stretches(said["spans"]), None,
+        float(said["side_mm"]), borders=said_borders(said["boundaries"]), set_probability=said["set_probability"],
+        doubts=tuple(doubt["code"] for doubt in said["doubts"]),
+    )  # fmt: skip
+
+
+def _refused(row: VolumeRow, message: str, k: int) -> Case:
+    nothing = np.zeros((0, k))
+    return Case(
+        row.volume_id, row.subject_id, "", "refused", message, row.attributes, np.zeros(0), nothing.astype(bool), nothing, nothing,
+        nothing.astype(bool), np.zeros(0), (), None, 0.0,
+    )  # fmt: skip
+
+
+def _truth(said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    return truth_at(np.array(said["z_mm"]), np.array(said["counted"]), int(said["covers"][-1][1]) + 1, labels, vocabulary)
+
+
+def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
+    """A row a volume: what is true, what was said, and how many of its slices were said rightly."""
+    for case in cases:
+        right = int((case.truth & case.decided).any(axis=1).sum())
+        true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
+        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": right, "slices": len(case.z_mm)}
+
+
+def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
+    return "+".join(vocabulary.classes[column] for column in np.flatnonzero(labels[:, :-1].any(axis=0)))

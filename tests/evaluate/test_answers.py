@@ -1,0 +1,73 @@
+"""Answers on disk, as `predict` writes them, are held against the truth of a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
+from fovnet.decision.doubting import Signs
+from fovnet.decision.spans import Rule, decide
+from fovnet.errors import CollectionError, VolumeError
+from fovnet.evaluate.answers import answered_cases, shown
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.records import write_json, write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection import read_collection
+from fovnet.volume.slices import SliceStack
+
+RULE = Rule(sigma_mm=0.0)
+S = 20
+
+
+def collection(folder: Path, labels: str) -> Path:
+    rows = [f"{name}\tsubject-{name}\t{name}.nii.gz" for name in ("right", "half", "broken", "passed-over")]
+    (folder / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\n" + "\n".join(rows) + "\n")
+    (folder / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + labels)
+    return folder
+
+
+def predicted(folder: Path, out: Path) -> Path:
+    """Pelvis below slice 10 and abdomen from it on are said of both volumes that could be read, each slice standing for two."""
+    truth = np.eye(len(DEFAULT.classes))[np.repeat([1, 2], S // 2)]
+    p = 0.9 * truth + 0.1 / len(DEFAULT.classes)
+    z_mm, rows = 5.0 + 10.0 * np.arange(S), []
+    for name in ("right", "half"):
+        path = folder / f"{name}.nii.gz"
+        covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
+        stack = SliceStack(np.zeros((S, 128, 128), np.uint8), z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
+        said = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs(1.0, 0.0), RULE, DEFAULT)
+        write_json(out / f"renamed-{name}.json", facts(said, stack, p, DEFAULT))
+        rows += table_rows(said, stack)
+    refused = refusal("broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short"))
+    write_json(out / "broken.json", facts(refused, None, None, DEFAULT))
+    write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
+    return out
+
+
+LABELS = ("right\tpelvis\t0\t19\nright\tabdomen\t20\t39\n"
+          "half\tpelvis\t0\t9\nhalf\tabdomen\t10\t39\nbroken\thead\t0\t9\npassed-over\thead\t0\t9\n")
+
+
+def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> None:
+    """Slice 19 of the volume is in the tenth cut; of the second volume five cuts of pelvis are abdomen in truth."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    cases = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    assert [case.status for case in cases[2:]] == ["refused", "refused"]
+    rows = list(shown(cases, DEFAULT))
+    assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0), (0, 0)]
+    assert rows[0]["truth"] == rows[1]["said"] == "pelvis+abdomen"
+    error = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything.find("slice_error", "decided")
+    assert error is not None and (error.numerator, error.denominator) == (5, 40)
+
+
+def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
+    answers = predicted(tmp_path, tmp_path / "answers")
+    with pytest.raises(CollectionError, match=r"answers-lacking|no answer for any of the 1 labelled"):
+        answered_cases(answers, read_collection(collection(tmp_path, "passed-over\thead\t0\t9\n")), DEFAULT)
+    with pytest.raises(CollectionError, match="no labelled volume"):
+        answered_cases(answers, read_collection(collection(tmp_path, "")), DEFAULT)
+    with pytest.raises(CollectionError, match="no readable answers"):
+        answered_cases(tmp_path, read_collection(collection(tmp_path, LABELS)), DEFAULT)
