@@ -1065,12 +1065,16 @@ def bench_mistrust(
     """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
     from fovnet.bench.mistrust import COLUMNS, Labelled, mistrusted
     from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.packed import examples
+    from fovnet.decision.packed import examples, shown_volumes
     from fovnet.records import write_tsv
 
     settings = _settings(config)
     results, pack = _opened(settings)
-    volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
+    scored = _scored(results)
+    volumes = [
+        Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels)
+        for one, seen in zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
+    ]
     with _bar("deciding") as tell:
         shares = mistrusted(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
     _show_shares(f"{len(volumes)} volumes of the {split} split", shares)

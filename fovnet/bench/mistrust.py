@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.doubting import Signs, disorder, doubts
 from fovnet.decision.spans import Rule, decide
 from fovnet.maths.intervals import wilson_interval
 from fovnet.regions import Vocabulary
@@ -24,11 +25,12 @@ EVEN = 0.5
 
 @dataclass(frozen=True)
 class Labelled:
-    """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k)."""
+    """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k), and its slices (s, side, side) if known."""
 
     probabilities: Floats
     z_mm: Floats
     truth: NDArray[np.bool_]
+    pixels: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,14 @@ def mistrusted(
         if one.truth[:, :n].any(axis=0).sum() >= 2:
             turned = decide(one.probabilities[::-1], one.z_mm, vocabulary, rule)
             count("possibly flipped, turned, two regions or more", turned.flipped)
-            shuffled = decide(one.probabilities[rng.permutation(len(one.z_mm))], one.z_mm, vocabulary, rule)
-            count("confidently answered, shuffled, two regions or more", bool(shuffled.spans) and shuffled.sure >= rule.min_confidence)
+            count("confidently answered, shuffled, two regions or more", _answered(one, rng.permutation(len(one.z_mm)), vocabulary, rule))
         if progress:
             progress(number, len(volumes))
     return [Share(name, so, of) for name, (so, of) in counts.items()]
+
+
+def _answered(one: Labelled, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:
+    """Whether a volume whose slices came in this order would be given regions without a doubt."""
+    decision = decide(one.probabilities[order], one.z_mm, vocabulary, rule)
+    untidy = 0.0 if one.pixels is None else disorder(one.pixels[order])
+    return bool(decision.spans) and not doubts(decision, Signs(1.0, untidy), rule, vocabulary)

@@ -42,6 +42,18 @@ def test_air_that_a_network_takes_for_a_head_is_counted() -> None:
     assert named.count == len(air)
 
 
+def test_pixels_tell_a_shuffled_volume_whose_answer_looks_sound() -> None:
+    """Networks that call every slice legs do so in any order; that neighbours no longer resemble each other is seen in the pixels."""
+    whole = body(0, 2)
+    p = np.full_like(whole.probabilities, 0.001)
+    p[:, 0] = 0.994                                            # the networks call every slice legs
+    told = Labelled(p, whole.z_mm, whole.truth)
+    ramp = np.arange(len(whole.z_mm))[:, None, None] + np.zeros((1, 128, 128))
+    wedge = (np.arange(128)[None, :, None] < 128 * ramp / len(whole.z_mm)).astype(np.uint8) * 200
+    assert mistrusted([told], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
+    assert mistrusted([Labelled(p, whole.z_mm, whole.truth, wedge)], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 0
+
+
 def test_a_share_has_an_interval_and_none_of_nothing_has_none() -> None:
     row = Share("x", 3, 10).row
     assert row["share"] == pytest.approx(0.3) and row["low"] < 0.3 < row["high"]
