@@ -102,3 +102,18 @@ def test_two_thousand_slices_are_decoded_without_under_or_overflow() -> None:
     rows = posterior(1e3 * fits, 1e3 * beside)
     assert np.isfinite(rows).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+
+
+@settings(max_examples=500, deadline=None)
+@given(s=integers(5, 40), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(s: int, n: int, seed: int, toll: float) -> None:
+    """Bellman's principle of optimality: a border that is left can move only where cutting changes what an end of the window shows."""
+    fits, beside = problem(s, n, seed)
+    whole, _ = best_path(fits, beside, toll)
+    low, high = sorted(np.random.default_rng(seed).choice(s + 1, 2, replace=False))
+    window, value = best_path(fits[low:high], beside[low:high], toll)
+    kept = whole[low:high].copy()
+    kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1          # standing above without having climbed is standing below
+    if (kept[0], kept[-1]) == (window[0], window[-1]):
+        assert worth(kept, fits[low:high], beside[low:high], toll) == pytest.approx(value, abs=1e-9)
+        np.testing.assert_array_equal(kept, window)
