@@ -146,10 +146,15 @@ def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """One element close to one side in three of ten volumes, a smooth uncorrected field in four of ten."""
-    coil, dice = plain.acquisition.coil, rng.random(2)
-    corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(plain.grid.shape) - 1)
-    places = corners @ plain.grid.vox_to_ras[:3, :3].T + plain.grid.vox_to_ras[:3, 3] - plain.isocentre_mm
+    coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
+    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+
+
+def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil."""
+    dice = rng.random(2)
+    corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(grid.shape) - 1)
+    places = corners @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3] - isocentre_mm
     low, high = places.min(axis=0), places.max(axis=0)
     if dice[0] < 0.3:
         middle, half = (low + high) / 2, (high - low) / 2
@@ -161,7 +166,7 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
         coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))
     if dice[1] < 0.4:
         coil = replace(coil, bias=float(rng.uniform(0.08, 0.4)))
-    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+    return coil
 
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
