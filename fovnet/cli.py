@@ -73,7 +73,7 @@ app.add_typer(export, name="export")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
-WITHOUT_HELP = "What is not varied: small fields, thin slabs, free contrasts, coil fall-off, artefacts or masks; may be repeated."
+WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]

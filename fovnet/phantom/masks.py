@@ -33,16 +33,19 @@ class Finish:
     border: tuple[int, int] = (0, 0)
 
 
+LEAST_SHOWN = 2000
+"""Label voxels; a mask that leaves fewer is not applied, for its volume would be black: three slices through the jaw, without the skull."""
+
+
 def shown(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, hides: str) -> NDArray[np.bool_] | None:
-    """(i, j, k) which label voxels are left to be seen; None where all are.  The grid is in mm of the person."""
-    if hides == BACKGROUND:
-        return np.asarray(labels != AIR)
+    """(i, j, k) which label voxels are left to be seen; None where all are, or hardly any.  The grid is in mm of the person."""
+    if not hides:
+        return None
     if hides == BRAIN:
-        part_of = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])
-        return np.asarray(part_of[labels])
-    if hides == FACE:
-        return ~_face(labels, grid, marks)
-    return None
+        left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[labels]
+    else:
+        left = np.asarray(labels != AIR) if hides == BACKGROUND else ~_face(labels, grid, marks)
+    return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
 
 
 def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
@@ -81,6 +84,7 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
         hides = BRAIN if dice[0] < 0.33 else FACE
     elif dice[0] > 0.86:
         hides = BACKGROUND
-    clipped = (float(rng.uniform(0, 60)), float(rng.uniform(450, 900))) if dice[1] < 0.12 else (0.0, np.inf)
+    low = float(rng.uniform(0, 60))
+    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # fewer grey levels would be a label map
     border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
-    return Finish(hides, clipped, float(rng.uniform(100, 1000)) if dice[3] < 0.06 else 0.0, (int(border[0]), int(border[1])))
+    return Finish(hides, clipped, float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0, (int(border[0]), int(border[1])))

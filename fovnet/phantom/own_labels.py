@@ -167,7 +167,7 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
     kept = averaged(solid.astype(np.float32), acquired.average)
     rows = _regions(given, _heights(volume.voxels.shape, volume.vox_to_ras),
                     kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
-    volume = finished(volume, solid if finish.hides == BACKGROUND else None, acquired.average, finish)
+    volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
     axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
     named = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": "own labels"}
     return nifti_bytes(volume, axes), {**named, **about}, rows

@@ -24,7 +24,7 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Coil
 from fovnet.volume.orient import closest_axes
 
-SMALL_SHARE = 0.4       # of a person's volumes but the first, which covers several regions
+SMALL_SHARE = 0.36      # of a person's volumes but the first, which covers several regions
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 
 
@@ -108,7 +108,7 @@ def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
         return _regridded(plain, _coarse(grid, float(rng.uniform(4.5, 6.5))))
     elif plain.plane == "axial" and dice < 0.38:
         spacing, slices = step, int(rng.integers(3, 13))
-    elif plain.plane in ("coronal", "sagittal") and dice < 0.58:
+    elif plain.plane in ("coronal", "sagittal") and dice < 0.54:
         spacing = step
         slices = max(3, round(float(rng.uniform(25, 100)) / step))
     else:
