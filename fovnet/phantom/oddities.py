@@ -58,9 +58,10 @@ def _several(shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.
     return inside
 
 
-def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """x, y, z in mm about the middle, broadcastable to the shape."""
-    return np.meshgrid(*((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True)), indexing="ij", sparse=True)
+    along = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True))
+    return tuple(np.meshgrid(*along, indexing="ij", sparse=True))
 
 
 def _inside(kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float) -> NDArray[np.bool_]:
