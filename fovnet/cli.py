@@ -75,6 +75,7 @@ app.add_typer(export, name="export")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
+WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
@@ -199,13 +200,35 @@ def phantom(
     volumes: Annotated[int, typer.Option(min=1, help="Volumes of each subject.")] = 3,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
+    without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
+    labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume, NIfTI.")] = None,
+    tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
+    regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Volumes made of it.")] = 20,
 ) -> None:
-    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them."""
+    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
     from fovnet.phantom.collection import simulate_collection
 
+    if labels is not None:
+        _phantom_of_labels(folder, labels, tissues, regions, count, seed, without or [])
+        return
     with _bar("simulating") as tell:
-        table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers, progress=tell)
+        table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers,
+                                    without=without or [], progress=tell)
     out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
+
+
+def _phantom_of_labels(
+    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, count: int, seed: int, without: list[str]
+) -> None:
+    """A collection whose volumes are scans of one segmentation."""
+    from fovnet.phantom.own_labels import read_labels, simulate_labels
+
+    if tissues is None:
+        raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
+    with _bar("simulating") as tell:
+        table = simulate_labels(read_labels(labels, tissues, regions), folder, count=count, seed=seed, without=without, progress=tell)
+    out.print(f"{count} volumes of {labels}: {table}")
 
 
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
@@ -1055,6 +1078,40 @@ def bench_oddities(
     out.print(f"{out_file}")
 
 
+@bench.command("simulator")
+def bench_simulator(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file, a row an arm.")],
+    collection: Annotated[Path | None, typer.Option(help="A labelled collection of real volumes to be judged on too.")] = None,
+    arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
+    subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
+    epochs: Annotated[int, typer.Option(min=1)] = 4,
+    slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
+    scratch: Annotated[Path | None, typer.Option(help="Where volumes and networks are kept; else beside the table.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    workers: Workers = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
+    from fovnet.bench.simulator import COLUMNS, Study, arms_of, studied
+    from fovnet.evaluate.balanced import balanced
+    from fovnet.phantom.features import known_features
+    from fovnet.records import write_tsv
+
+    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
+    rows = []
+    with _bar("arms") as tell:
+        for row in studied(study, arms_of(arms or [], known_features()), balanced, collection, tell):
+            rows.append(row)
+            write_tsv(out_file, COLUMNS, rows)
+    shown = _table("balanced accuracy of slices (95 % over subjects)", "arm", "simulated people", "labelled collection")
+    for row in rows:
+        told = [f"{row[f'{on}_accuracy']:.1%} ({row[f'{on}_low']:.1%} to {row[f'{on}_high']:.1%})"
+                if row.get(f"{on}_low") is not None else "" for on in ("simulated", "labelled")]  # fmt: skip
+        shown.add_row(row["arm"], *told)
+    _show(shown)
+    out.print(f"{out_file}")
+
+
 @bench.command("mistrust")
 def bench_mistrust(
     config: ConfigFile,
@@ -1273,8 +1330,11 @@ def _show_shares(title: str, shares: Sequence[Share]) -> None:
 
 def _settings(config: Path) -> Settings:
     from fovnet.config import load
+    from fovnet.phantom.features import left_out
 
-    return load(config)
+    settings = load(config)
+    left_out(settings.phantom.without)
+    return settings
 
 
 def _opened(settings: Settings) -> tuple[Results, Pack]:
@@ -1524,6 +1584,7 @@ def _pack_to_train_on(settings: Settings, config: Path) -> Pack:
         first = f"`fovnet slice --config {config}`"
         if phantom.subjects and not (results.phantom / "volumes.tsv").exists():
             wanted = f"--subjects {phantom.subjects} --volumes {phantom.volumes_per_subject} --seed {settings.seed}"
+            wanted += "".join(f" --without '{name}'" for name in phantom.without)
             first = f"`fovnet phantom {results.phantom} {wanted}` and {first}"
         raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
 

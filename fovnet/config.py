@@ -39,10 +39,11 @@ class Section(BaseModel):
 
 
 class Phantom(Section):
-    """The simulated collection; no subjects, no phantom."""
+    """The simulated collection; no subjects, no phantom.  `without` names what the simulator shall not vary (`fovnet phantom --help`)."""
 
     subjects: int = Field(0, ge=0)
     volumes_per_subject: PositiveInt = 3
+    without: list[str] = []
 
 
 class Prepare(Section):

@@ -15,9 +15,10 @@ import numpy as np
 from fovnet.decision.ensemble import Ensemble
 from fovnet.phantom.body import landmarks
 from fovnet.phantom.collection import acquire
+from fovnet.phantom.families import choose_families
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import SITES, choose_families, plan
+from fovnet.phantom.protocols import SITES, plan
 from fovnet.volume.slices import SliceStack, cut
 
 BODY, SHUFFLED, REVERSED = "a body", "its slices shuffled", "upside down"

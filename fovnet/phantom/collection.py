@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from functools import partial
@@ -18,17 +18,23 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
+from fovnet.phantom.families import choose_families
+from fovnet.phantom.features import left_out
+from fovnet.phantom.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.masks import finished, shown
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
 from fovnet.phantom.person import Person, sample_person
-from fovnet.phantom.protocols import SITES, Plan, Site, choose_families, plan
+from fovnet.phantom.protocols import SITES, Plan, Site, plan
+from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import LabelVolume, averaged, scan
 from fovnet.phantom.tissues import AIR
+from fovnet.phantom.variety import varied
 from fovnet.records import read_json, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
 from fovnet.volume.volume import Volume
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
-REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice")
+REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
 GREY_LEVELS = 1000.0        # of the brightest hundredth of a volume without a body
 SLIVER_MM2 = 400.0
@@ -38,26 +44,34 @@ NO_BODY_EVERY = 3
 """Of so many subjects one has, on average, a last volume without a body in it: mostly a bottle of water, else noise or air.  All of its
 slices are `none`; networks that were never, or hardly ever, shown a bottle call one in eight of them a head."""
 
+ARM_EVERY = 4
+"""Of so many volumes without a body one is, on average, of an arm alone."""
+
+BIN_MM = 2.0            # heights in which the regions of a tilted volume are told
+
 Row = dict[str, Any]
 
 
 def simulate_collection(
-    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1,
+    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1, without: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject` different fields of view.
 
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
     A person whose volumes are all there from an earlier run with the same seed is not simulated again; tables are written last.
-    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either.
+    `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
+    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either, and
+    ConfigError ("phantom-feature") for a feature that there is not.
     """
+    lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
             f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. Ask for at least 1 of both.",
         )
     out.mkdir(parents=True, exist_ok=True)
-    jobs = [(out, number, volumes_per_subject, seed) for number in range(1, subjects + 1)]
+    jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}
 
     def keep(number: int, rows: tuple[list[Row], list[Row]]) -> None:
@@ -78,52 +92,74 @@ def simulate_collection(
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
 
 
-def simulate_subject(out: Path, number: int, volumes: int, seed: int) -> tuple[list[Row], list[Row]]:
+def simulate_subject(
+    out: Path, number: int, volumes: int, seed: int, without: frozenset[str] = frozenset()
+) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
     Each volume leaves a record beside it in volumes/.facts, written after the volume: what an interrupted run goes on from.
     """
     person = sample_person((seed, number))
+    marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     site = SITES[int(rng.integers(len(SITES)))]
     subject_id = f"sub-{number:04d}"
     rows: list[Row] = []
     regions: list[Row] = []
     for at, family in enumerate(choose_families(volumes, rng)):
-        volume_id = f"{subject_id}_acq-{at + 1}"
+        volume_id, key = f"{subject_id}_acq-{at + 1}", (seed, number, at)
         if 0 < at == volumes - 1 and rng.integers(NO_BODY_EVERY) == 0:
             kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
-            spans = _kept(out, volume_id, (seed, number, at), partial(_no_body, kind))
+            make = _no_body_maker(kind, person, marks, site, key, without)
             rows.append(_no_body_row(volume_id, subject_id, site))
-            regions += [{"volume_id": volume_id, **span} for span in spans]
-            continue
-        acquired = plan(person, landmarks(person), family, site, np.random.default_rng([seed, number, 2, at]))
-        seen = _kept(out, volume_id, (seed, number, at), partial(_with_body, person, acquired))
-        rows.append(_volume_row(volume_id, subject_id, person, acquired))
-        regions += [{"volume_id": volume_id, **span} for span in seen]
+        else:
+            acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
+            acquired = varied(acquired, person, marks, key, without)
+            make = partial(_with_body, person, acquired)
+            rows.append(_volume_row(volume_id, subject_id, person, acquired))
+        regions += [{"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, without, make)]
     return rows, regions
 
 
+RECIPE = 2      # raised where the same numbers begin to give other volumes: those of an older release are made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
-def _kept(out: Path, volume_id: str, key: tuple[int, int, int], make: Callable[[np.random.Generator], Made]) -> list[Row]:
-    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run with the same key has."""
+def _kept(
+    out: Path, volume_id: str, key: tuple[int, int, int], without: frozenset[str], make: Callable[[np.random.Generator], Made]
+) -> list[Row]:
+    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run made just this one."""
+    decides = [RECIPE, *key, *sorted(without)]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
     if path.exists() and facts.exists():
         known = read_json(facts)
-        if known.get("key") == list(key) and known.get("bytes") == path.stat().st_size:
+        if known.get("key") == decides and known.get("bytes") == path.stat().st_size:
             return list(known["regions"])
     volume, stored_axes, regions = make(np.random.default_rng([*key, 3]))
     content = nifti_bytes(volume, stored_axes)
     replace_with(path, lambda file: file.write(content))
-    write_json(facts, {"key": list(key), "bytes": len(content), "regions": regions}, seed=key[0])
+    write_json(facts, {"key": decides, "bytes": len(content), "regions": regions}, seed=key[0])
     return regions
 
 
-def _with_body(person: Person, acquired: Plan, rng: np.random.Generator) -> Made:
-    volume, regions = acquire(person, acquired, rng)
-    return volume, acquired.stored_axes, regions
+Painter = Callable[[Person, Grid], LabelVolume]
+
+
+def _with_body(
+    person: Person, acquired: Plan, rng: np.random.Generator, *, paint: Painter = label_volume, nothing: bool = False
+) -> Made:
+    volume, regions = acquire(person, acquired, rng, paint)
+    return volume, acquired.stored_axes, [_span(NONE, np.arange(volume.voxels.shape[2]))] if nothing else regions
+
+
+def _no_body_maker(
+    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int], without: frozenset[str]
+) -> Callable[[np.random.Generator], Made]:
+    """What makes a volume without a body: of that kind, or now and then of an arm of the person's."""
+    rng = np.random.default_rng([*key, 6])
+    if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
+        return partial(_with_body, person, arm_plan(person, marks, site, rng), paint=arm_alone, nothing=True)
+    return partial(_no_body, kind)
 
 
 def _no_body(kind: str, rng: np.random.Generator) -> Made:
@@ -134,16 +170,40 @@ def _no_body(kind: str, rng: np.random.Generator) -> Made:
     return bright, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
 
 
-def acquire(person: Person, acquired: Plan, rng: np.random.Generator) -> tuple[Volume, list[Row]]:
-    """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows (region, first_slice, last_slice)."""
-    body = label_volume(person, acquired.grid.finer(acquired.acquisition.average))
+def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Painter = label_volume) -> tuple[Volume, list[Row]]:
+    """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
+
+    Rows are (region, first_slice, last_slice); for a tilted volume whose header says so (region, from_mm, to_mm), since a cut along the
+    scanner's planes then goes through many of its slices.
+    """
+    marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
+    labels = paint(person, grid).labels
+    visible = shown(labels, grid, marks, acquired.finish.hides)
+    if visible is not None:
+        labels = np.where(visible, labels, AIR)
     shift = np.eye(4)
     shift[:3, 3] = -np.asarray(acquired.isocentre_mm)
-    seen = LabelVolume(body.labels, shift @ body.vox_to_ras)
-    volume = scan(seen, acquired.sequence, acquired.acquisition, rng)
-    area = body_area_mm2(body.labels, acquired)
+    volume = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
     heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
-    return volume, region_rows(heights, area, landmarks(person), acquired.family.protocol)
+    volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
+    if acquired.tilted and acquired.truthful:
+        return volume, rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2])
+    if not acquired.truthful:
+        volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
+    return volume, region_rows(heights, body_area_mm2(labels, acquired), marks, acquired.family.protocol)
+
+
+def rows_in_mm(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float) -> list[Row]:
+    """Rows (region, from_mm, to_mm) of the scanner for labels on any grid, however it is turned; heights in steps of BIN_MM."""
+    z = np.broadcast_to(grid.coordinates()[2], labels.shape)
+    edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
+    voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
+    area = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
+    rows = region_rows((edges[:-1] + edges[1:]) / 2, area, marks, protocol)
+    return [
+        {"region": row["region"], "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
+         "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm)} for row in rows
+    ]  # fmt: skip
 
 
 def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.float64]:
@@ -180,7 +240,7 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     No time and no name in the gzip header: the same volume gives the same bytes.
     """
     voxels = apply_orientation(  # type: ignore[no-untyped-call]
-        np.rint(volume.voxels).clip(0, 32767).astype(np.int16), stored_axes
+        np.rint(volume.voxels).clip(-32768, 32767).astype(np.int16), stored_axes
     )
     affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)  # type: ignore[no-untyped-call]
     image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
     air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its mean
     smooth noise noise after interpolation and filtering, grains of 0.7 to 3 voxels
     sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm across, as quality assurance scans them
+    insert       an upright cylinder with rods in it, as resolution is tested     small bottles  three to six, 20 to 70 mm across
 
 Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft et al. (1987), Magn Reson Med
 5:555).  Field of view, slices, sequence and noise vary as they do among people; sequences that leave such water dark are left out.
@@ -24,7 +25,8 @@ WATER = (
     Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
 )
 BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
-ODDITIES = ("air", "noise", "smooth noise", *BOTTLES)
+INSERT, SMALL_BOTTLES = "insert", "small bottles"
+ODDITIES = ("air", "noise", "smooth noise", *BOTTLES, INSERT, SMALL_BOTTLES)
 BRIGHT = tuple(sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only")
 SIDE = 128          # voxels across
 
@@ -41,18 +43,36 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
         grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(np.float32)
         return Volume(grains - grains.min(), affine, kind)
     sequence = BRIGHT[int(rng.integers(len(BRIGHT)))]
-    inside = _inside(kind, shape, spacing, float(rng.uniform(60, 110)))
+    radius_mm = float(rng.uniform(60, 110))
+    inside = _several(shape, spacing, rng) if kind == SMALL_BOTTLES else _inside(kind, shape, spacing, radius_mm)
     return scan(LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))), rng, WATER, kind)
+
+
+def _several(shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(i, j, k) whether a voxel is in one of three to six upright bottles about the middle."""
+    x, y, z = _places(shape, spacing)
+    inside = np.zeros(shape, dtype=bool)
+    for _ in range(int(rng.integers(3, 7))):
+        (a, b, c), radius, half = rng.uniform(-80, 80, 3), rng.uniform(10, 35), rng.uniform(15, 60)
+        inside |= ((x - a) ** 2 + (y - b) ** 2 < radius**2) & (np.abs(z - c * shape[2] * spacing[2] / 400) < half)
+    return inside
+
+
+def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """x, y, z in mm about the middle, broadcastable to the shape."""
+    along = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True))
+    return tuple(np.meshgrid(*along, indexing="ij", sparse=True))
 
 
 def _inside(kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free at both ends."""
-    x, y, z = np.meshgrid(*((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True)), indexing="ij", sparse=True)
+    x, y, z = _places(shape, spacing)
     reach = 0.4 * np.array(shape) * spacing
     whole = {
         "air": x + y + z > np.inf,
         "sphere": x**2 + y**2 + z**2 < radius_mm**2,
         "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]),
+        INSERT: (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]) & ((x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 > 25),
         "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach[0]),
     }
     return np.asarray(whole[kind])

@@ -1,6 +1,6 @@
-"""What is acquired: fields of view from one organ to the whole body, planes, spacings, sequences, coils, storage.
+"""What is acquired: planes, spacings, sequences, coils and storage of a family of fields of view.
 
-A family says where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
+This is a plain acquisition, as a careful site makes it; `variety` makes of it what archives hold beside.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.body import Landmarks
+from fovnet.phantom.families import Family
+from fovnet.phantom.masks import Finish
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil
@@ -19,101 +21,6 @@ from fovnet.phantom.sequence import Sequence
 FINE_MM = 2.6  # label voxels are at most about this large; a thicker voxel is the mean of several
 MOST_LABELS = 5_000_000  # label voxels a volume may be painted with: about a second of one core
 
-
-@dataclass(frozen=True)
-class Family:
-    """A kind of field of view.
-
-    low, high   (landmark, least and most mm above it) for the two ends along the body
-    wide, deep  (least, most) mm across and front to back; 0 stands for as much as the person needs
-    planes      which planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
-    weight      how often it is drawn              long   whether it covers several regions
-    offset_x, offset_y  (least, most) mm of its middle to the right and to the front; a knee is on either side
-    protocol    the region beside the chain it is read as ("spine"), or ""
-    """
-
-    name: str
-    low: tuple[str, float, float]
-    high: tuple[str, float, float]
-    wide: tuple[float, float] = (0.0, 0.0)
-    deep: tuple[float, float] = (0.0, 0.0)
-    planes: str = "aaci"
-    weight: float = 1.0
-    long: bool = False
-    protocol: str = ""
-    offset_x: tuple[float, float] = (0.0, 0.0)
-    offset_y: tuple[float, float] = (0.0, 0.0)
-
-
-FAMILIES: tuple[Family, ...] = (
-    Family("whole body", ("sole", -100, -10), ("vertex", 10, 130), planes="ccca", weight=0.8, long=True),
-    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 110), planes="cca", weight=1.5, long=True),
-    Family("chest and abdomen", ("iliac_crest", -60, 30), ("lung_apex", -10, 60), planes="aaci", weight=2.2, long=True),
-    Family("abdomen and pelvis", ("ischium", -50, 20), ("liver_dome", 5, 45), planes="aaci", weight=2.2, long=True),
-    Family("neck and chest", ("liver_dome", -60, 20), ("chin", 0, 80), planes="ac", weight=1.2, long=True),
-    Family("pelvis and thighs", ("knee", 60, 200), ("iliac_crest", 0, 60), planes="ac", weight=0.8, long=True),
-    Family("head", ("chin", 40, 95), ("vertex", -10, 60), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)),
-    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 70), (220, 320), (230, 260), "aasc", 1.1),
-    Family("neck", ("lung_apex", -50, 0), ("chin", 45, 110), (180, 300), (170, 230), "asc", 0.5, offset_y=(-15, 0)),
-    Family("chest", ("liver_dome", -90, 0), ("lung_apex", -15, 40), planes="aaci", weight=4.0),
-    Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.3),
-    Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
-    Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
-    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 2.0, offset_x=(85, 110)),
-    Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
-    Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
-    Family(
-        "spine, lumbar",
-        ("iliac_crest", -110, -50),
-        ("liver_dome", -60, 20),
-        (55, 120),
-        (100, 180),
-        "sssa",
-        2.3,
-        protocol="spine",
-        offset_y=(-62, -35),
-    ),
-    Family(
-        "spine, thoracic",
-        ("iliac_crest", 60, 120),
-        ("lung_apex", 0, 30),
-        (55, 120),
-        (100, 180),
-        "ssa",
-        1.6,
-        protocol="spine",
-        offset_y=(-72, -45),
-    ),
-    Family(
-        "spine, cervical",
-        ("lung_apex", -60, -15),
-        ("chin", 75, 120),
-        (55, 120),
-        (100, 180),
-        "ssa",
-        1.3,
-        protocol="spine",
-        offset_y=(-40, -15),
-    ),
-    Family(
-        "spine, whole",
-        ("iliac_crest", -120, -60),
-        ("chin", 75, 120),
-        (60, 120),
-        (130, 180),
-        "s",
-        0.9,
-        protocol="spine",
-        offset_y=(-55, -35),
-    ),
-    Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
-    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.6),
-    Family(
-        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.8, offset_x=(-35, -10), offset_y=(5, 25)
-    ),
-    Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
-)
-"""The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
 
 SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 spin echo", "spin echo", 550, 12),
@@ -165,6 +72,8 @@ class Plan:
     grid         of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
     isocentre_mm (3,) the point of the person that the scanner calls 0
     stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
+    finish       what is done to the image afterwards
+    tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header says so
     """
 
     family: Family
@@ -175,16 +84,9 @@ class Plan:
     sequence: Sequence
     acquisition: Acquisition
     stored_axes: NDArray[np.int64]
-
-
-def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
-    """The fields of view of one person's volumes: the first covers several regions, no two are alike while there are others."""
-    chosen: list[Family] = []
-    for at in range(volumes):
-        pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(FAMILIES)
-        weights = np.array([family.weight for family in pool])
-        chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
-    return chosen
+    finish: Finish = Finish()  # noqa: RUF009  (frozen)
+    tilted: bool = False
+    truthful: bool = True
 
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
@@ -211,7 +113,7 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
         _sequence(family, rng),
         Acquisition(
             field_strength,
-            _average(spacing, grid.shape),
+            label_voxels(spacing, grid.shape),
             float(site.snr * rng.lognormal(0, 0.35)),
             _coil(family, low - isocentre, high - isocentre, rng),
         ),
@@ -266,7 +168,7 @@ def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) ->
     return np.asarray(about_x @ about_z)
 
 
-def _average(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
+def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
     """(3,) label voxels to a voxel: finer than FINE_MM where that does not exceed MOST_LABELS, the thickest axis first."""
     factors = np.ones(3, dtype=int)
     while True:

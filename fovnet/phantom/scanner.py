@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
+from fovnet.phantom.artefacts import Flaws, after_noise, before_noise, moved, smooth_field, stretched
+from fovnet.phantom.contrasts import FreeContrast
 from fovnet.phantom.sequence import Sequence, signals
 from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.volume.volume import Volume
@@ -34,12 +36,14 @@ class Coil:
     """Where the receiver hears: centres (c, 3) in mm of its elements, each heard within about `reach_mm`; `depth` 0 is uniform.
 
     fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; far away means never
+    bias      standard deviation of the logarithm of a smooth field beside it
     """
 
     centres_mm: tuple[tuple[float, float, float], ...] = ()
     reach_mm: float = 200.0
     depth: float = 0.0
     fall_mm: float = 1e6
+    bias: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Acquisition:
     field_strength  tesla                                    snr      mean signal of the brighter half of the tissue over sigma
     average         (3,) label voxels that make one voxel    coil     where it is heard
     blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
+    contrast        how far it is from physics, or None      flaws    what is wrong with the image
     """
 
     field_strength: float = 1.5
@@ -57,13 +62,16 @@ class Acquisition:
     coil: Coil = Coil()
     blur: float = 0.45
     mottled: bool = True
+    contrast: FreeContrast | None = None
+    flaws: Flaws = Flaws()  # noqa: RUF009  (frozen)
 
 
 def scan(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
     tissues: Many[Tissue] = TISSUES, source: str = "simulated",
 ) -> Volume:
-    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by `acquisition.average`.
+    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by `acquisition.average`, less
+    what folds over.
 
     Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel half of fat is half as bright),
     point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill a voxel are dropped.
@@ -76,18 +84,39 @@ def scan(
             f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to {len(table) - 1}. "
             "Map the labels to the table, or pass the table that belongs to them.",
         )
-    bright = signals(table, sequence, acquisition.field_strength).astype(np.float32)
-    fine = bright[body.labels]
-    if acquisition.mottled:
-        fine *= _mottle(body, table, rng)
-    image = averaged(fine, acquisition.average)
-    affine = _averaged_affine(body.vox_to_ras, acquisition.average)
+    flaws = acquisition.flaws
+    image, affine = _received(body, sequence, acquisition, table, rng)
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
+    spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
+    if acquisition.coil.bias:
+        image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
     image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
+    image = before_noise(image, spacing, flaws, rng)
+    if flaws.folded:
+        affine[:3, 3] += affine[:3, flaws.phase] * flaws.folded
     sigma = 1000 / 1.6 / acquisition.snr
-    return Volume(rician(image, sigma, rng), affine, source)
+    return Volume(after_noise(rician(image, sigma, rng), flaws, rng), affine, source)
+
+
+def _received(
+    body: LabelVolume, sequence: Sequence, acquisition: Acquisition, table: tuple[Tissue, ...], rng: np.random.Generator
+) -> tuple[Floats, NDArray[np.float64]]:
+    """The signal of every voxel, and where the voxels are; fat lies beside its place where it precesses too slowly."""
+    flaws, bright = acquisition.flaws, signals(table, sequence, acquisition.field_strength)
+    if acquisition.contrast is not None:
+        bright = acquisition.contrast.of(bright, table)
+    fine = bright.astype(np.float32)[body.labels]
+    texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
+    fine *= texture
+    image, affine = averaged(fine, acquisition.average), _averaged_affine(body.vox_to_ras, acquisition.average)
+    if flaws.shift_mm:
+        fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
+        fat = averaged(np.asarray(fat), acquisition.average)
+        voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
+        image = image - fat + moved(fat, voxels, flaws.frequency)
+    return image, affine
 
 
 def averaged(fine: Floats, factors: tuple[int, int, int]) -> Floats:
@@ -131,18 +160,7 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
         heard = np.sqrt(np.sum(squares, axis=0))
         heard = (1 - coil.depth) + coil.depth * heard / heard.max()
     heard = heard / (1 + (np.abs(z) / coil.fall_mm) ** 6)
-    return _stretched((heard / heard.max()).astype(np.float32), shape)
-
-
-def _stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
-    """Linear interpolation, axis by axis, to `shape`, first and last values kept."""
-    for axis, size in enumerate(shape):
-        n = coarse.shape[axis]
-        at = np.linspace(0, n - 1, size)
-        low = np.minimum(at.astype(int), n - 2)
-        t = (at - low).astype(np.float32).reshape([-1 if a == axis else 1 for a in range(3)])
-        coarse = coarse.take(low, axis) * (1 - t) + coarse.take(low + 1, axis) * t
-    return coarse
+    return stretched((heard / heard.max()).astype(np.float32), shape)
 
 
 def _bright_level(image: Floats) -> float:

@@ -4,10 +4,12 @@
 Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin echo eq. 26.3,
     inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
     Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
+    Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighs a signal with e^{-b D}.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +27,11 @@ RELAXIVITY = 4.3
 class Sequence:
     """How an image is weighted.
 
-    kind      "spin echo", "inversion recovery", "gradient echo" (spoiled) or "balanced"
+    kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
+              is always fresh), or "diffusion coefficient" (a map of it)
     fat       "in phase", "opposed phase", "suppressed", "water only" or "fat only"
-    contrast  whether a contrast agent was given
+    contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
+    b         diffusion weighting, s / mm²
     """
 
     name: str
@@ -38,6 +42,8 @@ class Sequence:
     flip_deg: float = 90.0
     fat: str = "in phase"
     contrast: bool = False
+    dose: float = 1.0
+    b: float = 0.0
 
 
 def spin_echo(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float) -> Floats:
@@ -68,15 +74,43 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     pd, uptake = np.array([t.pd for t in tissues]), np.array([t.uptake for t in tissues])
     t1, t2, t2star = (np.array([getattr(t, name)[at] for t in tissues]) for name in ("t1", "t2", "t2star"))
     if sequence.contrast:
-        t1 = 1 / (1 / t1 + RELAXIVITY * uptake / 1000)
+        t1 = 1 / (1 / t1 + RELAXIVITY * uptake * sequence.dose / 1000)
     tr, te = sequence.tr, sequence.te
-    bare = {
+    kinds: dict[str, Callable[[], Floats]] = {
         "spin echo": lambda: spin_echo(pd, t1, t2, tr, te),
         "inversion recovery": lambda: inversion_recovery(pd, t1, t2, tr, te, sequence.ti),
         "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
         "balanced": lambda: balanced(pd, t1, t2, tr, te, sequence.flip_deg),
-    }[sequence.kind]()
+        "inflow": lambda: _inflow(tissues, pd, t1, t2star, sequence),
+        "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
+    }
+    bare = kinds[sequence.kind]()
+    if sequence.b:
+        bare = bare * np.exp(-sequence.b * diffusion(tissues) / 1000)
     return bare * _fat_share(tissues, sequence.fat) * _flow(tissues, sequence)
+
+
+def _inflow(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
+    """What stays is saturated as in any short gradient echo; what flows in has been excited for the first time: PD sin α e^{-TE/T2*}."""
+    flow = np.array([t.flow for t in tissues])
+    stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
+    return np.asarray((1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star))
+
+
+FREE_WATER = 3.0
+"""Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem Chem Phys 2:4740, table 2: 3.04."""
+
+STILL_T2 = 60.0
+
+
+def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
+    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water that relaxes slowly is also free to move.
+
+    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, next to nothing in fat; a rank order rather than a table.
+    """
+    t2, fat = np.array([t.t2[0] for t in tissues]), np.array([t.fat for t in tissues])
+    moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
+    return np.asarray(moving * (1 - 0.97 * fat))
 
 
 def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:

@@ -15,8 +15,9 @@ import pytest
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import landmarks
 from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection
+from fovnet.phantom.families import FAMILIES, SMALL, Family, choose_families
 from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import FAMILIES, SITES, Family, Plan, choose_families, plan
+from fovnet.phantom.protocols import SITES, Plan, plan
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.volume import Volume
@@ -54,7 +55,10 @@ def test_tables_name_files_that_are_there_and_slices_that_exist(collection: Path
     assert set(volumes) == {row["volume_id"] for row in rows} == {f"sub-000{s}_acq-{a}" for s in (1, 2) for a in (1, 2)}
     for row in rows:
         image = nib.as_closest_canonical(nib.load(collection / volumes[row["volume_id"]]["path"]))
-        assert 0 <= int(row["first_slice"]) <= int(row["last_slice"]) < image.shape[2]
+        if row["from_mm"]:
+            assert float(row["from_mm"]) < float(row["to_mm"]) and not row["first_slice"]
+        else:
+            assert 0 <= int(row["first_slice"]) <= int(row["last_slice"]) < image.shape[2]
         assert row["region"] in DEFAULT.classes and image.get_data_dtype() == np.int16
 
 
@@ -119,7 +123,7 @@ def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_every_family_can_be_planned_for_everyone() -> None:
     rng = np.random.default_rng(0)
-    for number, family in enumerate(FAMILIES):
+    for number, family in enumerate((*FAMILIES, *SMALL)):
         person = sample_person((6, number))
         shape = plan(person, landmarks(person), family, SITES[0], rng).grid.shape
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name

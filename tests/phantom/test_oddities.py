@@ -35,6 +35,15 @@ def test_a_bottle_is_as_large_as_a_sphere_of_some_radius(seed: int) -> None:
     assert inside_mm3 == pytest.approx(np.pi * (2 * half * radius**2 - 2 * half**3 / 3), rel=0.08)
 
 
+def test_rods_leave_four_fifths_of_the_insert_in_water() -> None:
+    """One rod of 5 mm radius in every square of 20 mm: π 5² / 20² = 0.196 is missing, less what voxels blur away at the rim."""
+    shares = []
+    for seed in range(3):
+        whole, rods = (oddity(kind, np.random.default_rng(seed)) for kind in ("upright cylinder", "insert"))
+        shares.append(rods.voxels.mean(dtype=float) / whole.voxels.mean(dtype=float))
+    assert np.mean(shares) == pytest.approx(0.8, abs=0.12)
+
+
 def test_cylinders_stand_and_lie() -> None:
     for kind, axis in (("upright cylinder", 2), ("lying cylinder", 0)):
         volume = oddity(kind, np.random.default_rng(5))

@@ -23,12 +23,13 @@ rule phantom:
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,
         volumes=SETTINGS.phantom.volumes_per_subject,
+        without=[word for name in SETTINGS.phantom.without for word in ("--without", name)],
     log: f"{LOGS}/phantom.txt"
     threads: workflow.cores
     message: "Simulating {params.subjects} subjects with {params.volumes} volumes each"
     shell:
         "fovnet phantom {params.folder:q} --subjects {params.subjects} --volumes {params.volumes}"
-        " --seed {params.seed} --workers {threads} 2> >(tee {log:q} >&2)"
+        " --seed {params.seed} {params.without:q} --workers {threads} 2> >(tee {log:q} >&2)"
 
 
 rule slice:

@@ -1,0 +1,162 @@
+"""What each feature of the simulator is worth: one small network trained without it, judged on simulated people and on real volumes.
+
+All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference.  Everything is kept in a scratch
+folder: a killed study goes on where it was, and a longer one begins with what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError, ConfigError
+from fovnet.net.architecture import Architecture
+from fovnet.phantom.collection import simulate_collection
+from fovnet.phantom.features import left_out
+from fovnet.records import checksum
+from fovnet.volume.pack import Pack, slice_collections
+from fovnet.volume.slices import Slicing
+
+ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
+HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
+SPACING_MM, BATCH, RATE, AVERAGING = 8.0, 16, 10**-2.5, 0.97
+RANGES = (5.0, 0.04, 0.05, 0.08, 0.03)      # degrees, translation, shear, zoom and noise of configs/demo.yaml
+VOLUMES = 4                                 # of each subject
+COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
+           "simulated_high", "simulated_slices", "labelled_accuracy", "labelled_low", "labelled_high", "labelled_slices")  # fmt: skip
+
+
+class Accuracy(Protocol):
+    """An accuracy with its interval."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def denominator(self) -> int: ...
+
+
+Score = Callable[[NDArray[Any], NDArray[np.bool_], Sequence[str]], Accuracy]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all arms share: where files are kept, people and budget of each arm, seed, processes, device."""
+
+    scratch: Path
+    subjects: int
+    epochs: int
+    slices_per_epoch: int
+    seed: int
+    workers: int
+    device: str
+
+
+def arms_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
+    """What each arm leaves out, by its name; without names all, each feature alone, and everything.
+
+    "without A + B" leaves out two.  Raises ConfigError ("bench-arm", "phantom-feature") for what is no arm or no feature.
+    """
+    features = tuple(known)
+    names = list(wanted) or [ALL, *(WITHOUT + name for name in features), WITHOUT + EVERYTHING]
+    arms = {}
+    for name in names:
+        if name != ALL and not name.startswith(WITHOUT):
+            raise ConfigError("bench-arm", f"--arms {name!r}: wanted is \"all\", \"without NAME\" or \"without everything\"")
+        lacking = name.removeprefix(WITHOUT).split(" + ")
+        arms[name] = frozenset() if name == ALL else frozenset(features) if lacking == [EVERYTHING] else left_out(lacking)
+    return arms
+
+
+def studied(
+    study: Study, arms: Mapping[str, frozenset[str]], score: Score, labelled: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """A row of COLUMNS for each arm, in their order.  `progress` is told (steps done, in all): two for each arm and two to judge on."""
+    steps = _Steps(progress, 2 * len(arms) + 2)
+    judged = {"simulated": _pack(study, "held-out", frozenset(), max(4, study.subjects // 3), HELD_OUT + study.seed)}
+    steps.done()
+    if labelled is not None:
+        slicing = Slicing(target_spacing_mm=SPACING_MM)
+        judged["labelled"] = slice_collections({"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
+                                               workers=study.workers)  # fmt: skip
+    steps.done()
+    for name, lacking in arms.items():
+        pack = _pack(study, _folder(name), lacking, study.subjects, study.seed)
+        steps.done()
+        loss, network = _trained(study, name, pack)
+        row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "volumes": study.subjects * VOLUMES, "epochs": study.epochs,
+                               "train_slices": len(pack.rows("train")), "validation_loss": loss}  # fmt: skip
+        for on, known in judged.items():
+            row |= _judged(study, network, on, known, score)
+        steps.done()
+        yield row
+
+
+@dataclass
+class _Steps:
+    tell: Callable[[int, int], None] | None
+    total: int
+    so_far: int = 0
+
+    def done(self) -> None:
+        self.so_far += 1
+        if self.tell:
+            self.tell(self.so_far, self.total)
+
+
+def _folder(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _pack(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
+    """The slices of a simulated collection in the scratch folder."""
+    folder, workers = study.scratch / name, study.workers
+    simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=VOLUMES, seed=seed, workers=workers, without=lacking)
+    slicing = Slicing(target_spacing_mm=SPACING_MM)
+    return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers)
+
+
+def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
+    """The lowest validation loss of the arm's network, and its file.  Raises CollectionError where it could not be trained."""
+    import torch
+
+    from fovnet.net.augment import Ranges
+    from fovnet.net.training import Recipe, choose_device, place, train_network
+
+    torch.set_num_threads(1)
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), choose_device(study.device))
+    net = Architecture(5, 1, 3, 3, False, classes=len(pack.classes))
+    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING)
+    facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
+    keep = study.scratch / _folder(name) / "network.safetensors"
+    ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=study.seed, data=data, recipe=recipe, keep=keep, facts=facts)
+    if not ending.validation_loss or not keep.exists():
+        raise CollectionError("bench-untrained", f"{name}: the network was not trained ({ending.status}). {ending.message}".strip())
+    return min(ending.validation_loss), keep
+
+
+def _judged(study: Study, network: Path, on: str, pack: Pack, score: Score) -> dict[str, Any]:
+    """The columns of one judgement: balanced accuracy of the labelled slices, with its interval."""
+    from fovnet.net.inference import member_probabilities
+    from fovnet.net.training import choose_device
+    from fovnet.net.weights import load_network
+
+    device = choose_device(study.device)
+    member, _ = load_network(network, device)
+    known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[pack.volume]
+    if not known.any():
+        raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
+    probabilities = member_probabilities([member], np.array(pack.pixels[known]), device)[0]
+    owners = [pack.records[row].subject_id for row in pack.volume[known].tolist()]
+    said = score(probabilities, pack.truth[known], owners)
+    return {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator}

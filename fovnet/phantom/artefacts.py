@@ -1,0 +1,203 @@
+"""What goes wrong with an image between the coil and the disk; every flaw is a function of an image, and none is certain.
+
+All work on images (i, j, k) float32 of the acquired voxels.  Source of their looks: McRobbie et al., *MRI from Picture to Proton* (2017),
+chapter 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, ndimage
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Flaws:
+    """What is wrong with one image; as it stands, nothing.
+
+    phase        axis of the phase encoding, along which things repeat, smear and fold;  through  axis of the slices
+    folded       voxels at each end along `phase` that are acquired only to fold over the opposite end
+    shift_mm     how far fat lies from its place along the frequency axis
+    voids        metal parts that leave a hole with a bright rim
+    ghost        strength of shifted copies, and how many share the field of view
+    motion       voxels that the body moved along `phase` meanwhile
+    kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is filled with zeros
+    spike        amplitude of a wave over the picture, 1000 being white;  lines  of noise along the frequency axis
+    uneven       standard deviation of the log brightness of slices
+    smear        (3,) Gaussian sigma in voxels of a filter after the noise
+    """
+
+    phase: int = 1
+    through: int = 2
+    folded: int = 0
+    shift_mm: float = 0.0
+    voids: int = 0
+    ghost: tuple[float, int] = (0.0, 2)
+    motion: float = 0.0
+    kept: tuple[float, float] = (1.0, 1.0)
+    spike: float = 0.0
+    lines: int = 0
+    uneven: float = 0.0
+    smear: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def frequency(self) -> int:
+        """The axis that is neither of the slices nor of the phase."""
+        return 3 - self.phase - self.through
+
+
+def before_noise(image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, rng: np.random.Generator) -> Floats:
+    """The image (i, j, k) with what happens to the signal."""
+    for _ in range(flaws.voids):
+        image = with_void(image, spacing_mm, rng)
+    if flaws.uneven:
+        gains = np.exp(flaws.uneven * rng.standard_normal(image.shape[flaws.through])).astype(np.float32)
+        image = image * _along(gains, flaws.through)
+    if flaws.motion:
+        image = smeared(image, flaws.motion, flaws.phase)
+    if flaws.ghost[0]:
+        image = ghosted(image, *flaws.ghost, flaws.phase)
+    if flaws.folded:
+        image = wrapped(image, flaws.folded, flaws.phase)
+    for share, axis in zip(flaws.kept, (flaws.phase, flaws.frequency), strict=True):
+        if share < 1:
+            image = zero_filled(image, share, axis)
+    return image
+
+
+def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats:
+    """The image (i, j, k) with what comes beside the noise, and is filtered with it."""
+    if flaws.spike:
+        image = np.abs(image + flaws.spike * _wave(image.shape, flaws.through, rng))
+    if flaws.lines:
+        for at in rng.integers(0, image.shape[flaws.phase], flaws.lines).tolist():
+            line = np.moveaxis(image, flaws.phase, 0)[at]
+            line += np.abs(rng.standard_normal(line.shape, dtype=np.float32)) * np.float32(250)
+    return ndimage.gaussian_filter(image, flaws.smear, truncate=2.5) if max(flaws.smear) > 0 else image
+
+
+def moved(image: Floats, voxels: float, axis: int) -> Floats:
+    """The image moved `voxels` towards higher indices, linear between voxels; what moves in from outside is 0."""
+    whole = int(np.floor(voxels))
+    part = np.float32(voxels - whole)
+    near = _by_whole(image, whole, axis)
+    return near if part == 0 else (1 - part) * near + part * _by_whole(image, whole + 1, axis)
+
+
+def _by_whole(image: Floats, voxels: int, axis: int) -> Floats:
+    if voxels == 0:
+        return image
+    result = np.zeros_like(image)
+    size = image.shape[axis]
+    if abs(voxels) < size:
+        to, of = np.moveaxis(result, axis, 0), np.moveaxis(image, axis, 0)
+        to[max(voxels, 0) : size + min(voxels, 0)] = of[max(-voxels, 0) : size - max(voxels, 0)]
+    return result
+
+
+def wrapped(image: Floats, margin: int, axis: int) -> Floats:
+    """The image without `margin` voxels at each end of an axis, which are added where they alias to: at the opposite end."""
+    given = np.moveaxis(image, axis, 0)
+    size = len(given) - 2 * margin
+    folded = given[margin : margin + size].copy()
+    for at in range(len(given)):
+        if not margin <= at < margin + size:
+            folded[(at - margin) % size] += given[at]
+    return np.moveaxis(folded, 0, axis)
+
+
+def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
+    """The image with copies of itself a `copies`-th of the field of view apart, `strength` times as bright, as breathing leaves them."""
+    size, whole = image.shape[axis], image
+    for copy in range(1, copies):
+        sign = -1.0 if copy % 2 else 1.0
+        whole = whole + np.float32(sign * strength) * np.roll(image, round(copy * size / copies), axis)
+    return np.asarray(np.abs(whole), dtype=np.float32)
+
+
+def smeared(image: Floats, voxels: float, axis: int) -> Floats:
+    """The mean of the image where it was and where it had moved to, in three steps."""
+    return np.asarray((image + moved(image, voxels / 2, axis) + moved(image, voxels, axis)) / np.float32(3))
+
+
+def zero_filled(image: Floats, share: float, axis: int) -> Floats:
+    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with ripples (Gibbs) along edges; magnitude."""
+    size = image.shape[axis]
+    spectrum = fft.rfft(image, axis=axis)
+    kept = max(2, int(np.ceil(share * (size // 2 + 1))))
+    np.moveaxis(spectrum, axis, 0)[kept:] = 0
+    return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)), dtype=np.float32)
+
+
+def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
+    """The image with a hole of 8 to 35 mm about a bright voxel, as metal leaves it, and a rim where the lost signal has gone."""
+    inside = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
+    if not len(inside):
+        return image
+    middle, radius = inside[int(rng.integers(len(inside)))], rng.uniform(8, 35)
+    steps = [(np.arange(size) - at) * mm for size, at, mm in zip(image.shape, middle.tolist(), spacing_mm, strict=True)]
+    stretch = rng.uniform(0.6, 1.6, 3)
+    i, j, k = ((along * each).astype(np.float32) for along, each in zip(steps, stretch, strict=True))
+    away = np.sqrt(i[:, None, None] ** 2 + j[None, :, None] ** 2 + k[None, None, :] ** 2) / np.float32(radius)
+    gain = 1 / (1 + np.exp(-(away - 1) * 12)) + 0.8 * np.exp(-(((away - 1.15) / 0.12) ** 2))
+    return np.asarray(image * gain, dtype=np.float32)
+
+
+def smooth_field(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], spread: float, rng: np.random.Generator) -> Floats:
+    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and changes over some 12 cm: an uncorrected bias."""
+    coarse = [max(2, int(np.ceil(size * mm / 120)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
+    field = np.exp(spread * rng.standard_normal(coarse)).astype(np.float32)
+    return stretched(field, shape)
+
+
+def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
+    """Linear interpolation, axis by axis, to `shape`, first and last values kept."""
+    for axis, size in enumerate(shape):
+        n = coarse.shape[axis]
+        at = np.linspace(0, n - 1, size)
+        low = np.minimum(at.astype(int), n - 2)
+        t = _along((at - low).astype(np.float32), axis)
+        coarse = coarse.take(low, axis) * (1 - t) + coarse.take(low + 1, axis) * t
+    return coarse
+
+
+def _along(values: Floats, axis: int) -> Floats:
+    return values.reshape([-1 if a == axis else 1 for a in range(3)])
+
+
+def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Floats:
+    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the picture: one bad sample of k-space."""
+    total = np.zeros((1, 1, 1), np.float32)
+    for axis, size in enumerate(shape):
+        turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
+        total = total + _along((2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis)
+    return np.asarray(np.cos(total), dtype=np.float32)
+
+
+def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
+    """Flaws of an image of that plane, half of the time none: those of the signal about one in eight each."""
+    through = {"axial": 2, "coronal": 1}.get(plane, 0)
+    pair = [axis for axis in range(3) if axis != through]
+    phase = int(rng.choice(pair))
+    dice = rng.random(10)
+    if rng.random() < 0.45:
+        return Flaws(phase, through)
+    sharp = rng.uniform(0.45, 0.9, 2)
+    smear = rng.uniform(0, 1.2, 3) if dice[8] < 0.3 else np.zeros(3)
+    return Flaws(
+        phase,
+        through,
+        shift_mm=float(rng.uniform(1, 5) * rng.choice([-1, 1])) if dice[0] < 0.12 else 0.0,
+        voids=int(rng.integers(1, 3)) if dice[1] < 0.1 else 0,
+        ghost=(float(rng.uniform(0.04, 0.2)), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
+        motion=float(rng.uniform(1, 4)) if dice[3] < 0.15 else 0.0,
+        kept=(float(sharp[0]), float(sharp[1]) if rng.random() < 0.5 else 1.0) if dice[4] < 0.25 else (1.0, 1.0),
+        spike=float(rng.uniform(15, 90)) if dice[5] < 0.05 else 0.0,
+        lines=int(rng.integers(1, 5)) if dice[6] < 0.06 else 0,
+        uneven=float(rng.uniform(0.03, 0.25)) if dice[7] < 0.15 else 0.0,
+        smear=(float(smear[0]), float(smear[1]), float(smear[2])),
+    )

@@ -1,0 +1,76 @@
+"""Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any brightness.
+
+A network that has seen any brightness in any tissue has to go by shape.  Source: Billot et al. (2023), *SynthSeg: segmentation of brain
+MRI scans of any contrast and resolution without retraining*, Med Image Anal 86:102789, section 3.2 (a random mean for each label).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.sequence import Sequence
+from fovnet.phantom.tissues import Tissue
+
+Floats = NDArray[np.float64]
+DARK_PD = 0.05          # tissues with fewer protons, air and gas, stay black in every contrast
+
+
+@dataclass(frozen=True)
+class FreeContrast:
+    """How far a contrast is from the physics of its sequence.
+
+    share     of each tissue's brightness that is drawn at random, 0 to 1        seed   of those draws
+    gamma     exponent of the brightness                                         inverted  bright is dark, but for air
+    """
+
+    share: float = 0.0
+    seed: int = 0
+    gamma: float = 1.0
+    inverted: bool = False
+
+    def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
+        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air stays black."""
+        peak = float(bright.max())
+        if peak <= 0:
+            return bright
+        shown = np.array([tissue.pd > DARK_PD for tissue in tissues])
+        own = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
+        mixed = ((1 - self.share) * bright / peak + self.share * own).clip(0, None)
+        mixed = mixed / max(float(mixed[shown].max(initial=0.0)), 1e-9)
+        if self.inverted:
+            mixed = 1.03 - mixed.clip(0, 1)
+        return np.where(shown, peak * mixed**self.gamma, bright)
+
+
+UNUSUAL: tuple[Sequence, ...] = (
+    Sequence("diffusion, b 50", "spin echo", 4000, 65, fat="suppressed", b=50),
+    Sequence("diffusion, b 800", "spin echo", 4000, 70, fat="suppressed", b=800),
+    Sequence("diffusion, b 1000", "spin echo", 6000, 85, fat="suppressed", b=1000),
+    Sequence("apparent diffusion coefficient", "diffusion coefficient", 4000, 70, fat="suppressed"),
+    Sequence("time of flight", "inflow", 23, 4, flip_deg=22),
+    Sequence("contrast-enhanced angiography", "gradient echo", 4, 1.3, flip_deg=28, contrast=True, dose=5.0),
+    Sequence("dynamic, early", "gradient echo", 5, 1.5, flip_deg=15, contrast=True, dose=2.0),
+    Sequence("dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed", contrast=True, dose=1.5),
+    Sequence("T1 FLAIR", "inversion recovery", 2200, 12, ti=860),
+    Sequence("T2 balanced, fat suppressed", "balanced", 4.5, 2.2, flip_deg=70, fat="suppressed"),
+    Sequence("proton density, fat suppressed", "spin echo", 3000, 30, fat="suppressed"),
+)
+"""Sequences that a whole-body study seldom has and an archive does."""
+
+
+def freely(sequence: Sequence, rng: np.random.Generator) -> tuple[Sequence, FreeContrast | None]:
+    """The sequence or an unusual one, and how far its contrast is changed: three in ten have tissues of random brightness."""
+    if rng.random() < 0.3:
+        unusual = UNUSUAL[int(rng.integers(len(UNUSUAL)))]
+        move = rng.uniform(0.85, 1.15, 2)
+        sequence = replace(unusual, tr=unusual.tr * move[0], te=unusual.te * move[1])
+    free, gamma, inverted = rng.random() < 0.3, rng.random() < 0.25, rng.random() < 0.06
+    if not (free or gamma or inverted):
+        return sequence, None
+    share = float(rng.uniform(0.3, 1.0)) if free else 0.0
+    exponent = float(np.exp(rng.uniform(-0.7, 0.7))) if gamma else 1.0
+    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, bool(inverted))

@@ -1,0 +1,183 @@
+"""Fields of view: from a vertebra to the whole body.
+
+A family says where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fovnet.phantom.body import Landmarks, label_volume
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.tissues import AIR
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of field of view.
+
+    low, high   (landmark, least and most mm above it) for the two ends along the body
+    wide, deep  (least, most) mm across and front to back; 0 stands for as much as the person needs
+    planes      which planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
+    weight      how often it is drawn              long   whether it covers several regions
+    offset_x, offset_y  (least, most) mm of its middle to the right and to the front; a knee is on either side
+    protocol    the region beside the chain it is read as ("spine"), or ""
+    """
+
+    name: str
+    low: tuple[str, float, float]
+    high: tuple[str, float, float]
+    wide: tuple[float, float] = (0.0, 0.0)
+    deep: tuple[float, float] = (0.0, 0.0)
+    planes: str = "aaci"
+    weight: float = 1.0
+    long: bool = False
+    protocol: str = ""
+    offset_x: tuple[float, float] = (0.0, 0.0)
+    offset_y: tuple[float, float] = (0.0, 0.0)
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("whole body", ("sole", -100, -10), ("vertex", 10, 130), planes="ccca", weight=0.8, long=True),
+    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 110), planes="cca", weight=1.5, long=True),
+    Family("chest and abdomen", ("iliac_crest", -60, 30), ("lung_apex", -10, 60), planes="aaci", weight=2.2, long=True),
+    Family("abdomen and pelvis", ("ischium", -50, 20), ("liver_dome", 5, 45), planes="aaci", weight=2.2, long=True),
+    Family("neck and chest", ("liver_dome", -60, 20), ("chin", 0, 80), planes="ac", weight=1.2, long=True),
+    Family("pelvis and thighs", ("knee", 60, 200), ("iliac_crest", 0, 60), planes="ac", weight=0.8, long=True),
+    Family("head", ("chin", 40, 95), ("vertex", -10, 60), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)),
+    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 70), (220, 320), (230, 260), "aasc", 1.1),
+    Family("neck", ("lung_apex", -50, 0), ("chin", 45, 110), (180, 300), (170, 230), "asc", 0.5, offset_y=(-15, 0)),
+    Family("chest", ("liver_dome", -90, 0), ("lung_apex", -15, 40), planes="aaci", weight=4.0),
+    Family("abdomen", ("iliac_crest", -35, 25), ("liver_dome", -5, 45), planes="aaci", weight=2.3),
+    Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
+    Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
+    Family("knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 2.0, offset_x=(85, 110)),
+    Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
+    Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
+    Family(
+        "spine, lumbar",
+        ("iliac_crest", -110, -50),
+        ("liver_dome", -60, 20),
+        (55, 120),
+        (100, 180),
+        "sssa",
+        2.3,
+        protocol="spine",
+        offset_y=(-62, -35),
+    ),
+    Family(
+        "spine, thoracic",
+        ("iliac_crest", 60, 120),
+        ("lung_apex", 0, 30),
+        (55, 120),
+        (100, 180),
+        "ssa",
+        1.6,
+        protocol="spine",
+        offset_y=(-72, -45),
+    ),
+    Family(
+        "spine, cervical",
+        ("lung_apex", -60, -15),
+        ("chin", 75, 120),
+        (55, 120),
+        (100, 180),
+        "ssa",
+        1.3,
+        protocol="spine",
+        offset_y=(-40, -15),
+    ),
+    Family(
+        "spine, whole",
+        ("iliac_crest", -120, -60),
+        ("chin", 75, 120),
+        (60, 120),
+        (130, 180),
+        "s",
+        0.9,
+        protocol="spine",
+        offset_y=(-55, -35),
+    ),
+    Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
+    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.6),
+    Family(
+        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.8, offset_x=(-35, -10), offset_y=(5, 25)
+    ),
+    Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
+)
+"""The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
+
+SMALL: tuple[Family, ...] = (
+    Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.3, offset_y=(-25, 10)),
+    Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.2, offset_x=(85, 115)),
+    Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 0.7, offset_x=(75, 105)),
+    Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 0.7, offset_x=(140, 175)),
+    Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 1.8,
+           offset_x=(-40, -5), offset_y=(5, 30)),
+    Family("breast, one", ("liver_dome", -50, 0), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.2,
+           offset_x=(75, 110), offset_y=(50, 95)),
+    Family("breasts", ("liver_dome", -50, 0), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0, offset_y=(30, 80)),
+    Family("foot", ("sole", -40, -15), ("ankle", 10, 130), (100, 150), (180, 270), "sssac", 0.6, offset_x=(80, 120), offset_y=(20, 60)),
+    Family("one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7, offset_x=(80, 110)),
+    Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (110, 170), (110, 190), "aaisc", 0.8, offset_y=(-30, 20)),
+    Family("strip of the lumbar spine", ("iliac_crest", -90, -10), ("iliac_crest", 60, 190), (40, 75), (50, 110), "sai", 0.6,
+           protocol="spine", offset_y=(-75, -45)),
+    Family("strip of the cord", ("lung_apex", -10, 40), ("chin", 30, 80), (45, 75), (45, 80), "aais", 0.6,
+           protocol="spine", offset_y=(-40, -15)),
+)  # fmt: skip
+"""Tight fields of view of one organ, whose edges lie inside the body."""
+
+VERTEBRA, BOX = "vertebra", "tight box"
+ANYWHERE: dict[str, float] = {VERTEBRA: 1.0, BOX: 3.0}
+"""Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
+
+
+def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
+    """One of SMALL, or of ANYWHERE with its middle drawn: every region of the chain as often, then any point of the body there."""
+    pool: list[Family | str] = [*SMALL, *ANYWHERE]
+    weights = np.array([*(family.weight for family in SMALL), *ANYWHERE.values()])
+    chosen = pool[int(rng.choice(len(pool), p=weights / weights.sum()))]
+    if isinstance(chosen, Family):
+        return chosen
+    return _vertebra(marks, rng) if chosen == VERTEBRA else _box(person, marks, rng)
+
+
+def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
+    """A cube of some centimetres on the spine, anywhere between the iliac crest and the neck."""
+    z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
+    return Family(VERTEBRA, ("sole", z - tall, z - tall), ("sole", z + tall, z + tall), (55, 100), (55, 110), "iis", protocol="spine",
+                  offset_y=(-60, -35))
+
+
+def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
+    """A box of 10 to 26 cm about a point of the body."""
+    rung = int(rng.integers(len(marks.borders_mm) - 1))
+    z = float(rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1]))
+    x, y = _point_of_the_body(person, z, rng)
+    half, wide, deep = rng.uniform(100, 260, 3) / [2, 1, 1]
+    return Family(BOX, ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aacsi",
+                  offset_x=(x, x), offset_y=(y, y))
+
+
+def _point_of_the_body(person: Person, z_mm: float, rng: np.random.Generator) -> tuple[float, float]:
+    """x, y in mm of a point at that height, all points of the body as likely, on a lattice of 12 mm; the middle where there is none."""
+    affine = np.diag([12.0, 12.0, 12.0, 1.0])
+    affine[:3, 3] = -264, -192, z_mm
+    places = np.argwhere(label_volume(person, Grid((45, 33, 1), affine)).labels[:, :, 0] != AIR)
+    if not len(places):
+        return 0.0, 1.0
+    x, y = places[int(rng.integers(len(places)))] * 12.0 - (264.0, 192.0)
+    return float(x), float(y or 1.0)
+
+
+def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
+    """The fields of view of one person's volumes: the first covers several regions, no two are alike while there are others."""
+    chosen: list[Family] = []
+    for at in range(volumes):
+        pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(FAMILIES)
+        weights = np.array([family.weight for family in pool])
+        chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
+    return chosen

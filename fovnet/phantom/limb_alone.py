@@ -1,0 +1,42 @@
+"""An arm alone in the field of view: anatomy, and none of the regions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from fovnet.phantom import limbs
+from fovnet.phantom.body import Landmarks
+from fovnet.phantom.families import Family
+from fovnet.phantom.person import Person
+from fovnet.phantom.protocols import Plan, Site, plan
+from fovnet.phantom.raster import Grid, Pieces, pieces_of, rasterise
+from fovnet.phantom.scanner import LabelVolume
+from fovnet.phantom.tissues import AIR
+
+STEP_MM = 15.0
+
+
+def arm_alone(person: Person, grid: Grid) -> LabelVolume:
+    """The labels of the person's arms on the grid, as if nothing else were there."""
+    return LabelVolume(rasterise(_arms(person), grid, person.morph), grid.vox_to_ras)
+
+
+def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Generator) -> Plan:
+    """An acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
+    affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
+    affine[:3, 3] = 0, -300, 300
+    coarse = Grid((50, 41, 140), affine)
+    places = np.argwhere(arm_alone(person, coarse).labels != AIR)
+    middle = places[int(rng.integers(len(places)))] * STEP_MM + affine[:3, 3]
+    half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
+    x, y, z = middle.tolist()
+    family = Family("arm", ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aasc",
+                    offset_x=(x, x), offset_y=(y or 1.0, y or 1.0))
+    return plan(person, marks, family, site, rng)
+
+
+@lru_cache(maxsize=1)
+def _arms(person: Person) -> Pieces:
+    return pieces_of(limbs.arms(person))

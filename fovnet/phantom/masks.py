@@ -1,0 +1,90 @@
+"""What people do to images before they are shared: skulls and faces removed, backgrounds blackened, intensities clipped, borders added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.body import Landmarks
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import averaged
+from fovnet.phantom.tissues import AIR, TISSUES
+from fovnet.volume.volume import Volume
+
+BRAIN, FACE, BACKGROUND = "brain", "face", "background"
+BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam", "nucleus")
+FACE_SLOPE = 0.35       # the cut of a defaced head leans back so far from the forehead to the chin, mm a mm
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is done to an image after it was acquired; as it stands, nothing.
+
+    hides    "brain": all but it is blackened; "face": the face is; "background": what is no body; else ""
+    clipped  (low, high) intensities that are kept, 1000 being white          below   subtracted from every intensity
+    border   voxels of 0 added at each end of the axes across the body
+    """
+
+    hides: str = ""
+    clipped: tuple[float, float] = (0.0, np.inf)
+    below: float = 0.0
+    border: tuple[int, int] = (0, 0)
+
+
+LEAST_SHOWN = 2000
+"""Label voxels; a mask that leaves fewer is not applied, for its volume would be black: three slices through the jaw, without the skull."""
+
+
+def shown(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, hides: str) -> NDArray[np.bool_] | None:
+    """(i, j, k) which label voxels are left to be seen; None where all are, or hardly any.  The grid is in mm of the person."""
+    if not hides:
+        return None
+    if hides == BRAIN:
+        left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[labels]
+    else:
+        left = np.asarray(labels != AIR) if hides == BACKGROUND else ~_face(labels, grid, marks)
+    return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
+
+
+def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
+    """(i, j, k) what lies in front of a plane that leans back from the brow to below the chin."""
+    _, y, z = grid.coordinates()
+    brow = marks.chin + 0.62 * (marks.vertex - marks.chin)
+    body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
+    front = float(y.max()) if not len(body) else float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
+    edge = front - 18 - FACE_SLOPE * (brow - z)
+    return np.asarray((y > edge) & (z < brow))
+
+
+def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish) -> Volume:
+    """The volume with all that is done to it.  `visible` is (i·a, j·b, k·c), as `shown` gave it, of blocks of `factors` voxels."""
+    voxels, affine = volume.voxels, volume.vox_to_ras
+    if visible is not None:
+        voxels = voxels * (averaged(visible.astype(np.float32), factors) > 0.4)
+    low, high = finish.clipped
+    if low > 0 or high < np.inf:
+        voxels = voxels.clip(low, high) - np.float32(low)
+    if finish.below:
+        voxels = voxels - np.float32(finish.below)
+    if any(finish.border):
+        a, b = finish.border
+        voxels = np.pad(voxels, ((a, a), (b, b), (0, 0)), constant_values=float(voxels.min()))
+        affine = affine.copy()
+        affine[:3, 3] -= affine[:3, 0] * a + affine[:3, 1] * b
+    return replace(volume, voxels=np.ascontiguousarray(voxels, dtype=np.float32), vox_to_ras=affine)
+
+
+def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
+    """What is done to an image; of every two heads one has lost its skull or its face."""
+    dice = rng.random(4)
+    hides = ""
+    if head and dice[0] < 0.5:
+        hides = BRAIN if dice[0] < 0.33 else FACE
+    elif dice[0] > 0.86:
+        hides = BACKGROUND
+    low = float(rng.uniform(0, 60))
+    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # fewer grey levels would be a label map
+    border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
+    return Finish(hides, clipped, float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0, (int(border[0]), int(border[1])))

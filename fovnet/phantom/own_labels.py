@@ -1,0 +1,225 @@
+"""Scans of a segmentation of one's own: a label volume, a table of what its labels are, and where its regions lie.
+
+    fovnet phantom made --from labels.nii.gz --tissues tissues.tsv --regions regions.tsv --count 20
+
+    tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name, pd, t1_ms, t2_ms, and
+                  if wanted fat, flow, uptake, mottle: proton density and relaxation times of a tissue of your own
+    regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in its closest RAS order)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import nibabel as nib
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError, VolumeError
+from fovnet.phantom.artefacts import Flaws, draw_flaws
+from fovnet.phantom.collection import REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes
+from fovnet.phantom.contrasts import freely
+from fovnet.phantom.features import left_out
+from fovnet.phantom.masks import BACKGROUND, Finish, draw_finish, finished
+from fovnet.phantom.protocols import SEQUENCES, SITES
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, scan
+from fovnet.phantom.tissues import TISSUES, Tissue
+from fovnet.phantom.variety import fallen_off
+from fovnet.records import read_tsv, replace_with, write_tsv
+from fovnet.regions import NONE
+
+DARK = 0.05         # proton density below which a label is air
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """A label volume in its closest RAS order, with labels counted as `tissues` are.
+
+    spans  (region, from_mm, to_mm) in its own scanner z;  name  of the person, for tables
+    """
+
+    body: LabelVolume
+    tissues: tuple[Tissue, ...]
+    spans: tuple[tuple[str, float, float], ...]
+    name: str
+
+
+def read_labels(labels: Path, tissues: Path, regions: Path | None = None) -> Segmentation:
+    """The segmentation in three files.
+
+    Raises VolumeError ("labels-unreadable", "labels-not-whole", "labels-unnamed") and CollectionError ("tissues-invalid",
+    "regions-invalid") with the file and what is wrong; labels that the table lacks are named.
+    """
+    try:
+        image = nib.as_closest_canonical(nib.load(labels))  # type: ignore[no-untyped-call]
+        values, affine = np.squeeze(np.asarray(image.dataobj)), np.asarray(image.affine, dtype=float)
+    except (OSError, ValueError, nib.filebasedimages.ImageFileError) as fault:
+        raise VolumeError("labels-unreadable", f"{labels}: not readable as a label volume ({fault}). Give a NIfTI file.") from None
+    if values.ndim != 3 or not np.all(values == np.rint(values)):
+        seen = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
+        raise VolumeError("labels-not-whole", f"{labels}: has {seen}; wanted are three axes of whole numbers, a label each voxel. "
+                                              "Save the segmentation without interpolation.")
+    table = _table(tissues)
+    there = np.unique(values.astype(np.int64))
+    missing = [label for label in there.tolist() if label not in table]
+    if missing:
+        named = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
+        raise VolumeError("labels-unnamed", f"{labels}: {tissues} has no row for label {named}. Add a row each: label, tissue.")
+    index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
+    spans = () if regions is None else _spans(regions, values.shape, affine)
+    name = labels.name.removesuffix(".gz").removesuffix(".nii")
+    return Segmentation(LabelVolume(index, affine), tuple(table[label] for label in there.tolist()), spans, name)
+
+
+def _table(path: Path) -> dict[int, Tissue]:
+    """The tissue of each label."""
+    known = {tissue.name: tissue for tissue in TISSUES}
+    table: dict[int, Tissue] = {}
+    for number, row in enumerate(_rows(path, "tissues-invalid"), start=2):
+        try:
+            label = int(row["label"])
+            table[label] = known[row["tissue"]] if row.get("tissue") else _own_tissue(row)
+        except (KeyError, ValueError) as fault:
+            wanted = f"wanted are label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
+            raise CollectionError("tissues-invalid", f"{path}, line {number}: {fault} is no number, column or tissue; {wanted}") from None
+    return table
+
+
+def _own_tissue(row: Mapping[str, str]) -> Tissue:
+    pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
+    more = {column: float(row[column]) for column in ("fat", "flow", "uptake", "mottle") if row.get(column)}
+    t2star = 1 / (1 / t2 + 0.012)                               # R2' as of the tissues of the simulated body
+    return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
+
+
+def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[tuple[str, float, float], ...]:
+    """(region, from_mm, to_mm) of each row."""
+    heights, step = _heights(shape, affine), float(np.linalg.norm(affine[:3, 2]))
+    spans = []
+    for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
+        try:
+            if row.get("from_mm"):
+                ends = float(row["from_mm"]), float(row["to_mm"])
+            else:
+                ends = heights[int(row["first_slice"])] - step / 2, heights[int(row["last_slice"])] + step / 2
+            spans.append((row["region"], float(ends[0]), float(ends[1])))
+        except (KeyError, ValueError, IndexError) as fault:
+            wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}"
+            raise CollectionError("regions-invalid", f"{path}, line {number}: {fault}; {wanted}") from None
+    return tuple(spans)
+
+
+def _rows(path: Path, code: str) -> list[dict[str, str]]:
+    try:
+        return read_tsv(path)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
+
+
+def _heights(shape: tuple[int, ...], affine: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k,) scanner z of the middle of each slice."""
+    middle = (np.asarray(shape[:2]) - 1) / 2
+    return np.asarray(affine[2, :2] @ middle + affine[2, 3] + affine[2, 2] * np.arange(shape[2]))
+
+
+def simulate_labels(
+    given: Segmentation, out: Path, *, count: int, seed: int = 0, without: Iterable[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:  # fmt: skip
+    """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
+
+    Volume n depends on (seed, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body; without
+    spans the volumes are not labelled.  `without` as in `simulate_collection`.
+    """
+    lacking = left_out(without)
+    volumes: list[Row] = []
+    regions: list[Row] = []
+    for number in range(1, count + 1):
+        volume_id = f"{given.name}_sim-{number:04d}"
+        content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, number, 7]))
+        path = f"volumes/{volume_id}.nii.gz"
+        replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        volumes.append({"volume_id": volume_id, "subject_id": given.name, "path": path, **about})
+        regions += [{"volume_id": volume_id, **row} for row in rows]
+        if progress is not None:
+            progress(number, count)
+    write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
+    return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+
+
+def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:
+    """One scan as a NIfTI file, what volumes.tsv says of it, and its regions."""
+    site = SITES[int(rng.integers(len(SITES)))]
+    plane = str(rng.choice(["axial", "coronal", "sagittal", "isotropic"]))
+    body = _part(given.body, "small fields" not in lacking, rng)
+    acquired, about = _acquisition(body, site.snr, plane, lacking, rng)
+    sequence = SEQUENCES[int(rng.integers(len(SEQUENCES)))]
+    if "free contrasts" not in lacking:
+        sequence, contrast = freely(sequence, rng)
+        acquired = replace(acquired, contrast=contrast)
+    finish = Finish() if "masks" in lacking else draw_finish(False, _shape(body, acquired), rng)
+    volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
+    solid = np.array([tissue.pd > DARK for tissue in given.tissues])[body.labels]
+    kept = averaged(solid.astype(np.float32), acquired.average)
+    rows = _regions(given, _heights(volume.voxels.shape, volume.vox_to_ras),
+                    kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
+    volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
+    axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
+    named = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": "own labels"}
+    return nifti_bytes(volume, axes), {**named, **about}, rows
+
+
+def _acquisition(
+    body: LabelVolume, snr: float, plane: str, lacking: frozenset[str], rng: np.random.Generator
+) -> tuple[Acquisition, dict[str, Any]]:
+    """How the labels are received: voxels as large as the plane wants them, where their own are smaller."""
+    label_mm = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0)
+    through = {"axial": 2, "coronal": 1, "sagittal": 0}.get(plane)
+    wanted = np.full(3, rng.uniform(0.8, 2.0))
+    if through is not None:
+        wanted[through] = rng.uniform(2.5, 7.0)
+    factors = np.clip(np.rint(wanted / label_mm), 1, np.maximum(1, np.asarray(body.labels.shape) // 4)).astype(int)
+    coil, grid = Coil(), Grid(body.labels.shape, body.vox_to_ras)
+    middle = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
+    if "coil fall-off" not in lacking:
+        coil = fallen_off(coil, grid, np.zeros(3), rng)
+        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil          # the isocentre of a segmentation is anywhere
+    flaws = Flaws() if "artefacts" in lacking else draw_flaws(plane, rng)
+    field = float(rng.choice([1.5, 3.0]))
+    a, b, c = factors.tolist()
+    noisy = float(snr * rng.lognormal(0, 0.35 if "artefacts" in lacking else 0.8))
+    return Acquisition(field, (a, b, c), noisy, coil, flaws=flaws), {"plane": plane, "field_strength": f"{field:g}"}
+
+
+def _shape(body: LabelVolume, acquired: Acquisition) -> tuple[int, int, int]:
+    i, j, k = (size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
+    return i, j, k
+
+
+def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolume:
+    """The whole label volume, or in four of ten scans a box of a half to all of it along each axis."""
+    if not small or rng.random() > 0.4:
+        return body
+    shape = np.asarray(body.labels.shape)
+    size = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
+    first = np.array([int(rng.integers(free + 1)) for free in shape - size])
+    affine = body.vox_to_ras.copy()
+    affine[:3, 3] += affine[:3, :3] @ first
+    i, j, k = (slice(int(a), int(a + n)) for a, n in zip(first, size, strict=True))
+    return LabelVolume(body.labels[i, j, k], affine)
+
+
+def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:
+    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all where no span is seen."""
+    if not given.spans:
+        return []
+    rows = []
+    for region, low, high in given.spans:
+        inside = np.flatnonzero((heights >= low) & (heights < high) & (area_mm2 >= SLIVER_MM2))
+        if len(inside):
+            rows.append({"region": region, "first_slice": int(inside[0]), "last_slice": int(inside[-1])})
+    return rows or [{"region": NONE, "first_slice": 0, "last_slice": len(heights) - 1}]

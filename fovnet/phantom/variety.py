@@ -1,0 +1,202 @@
+"""From a plain acquisition to one that an archive holds, feature by feature.
+
+Every feature has a generator of its own, so that leaving one out changes nothing in the others; each change returns the plan itself where
+the dice leave it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from nibabel.orientations import inv_ornt_aff
+from numpy.typing import NDArray
+
+from fovnet.phantom.artefacts import draw_flaws
+from fovnet.phantom.body import Landmarks
+from fovnet.phantom.contrasts import freely
+from fovnet.phantom.families import small_family
+from fovnet.phantom.masks import draw_finish
+from fovnet.phantom.person import Person
+from fovnet.phantom.protocols import Plan, label_voxels, plan
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import Coil
+from fovnet.volume.orient import closest_axes
+
+SMALL_SHARE = 0.36      # of a person's volumes but the first, which covers several regions
+TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
+
+
+def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int], without: frozenset[str] = frozenset()) -> Plan:
+    """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is not left out."""
+    acquired = plain
+    for number, (name, change) in enumerate(CHANGES.items()):
+        if name not in without:
+            acquired = change(acquired, person, marks, key[2], np.random.default_rng([*key, 5, number]))
+    return acquired
+
+
+def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """A field of view of one organ or of any place instead; hearts mostly, others now and then, along their own axes."""
+    if at == 0 or rng.random() > SMALL_SHARE:
+        return plain
+    family = small_family(person, marks, rng)
+    acquired = plan(person, marks, family, plain.site, rng)
+    chance, most = (0.7, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
+    return _tilted(acquired, most, rng) if rng.random() < chance else acquired
+
+
+def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
+    """The same field of view turned about two axes, by 8° to `most_deg` each."""
+    grid = acquired.grid
+    turn = np.eye(3)
+    for axis in rng.permutation(3)[:2].tolist():
+        angle = np.deg2rad(rng.uniform(8, most_deg) * rng.choice([-1, 1]))
+        a, b = [other for other in range(3) if other != axis]
+        step = np.eye(3)
+        step[[a, a, b, b], [a, b, a, b]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
+        turn = step @ turn
+    turned = canonical(_about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3]))
+    spacing = np.linalg.norm(turned.vox_to_ras[:3, :3], axis=0)
+    received = replace(acquired.acquisition, average=label_voxels(spacing, turned.shape))
+    return replace(acquired, grid=turned, acquisition=received, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+
+
+def canonical(grid: Grid) -> Grid:
+    """The grid with its axes in the closest RAS order, covering the same voxels."""
+    order = closest_axes(grid.vox_to_ras)
+    affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
+    shape = [0, 0, 0]
+    for axis, (becomes, _) in enumerate(order.tolist()):
+        shape[int(becomes)] = grid.shape[axis]
+    return Grid((shape[0], shape[1], shape[2]), np.asarray(affine))
+
+
+def _about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
+    """The grid with other axes (3, 3), mm a voxel, its middle where it was."""
+    half = (np.asarray(grid.shape) - 1) / 2
+    affine = np.eye(4)
+    affine[:3, :3] = axes
+    affine[:3, 3] = grid.vox_to_ras[:3, :3] @ half + grid.vox_to_ras[:3, 3] - axes @ half
+    return Grid(grid.shape, affine)
+
+
+def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
+    """The grid with `slices` voxels of `spacing_mm` along an axis, the first beginning `first_mm` behind the edge."""
+    old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+    affine = grid.vox_to_ras.copy()
+    affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_mm - 0.5)
+    affine[:3, axis] *= spacing_mm / old_mm
+    shape = list(grid.shape)
+    shape[axis] = slices
+    return Grid((shape[0], shape[1], shape[2]), affine)
+
+
+def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """Fewer slices, wider apart, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
+    through = slice_axis(plain)
+    grid, dice = plain.grid, rng.random()
+    step = float(np.linalg.norm(grid.vox_to_ras[:3, through]))
+    whole = grid.shape[through] * step
+    if dice < 0.07:
+        spacing, slices = float(rng.uniform(9, 20)), int(rng.integers(3, 8))
+    elif dice < 0.17:
+        spacing = float(np.clip(step * rng.uniform(1.3, 2.5), 4, 12))
+        slices = max(3, int(whole / spacing))
+    elif dice < 0.23:
+        return _regridded(plain, _coarse(grid, float(rng.uniform(4.5, 6.5))))
+    elif plain.plane == "axial" and dice < 0.38:
+        spacing, slices = step, int(rng.integers(3, 13))
+    elif plain.plane in ("coronal", "sagittal") and dice < 0.54:
+        spacing = step
+        slices = max(3, round(float(rng.uniform(25, 100)) / step))
+    else:
+        return plain
+    slices = min(slices, max(3, int(whole / spacing)))
+    free = max(whole - slices * spacing, 0.0)
+    share = rng.uniform(0, 1) if plain.plane == "axial" else rng.uniform(0.15, 0.85)
+    return _regridded(plain, recut(grid, through, free * share, slices, round(spacing, 2)))
+
+
+def slice_axis(acquired: Plan) -> int:
+    """The axis across the slices: the coarsest, or where all are alike the one of the plane."""
+    named = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
+    spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+    return named if spacing[named] >= spacing.max() * 0.99 else int(spacing.argmax())
+
+
+def _coarse(grid: Grid, spacing_mm: float) -> Grid:
+    """The grid with voxels of at least that size."""
+    for axis in range(3):
+        old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+        if old_mm < spacing_mm:
+            grid = recut(grid, axis, 0.0, max(4, round(grid.shape[axis] * old_mm / spacing_mm)), spacing_mm)
+    return grid
+
+
+def _regridded(plain: Plan, grid: Grid) -> Plan:
+    spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
+    return replace(plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape)))
+
+
+def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    sequence, contrast = freely(plain.sequence, rng)
+    return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
+
+
+def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
+    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+
+
+def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil."""
+    dice = rng.random(2)
+    corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(grid.shape) - 1)
+    places = corners @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3] - isocentre_mm
+    low, high = places.min(axis=0), places.max(axis=0)
+    if dice[0] < 0.3:
+        middle, half = (low + high) / 2, (high - low) / 2
+        side, sign = int(rng.choice([0, 1, 1])), float(rng.choice([-1, 1]))
+        middle[side] += sign * (min(half[side], 220.0) + rng.uniform(-30, 20))
+        middle[2] += rng.uniform(-0.3, 0.3) * min(half[2], 150.0)
+        coil = Coil(((float(middle[0]), float(middle[1]), float(middle[2])),), float(rng.uniform(45, 130)), float(rng.uniform(0.85, 1.0)))
+    elif dice[0] < 0.4 and high[2] - low[2] < 700:
+        coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))
+    if dice[1] < 0.4:
+        coil = replace(coil, bias=float(rng.uniform(0.08, 0.4)))
+    return coil
+
+
+def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """Flaws of the image; noise from a fifth to five times the site's; folding where the field of view is narrow."""
+    flaws = draw_flaws(plain.plane, rng)
+    snr, dice = plain.acquisition.snr, rng.random(2)
+    if dice[0] < 0.35:
+        snr *= float(np.exp(rng.uniform(-1.8, 0.9)))
+    grid = plain.grid
+    if dice[1] < 0.12 and flaws.phase < 2 and not plain.tilted:
+        margin = max(1, round(grid.shape[flaws.phase] * float(rng.uniform(0.06, 0.25))))
+        step = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
+        grid = recut(grid, flaws.phase, -margin * step, grid.shape[flaws.phase] + 2 * margin, step)
+        flaws = replace(flaws, folded=margin)
+    return replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws))
+
+
+def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    head = plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
+    finish = draw_finish(head or plain.family.name.startswith("brain"), plain.grid.shape, rng)
+    return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
+
+
+Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
+CHANGES: Mapping[str, Change] = {
+    "small fields": _small_field,
+    "thin slabs": _thin_slab,
+    "free contrasts": _free_contrast,
+    "coil fall-off": _coil_fall_off,
+    "artefacts": _artefacts,
+    "masks": _masks,
+}
+"""What each of `features.SCANNING` does to a plan, in the order in which it is done."""

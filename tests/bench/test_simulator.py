@@ -1,0 +1,41 @@
+"""The ablation of the simulator: arms by name, and rows that come again from what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fovnet.bench import simulator
+from fovnet.bench.simulator import COLUMNS, Study, arms_of, studied
+from fovnet.errors import ConfigError
+from fovnet.evaluate.balanced import balanced
+from fovnet.phantom.features import SCANNING
+
+
+def test_arms_are_everything_each_feature_alone_and_nothing() -> None:
+    arms = arms_of([], SCANNING)
+    assert list(arms) == ["all", *(f"without {name}" for name in SCANNING), "without everything"]
+    assert arms["all"] == frozenset() and arms["without everything"] == frozenset(SCANNING) and arms["without masks"] == {"masks"}
+    assert arms_of(["without masks + artefacts"], SCANNING)["without masks + artefacts"] == {"masks", "artefacts"}
+
+
+@pytest.mark.parametrize(("arm", "code"), [("masks", "bench-arm"), ("without mask", "did you mean 'masks'")])
+def test_what_is_no_arm_is_refused(arm: str, code: str) -> None:
+    with pytest.raises(ConfigError, match=code):
+        arms_of([arm], SCANNING)
+
+
+@pytest.mark.slow
+def test_a_study_has_a_row_an_arm_and_comes_out_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator, "VOLUMES", 1)
+    study, told = Study(tmp_path, 4, 1, 32, 1, 1, "cpu"), []
+    arms = arms_of(["all"], SCANNING)
+    first = list(studied(study, arms, balanced, tmp_path / "held-out" / "phantom", lambda *done: told.append(done)))
+    volumes = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nii.gz")}
+    again = list(studied(study, arms, balanced, tmp_path / "held-out" / "phantom"))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] and first == again and set(first[0]) == set(COLUMNS)
+    assert all(path.stat().st_mtime_ns == time for path, time in volumes.items())
+    row = first[0]
+    assert row["labelled_accuracy"] == row["simulated_accuracy"] and row["simulated_slices"] > 0      # one and the same collection
+    assert 0 <= row["simulated_accuracy"] <= 1 and row["validation_loss"] > 0

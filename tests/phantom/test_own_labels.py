@@ -1,0 +1,77 @@
+"""A segmentation of one's own becomes a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nibabel as nib
+import numpy as np
+import pytest
+
+from fovnet.errors import CollectionError, VolumeError
+from fovnet.phantom.features import SCANNING
+from fovnet.phantom.own_labels import read_labels, simulate_labels
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection import read_collection, truth
+from fovnet.volume.slices import slice_volume
+
+TISSUES = "label\ttissue\tpd\tt1_ms\tt2_ms\n0\tair\t\t\t\n7\tmuscle\t\t\t\n12\t\t0.9\t600\t50\n"
+REGIONS = "region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t20\t70\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A body of 30 × 24 × 30 voxels of 3 mm whose middle is another tissue, stored with its axes turned."""
+    labels = np.zeros((30, 24, 34), np.int16)
+    labels[4:26, 4:20, 2:32] = 7
+    labels[10:18, 8:14] = 12
+    affine = np.diag([-3.0, 3.0, 3.0, 1.0])
+    affine[:3, 3] = 45, -36, -30
+    nib.save(nib.Nifti1Image(labels, affine), tmp_path / "seg.nii.gz")
+    (tmp_path / "tissues.tsv").write_text(TISSUES)
+    (tmp_path / "regions.tsv").write_text(REGIONS)
+    return tmp_path / "seg.nii.gz", tmp_path / "tissues.tsv", tmp_path / "regions.tsv"
+
+
+def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    table = simulate_labels(read_labels(*files), tmp_path / "made", count=12, seed=3)
+    found = read_collection(tmp_path / "made")
+    assert len(found.volumes) == 12 and table.exists()
+    for row in found.volumes:
+        stack = slice_volume(row.path, checksum="x")
+        seen = truth(stack, found.regions[row.volume_id], DEFAULT)
+        for flags, z in zip(seen, stack.z_mm, strict=True):
+            if abs(z - 20) > 4:                                    # a cut of several slices has the label of its middle one
+                assert flags[-1] or flags[DEFAULT.classes.index("abdomen" if z < 20 else "chest")]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_without_everything_the_whole_field_is_seen(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    given = read_labels(*files)
+    for name in ("one", "two"):
+        simulate_labels(given, tmp_path / name, count=2, seed=5, without=tuple(SCANNING))
+    one, two = (sorted((tmp_path / name / "volumes").iterdir()) for name in ("one", "two"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    for path in one:
+        image = nib.as_closest_canonical(nib.load(path))
+        spanned = np.array(image.shape) * np.array(image.header.get_zooms())
+        assert np.all(spanned > 0.85 * np.array([90, 72, 102])) and np.all(spanned <= [90.01, 72.01, 102.01])
+
+
+def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -> None:
+    files[1].write_text("label\ttissue\n0\tair\n")
+    with pytest.raises(VolumeError, match=r"no row for label 7, 12\..*labels-unnamed"):
+        read_labels(*files)
+
+
+def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
+    files[1].write_text("label\ttissue\n0\tair\n7\tmussel\n")
+    with pytest.raises(CollectionError, match=r"line 3: 'mussel'.*tissues-invalid"):
+        read_labels(*files)
+
+
+def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
+    nib.save(nib.Nifti1Image(np.full((6, 6, 6), 0.5, np.float32), np.eye(4)), files[0])
+    with pytest.raises(VolumeError, match="labels-not-whole"):
+        read_labels(*files)

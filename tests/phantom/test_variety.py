@@ -1,0 +1,174 @@
+"""What archives hold: each feature alone, and labels that stay true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nibabel.orientations import io_orientation
+
+from fovnet.errors import ConfigError
+from fovnet.phantom.body import label_volume, landmarks
+from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
+from fovnet.phantom.families import Family, choose_families, small_family
+from fovnet.phantom.features import SCANNING, left_out
+from fovnet.phantom.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.masks import BRAIN, FACE, Finish, shown
+from fovnet.phantom.person import Person, sample_person
+from fovnet.phantom.protocols import SITES, Plan, plan
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.tissues import AIR, TISSUES
+from fovnet.phantom.variety import CHANGES, _tilted, canonical, recut, varied
+from fovnet.records import write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection import read_collection, truth
+from fovnet.volume.slices import Slicing, slice_volume
+
+PERSON = sample_person((4, 2))
+MARKS = landmarks(PERSON)
+
+
+def plain(number: int, at: int) -> tuple[Plan, Person]:
+    person = sample_person((7, number))
+    family = choose_families(at + 1, np.random.default_rng([7, number, 1]))[at]
+    return plan(person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])), person
+
+
+def same(one: Plan, other: Plan) -> bool:
+    """Whether two plans give one volume."""
+    grids = one.grid.shape == other.grid.shape and np.array_equal(one.grid.vox_to_ras, other.grid.vox_to_ras)
+    rest = [replace(each, grid=PLAIN_GRID, stored_axes=NO_AXES) for each in (one, other)]
+    return grids and np.array_equal(one.stored_axes, other.stored_axes) and repr(rest[0]) == repr(rest[1])
+
+
+PLAIN_GRID, NO_AXES = Grid((1, 1, 1), np.eye(4)), np.zeros((0, 2), dtype=np.int64)
+
+
+def test_every_feature_has_its_change_and_its_sentence() -> None:
+    assert tuple(CHANGES) == tuple(SCANNING)
+
+
+def test_without_everything_a_plan_stays_as_it_is() -> None:
+    for number in range(1, 9):
+        acquired, person = plain(number, number % 3)
+        assert varied(acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING)) is acquired
+
+
+def test_leaving_a_feature_out_changes_nothing_else() -> None:
+    """A volume that a feature leaves alone is the same without it: what the others draw does not depend on it."""
+    names, left_alone = tuple(SCANNING), dict.fromkeys(SCANNING, 0)
+    for number in range(1, 13):
+        acquired, person = plain(number, 1)
+        marks, key = landmarks(person), (7, number, 1)
+        whole = varied(acquired, person, marks, key)
+        for at, name in enumerate(names):
+            before, after = (varied(acquired, person, marks, key, frozenset(names[first:])) for first in (at, at + 1))
+            if same(before, after):
+                left_alone[name] += 1
+                assert same(varied(acquired, person, marks, key, frozenset({name})), whole)
+    assert all(0 < left_alone[name] < 12 for name in ("small fields", "thin slabs", "free contrasts", "masks"))
+
+
+def test_a_feature_that_is_none_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"did you mean 'artefacts'.*phantom-feature"):
+        left_out(["artifacts"])
+
+
+@given(st.integers(0, 2), st.floats(0, 30), st.integers(2, 9), st.floats(1, 9))
+def test_recutting_begins_and_ends_where_it_says(axis: int, first_mm: float, slices: int, spacing_mm: float) -> None:
+    affine = np.diag([2.0, 3.0, 4.0, 1.0])
+    affine[:3, 3] = 7, -5, 11
+    cut = recut(Grid((20, 20, 20), affine), axis, first_mm, slices, spacing_mm)
+    edges = [(cut.vox_to_ras @ np.insert(np.full(3, 0.0) + np.eye(3)[axis] * at, 3, 1))[axis] for at in (-0.5, slices - 0.5)]
+    begin = (affine @ np.insert(np.eye(3)[axis] * -0.5, 3, 1))[axis] + first_mm
+    assert edges == pytest.approx([begin, begin + slices * spacing_mm]) and cut.shape[axis] == slices
+
+
+def tilted(seed: int) -> Plan:
+    """A coarse trunk, tilted by up to 60° about two axes."""
+    family = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
+    straight = plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
+    i, j, k = (max(4, size // 4) for size in straight.grid.shape)
+    coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))             # voxels of 8 mm or so
+    turned = _tilted(replace(straight, grid=coarse), 60.0, np.random.default_rng(seed))
+    return replace(turned, acquisition=replace(turned.acquisition, average=(1, 1, 1)))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_path: Path) -> None:
+    acquired = replace(tilted(seed), truthful=True)
+    assert np.array_equal(io_orientation(acquired.grid.vox_to_ras), [[0, 1], [1, 1], [2, 1]])
+    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    (tmp_path / "one.nii.gz").write_bytes(nifti_bytes(volume, acquired.stored_axes))
+    named = {"volume_id": "one", "subject_id": "p", "path": "one.nii.gz"}
+    write_tsv(tmp_path / "volumes.tsv", tuple(named), [named])
+    write_tsv(tmp_path / "regions.tsv", REGION_COLUMNS, [{"volume_id": "one", **row} for row in rows])
+    stack = slice_volume(tmp_path / "one.nii.gz", Slicing(), checksum="x")
+    seen = truth(stack, read_collection(tmp_path).regions["one"], DEFAULT)
+    rungs = np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
+    for flags, rung, z in zip(seen, rungs.tolist(), stack.z_mm, strict=True):
+        near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # of the steps in which heights are told
+        assert near or flags[-1] or flags[rung]
+    assert (~seen[:, -1]).mean() > 0.5
+
+
+def test_canonical_grids_keep_their_corners() -> None:
+    grid = Grid((3, 5, 7), np.array([[0, 2.0, 0, 1], [0, 0, -3.0, 2], [4.0, 0, 0, 3], [0, 0, 0, 1]]))
+    turned = canonical(grid)
+    assert turned.shape == (5, 7, 3)
+    ends = [{tuple(np.round(one.vox_to_ras @ [i * (one.shape[0] - 1), j * (one.shape[1] - 1), k * (one.shape[2] - 1), 1], 6))
+             for i in (0, 1) for j in (0, 1) for k in (0, 1)} for one in (grid, turned)]
+    assert ends[0] == ends[1]
+
+
+def test_small_fields_show_some_body() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        family = small_family(PERSON, MARKS, rng)
+        grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
+        coarse = Grid((12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0]))
+        assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
+
+
+def head_grid() -> Grid:
+    affine = np.diag([5.0, 5.0, 5.0, 1.0])
+    affine[:3, 3] = -100, -140, MARKS.lung_apex
+    return Grid((40, 52, 66), affine)
+
+
+def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none() -> None:
+    grid = head_grid()
+    labels = label_volume(PERSON, grid).labels
+    left = shown(labels, grid, MARKS, BRAIN)
+    assert left is not None
+    names = {TISSUES[label].name for label in np.unique(labels[left])}
+    assert {"grey matter", "white matter"} <= names and not names & {"skin", "fat", "muscle", "air", "cortical bone"}
+    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
+                np.random.default_rng(0))
+    acquired = replace(base, grid=grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN))
+    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
+    whole = acquire(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
+    assert rows[0]["first_slice"] > whole[0]["first_slice"]
+
+
+def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
+    grid = head_grid()
+    labels = label_volume(PERSON, grid).labels
+    left = shown(labels, grid, MARKS, FACE)
+    assert left is not None
+    gone = np.argwhere(~left & (labels != AIR))
+    brain = shown(labels, grid, MARKS, BRAIN)
+    assert len(gone) and gone[:, 1].mean() > np.argwhere(labels != AIR)[:, 1].mean() + 8
+    assert (left & brain).sum() > 0.97 * brain.sum()
+
+
+def test_an_arm_alone_is_seen_and_nothing_else() -> None:
+    acquired = arm_plan(PERSON, MARKS, SITES[0], np.random.default_rng(5))
+    grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
+    arm, body = arm_alone(PERSON, grid).labels != AIR, label_volume(PERSON, grid).labels != AIR
+    assert 0 < arm.sum() <= body.sum() and np.all(body[arm])
