@@ -42,6 +42,23 @@ class Slicing:
 
 
 @dataclass(frozen=True)
+class Placing:
+    """What slices (n, 128, 128) do not show of themselves: how large they are, and which of them lie one above the other.
+
+    sides_mm  (n,) millimetres along each side
+    volume    (n,) int64, the same for the slices of one volume, which stand one after another from feet to head
+    """
+
+    sides_mm: NDArray[np.float64]
+    volume: NDArray[np.int64]
+
+    def neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(2, m) the slices below and above each of some rows (m,); at the ends of a volume the slice itself."""
+        beside = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
+        return np.where(self.volume[beside] == self.volume[rows], beside, rows)
+
+
+@dataclass(frozen=True)
 class SliceStack:
     """Axial cuts of one volume, counted from feet to head.
 
@@ -73,6 +90,11 @@ class SliceStack:
     def middle(self) -> NDArray[np.int64]:
         """(s,) the slice, in the count of regions.tsv, at the middle of each cut; of an even group the lower one of the two."""
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
+
+    @property
+    def placing(self) -> Placing:
+        """How large its slices are, all of one volume."""
+        return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64))
 
 
 def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:
