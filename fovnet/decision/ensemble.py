@@ -27,7 +27,8 @@ from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, replace_with, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
-from fovnet.volume.slices import Placing, Slicing, looks
+from fovnet.volume.placing import Placing
+from fovnet.volume.slices import Slicing, looks
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
     import torch

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fovnet.net.inputs import images_of, inputs_of
 from fovnet.net.training import EVALUATION_BATCH
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 Floats32 = NDArray[np.float32]
 

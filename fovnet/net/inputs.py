@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.augment import grid_of, read_at, resample
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 ACROSS_MM = 512.0       # 4 mm a pixel
 HALVED = 2.0            # pixels of the slice in one of 4 mm; above, means of 2 x 2 are read: bilinear reading would leave pixels out

@@ -21,7 +21,7 @@ from fovnet.maths.memory import peak_bytes
 from fovnet.net import training
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 VALIDATED = 32              # slices; one batch
 STEPS = (3, 30)             # at least and at most so many are timed

@@ -33,7 +33,7 @@ from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network, build
 from fovnet.net.weights import save_network
 from fovnet.search.trial import Status
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 MOMENTUM = 0.9
 DECAY = 1e-6

@@ -24,7 +24,7 @@ from fovnet.search.run import Submit, go_on
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
 

@@ -30,7 +30,7 @@ from fovnet.net.ends import Ends
 from fovnet.net.places import weights_of
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 if TYPE_CHECKING:
     import torch

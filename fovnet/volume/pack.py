@@ -29,8 +29,9 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_coll
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
+from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
-from fovnet.volume.slices import ALGORITHM, Placing, SliceStack, Slicing, looks, slice_volume
+from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
 from fovnet.volume.volume import Images
 

@@ -16,6 +16,7 @@ from fovnet.volume.fitness import refuse_plane
 from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
+from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE, Resize, resize_weights
 from fovnet.volume.volume import Images, Volume
 
@@ -39,23 +40,6 @@ class Slicing:
     max_tilt_deg: float = 20.0
     max_voxels: int = MAX_VOXELS
     whole_voxels: int = WHOLE_VOXELS
-
-
-@dataclass(frozen=True)
-class Placing:
-    """What slices (n, 128, 128) do not show of themselves: how large they are, and which of them lie one above the other.
-
-    sides_mm  (n,) millimetres along each side
-    volume    (n,) int64, the same for the slices of one volume, which stand one after another from feet to head
-    """
-
-    sides_mm: NDArray[np.float64]
-    volume: NDArray[np.int64]
-
-    def neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(2, m) the slices below and above each of some rows (m,); at the ends of a volume the slice itself."""
-        beside = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
-        return np.where(self.volume[beside] == self.volume[rows], beside, rows)
 
 
 @dataclass(frozen=True)

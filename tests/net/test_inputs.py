@@ -20,7 +20,7 @@ from fovnet.net.inputs import Placed, images, images_of, in_millimetres
 from fovnet.net.model import build
 from fovnet.net.training import Recipe, place, train_network
 from fovnet.net.weights import load_network, load_tensors
-from fovnet.volume.slices import Placing
+from fovnet.volume.placing import Placing
 
 ALL = tuple(INPUTS)
 CPU = torch.device("cpu")
