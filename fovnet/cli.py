@@ -523,9 +523,9 @@ def ensemble(config: ConfigFile) -> None:
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
-    model = model.learn(pack.pixels, train, pack.truth[train], seed=settings.seed)
+    model = model.learn(pack.pixels, train, pack.truth[train], seed=settings.seed, placing=pack.placing)
     with _bar("scoring") as tell:
-        scored = Scored(rows, model.look(pack.pixels, tell, rows))
+        scored = Scored(rows, model.look(pack.pixels, tell, rows, pack.placing))
     look, truth, people = scored.split(pack, "validation")
     found = weigh(look.members, truth, people, settings.ensemble.weights)
     scored = replace(scored, weights=tuple(found.weights.tolist()))
@@ -1386,10 +1386,17 @@ def _space(settings: Settings) -> Space:
 def _search_digest(settings: Settings, pack: Pack) -> str:
     """What a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
     from fovnet.config import deciding
-    from fovnet.records import checksum, digest
+    from fovnet.records import digest
 
-    slices = [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records]]
-    return digest([*deciding(settings), *slices])
+    return digest([*deciding(settings), *_source(pack)])
+
+
+def _source(pack: Pack) -> list[Any]:
+    """What a training learns from the pack: the pixels, what they show, how large they are, and who is in which split."""
+    from fovnet.records import checksum
+
+    told = [(record.split, record.side_mm) for record in pack.records]
+    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told]
 
 
 def _device(settings: Settings) -> Device:
@@ -1410,7 +1417,8 @@ def _priced(settings: Settings, device: Device | None = None) -> Prices:
     if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
         validation = len(_opened(settings)[1].rows("validation"))
     return prices(
-        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, averaged=training.averaging > 0,
+        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, inputs=training.inputs,
+        averaged=training.averaging > 0,
         device=device or _device(settings),
         work=Work(training.slices_per_epoch, validation or 0, training.epochs),
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
@@ -1442,7 +1450,7 @@ def _calibrated(settings: Settings) -> Calibration:
     from fovnet.net.probing import device_name
 
     classes, training = len(_vocabulary(settings).classes), settings.training
-    rows = candidates(columns_of_space(_space(settings), classes=classes, head=training.head))
+    rows = candidates(columns_of_space(_space(settings), classes=classes, head=training.head, inputs=training.inputs))
     bench = _bench(settings)
     with _bar("timing") as tell:
         return calibrate(
@@ -1476,7 +1484,9 @@ def _finished_trainings(settings: Settings, folder: Path, device: str) -> Timing
     if kept.exists() and load(kept).training != settings.training:
         raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
     training = settings.training
-    return finished_trainings(_journal(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch)
+    return finished_trainings(
+        _journal(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
+    )
 
 
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
@@ -1487,7 +1497,8 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     from fovnet.net.heldout import WITHIN, HeldOut, held_out, measured
     from fovnet.records import write_tsv
 
-    rows = columns_of_space(_space(settings), classes=len(_vocabulary(settings).classes), head=settings.training.head)
+    classes, training = len(_vocabulary(settings).classes), settings.training
+    rows = columns_of_space(_space(settings), classes=classes, head=training.head, inputs=training.inputs)
     chosen = held_out(candidates(rows), known, count, settings.seed)
     bench, found = _bench(settings), []
     with _bar("checking") as tell:
@@ -1510,7 +1521,7 @@ def _labelled(pack: Pack) -> Labelled:
     from fovnet.net.trials import Labelled
 
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"))
+    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
 
 
 def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
@@ -1528,7 +1539,7 @@ def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
         method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,
         initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
-        validation_slices=training.validation_slices,
+        validation_slices=training.validation_slices, inputs=training.inputs,
     )  # fmt: skip
 
 
@@ -1537,10 +1548,11 @@ def _job(settings: Settings, pack: Pack, journal: Path) -> Job:
     from fovnet.net.trials import training_job
 
     training = settings.training
-    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping"}
+    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs"}
     recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
     ends, envelope = _ends(settings)
-    return training_job(pack.folder / "pixels.npy", journal, {**recipe, "ends": ends, "envelope": envelope, "inputs": pack.inputs})
+    recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
+    return training_job(pack.folder / "pixels.npy", journal, recipe)
 
 
 def _ends(settings: Settings) -> tuple[Ends, Envelope | None]:
@@ -1596,11 +1608,11 @@ def _training(
     from dataclasses import fields
 
     from fovnet.net.by_hand import Training
-    from fovnet.records import checksum, digest
+    from fovnet.records import digest
 
     shared = _job(settings, pack, folder)
     recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
-    source = digest([checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), [record.split for record in pack.records]])
+    source = digest(_source(pack))
     return Training(
         configuration, _labelled(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
         settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,

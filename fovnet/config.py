@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -90,13 +91,22 @@ class EarlyStopping(Section):
     envelope: Envelope | None = None
 
 
+Input = Literal["slice", "neighbours", "millimetres"]
+
+
+def _in_order(given: list[Input]) -> list[Input]:
+    """Each once, in the order of the channels, which is no choice."""
+    return [kind for kind in get_args(Input) if kind in given]
+
+
 class Training(Section):
     """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices)."""
 
     epochs: PositiveInt = 30
     slices_per_epoch: PositiveInt = 80_000
     validation_slices: PositiveInt | None = None
-    head: Literal["fc", "gap"] = "fc"
+    head: Literal["fc", "gap", "small"] = "fc"
+    inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
     averaging: float = Field(0.0, ge=0, lt=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     guessing_epochs: PositiveInt | None = 3

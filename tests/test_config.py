@@ -9,6 +9,7 @@ import pytest
 
 from fovnet.config import Phantom, Settings, load, parse, vocabulary, write_settings
 from fovnet.errors import ConfigError
+from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.space import BASELINE, paper_space
 from fovnet.search.view import RECOMMENDED
@@ -22,9 +23,17 @@ def faults(**raw: object) -> str:
     return caught.value.sentence
 
 
-@pytest.mark.parametrize("name", ["default", "demo", "smoke"])
+@pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact"])
 def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
     assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
+
+
+def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice() -> None:
+    for given, meant in ((["millimetres", "slice", "slice"], ["slice", "millimetres"]), (list(INPUTS)[::-1], list(INPUTS))):
+        said = parse({"phantom": {"subjects": 8}, "training": {"inputs": given}}, "mine.yaml")
+        assert said.training.inputs == meant
+    assert "training.inputs" in faults(training={"inputs": []})
+    assert "training.inputs.0: 'colour'" in faults(training={"inputs": ["colour"]})
 
 
 def test_default_yaml_says_every_key_with_its_true_default() -> None:

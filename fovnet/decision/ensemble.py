@@ -27,6 +27,7 @@ from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, replace_with, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
+from fovnet.volume.placing import Placing
 from fovnet.volume.slices import Slicing, looks
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
@@ -55,31 +56,40 @@ class Ensemble:
         return Judge(self.vocabulary, self.rule, self.familiar)
 
     def look(
-        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None
+        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
+        placing: Placing | None = None,
     ) -> Look:
-        """What the members see in slices (s, 128, 128), or in some `rows` of them, piece by piece: features of all would not fit."""
+        """What the members see in slices (s, 128, 128), or in some `rows` of them, piece by piece: features of all would not fit.
+
+        placing  of all the slices, where the members' inputs need it
+        """
         from fovnet.net.inference import member_answers
 
         wanted = np.arange(len(pixels)) if rows is None else rows
         answers, distances = [], []
         for start in range(0, len(wanted), PIECE):
             piece = wanted[start : start + PIECE]
-            said, features = member_answers(self.members, pixels, self.device, _shifted(progress, start, len(wanted)), piece)
+            said, features = member_answers(self.members, pixels, self.device, _shifted(progress, start, len(wanted)), piece, placing)
             answers.append(said)
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
         return Look(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
-    def probabilities(self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None) -> NDArray[np.float64]:
+    def probabilities(
+        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None
+    ) -> NDArray[np.float64]:
         """Class probabilities (s, k) of slices (s, 128, 128): the weighted mean over the members."""
-        return self.judge.raw(self.look(pixels, progress))
+        return self.judge.raw(self.look(pixels, progress, None, placing))
 
-    def learn(self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int) -> Ensemble:
+    def learn(
+        self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int, placing: Placing | None = None
+    ) -> Ensemble:
         """The same, knowing what is familiar: at most REFERENCE of the training slices `rows`, drawn by the seed, with labels (n, k)."""
         from fovnet.net.inference import member_answers
 
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
-        return replace(self, familiar=familiar(member_answers(self.members, pixels, self.device, None, rows[drawn])[1], truth[drawn]))
+        features = member_answers(self.members, pixels, self.device, None, rows[drawn], placing)[1]
+        return replace(self, familiar=familiar(features, truth[drawn]))
 
 
 def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int) -> Callable[[int, int], Any] | None:
@@ -194,8 +204,9 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
 
     rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
     Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum; and where a network was trained for
-    other classes, or on slices that look otherwise than those that will be cut for it.
+    other classes, or on slices that look otherwise than those that will be cut for it, or is shown something else than the others.
     """
+    from fovnet.net.inputs import inputs_of
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network, refuse_other_inputs
 
@@ -209,6 +220,7 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
         network, trained = load_network(path, where)
         refuse_other_inputs(path, trained, vocabulary.classes, wanted)
         members.append(network)
+    inputs_of(members)
     rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
     identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE) if (folder / name).exists())

@@ -73,4 +73,4 @@ def _computed(
     where = choose_device(device)
     wanted: list[nn.Module] = list(load(ensemble, device, rule=Rule()).members) if with_members else []
     wanted += [load_network(path, where)[0] for path in more]
-    return member_probabilities(wanted, pack.pixels[rows], where, progress)
+    return member_probabilities(wanted, pack.pixels, where, progress, rows, pack.placing)

@@ -1,14 +1,24 @@
-"""One member of the VGG-like family, as numbers; no torch here, so that every row of the space can be priced at once.
+"""One member of the network family, as numbers; no torch here, so that every row of the space can be priced at once.
 
     b blocks, each of c convolutions (s x s, or 1 x s then s x 1 where separable) of 2^r filters with bias, "same" padding, ReLU, then
-    2 x 2 max-pooling; head "fc": 4096, ReLU, 1024, ReLU, k classes; head "gap": global average pooling, k classes.  One batch
-    normalisation of the input channel.
-Source: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection (ISBI 2017).
+    2 x 2 max-pooling; a head; one batch normalisation of each input channel.
+
+    head "fc"       4096, ReLU, 1024, ReLU, k classes
+         "gap"      global average pooling, k classes
+         "small"    average pooling to at most 4 x 4, 256, ReLU, k classes: 200 times fewer weights than "fc"
+    block "plain"   one convolution after another
+          "residual"  what enters the block is added to what its last convolution gives, through a 1 x 1 convolution where there are fewer
+                    channels; the first block, which sees the picture, stays plain
+    widen w         each block has w times the filters of the one before, up to 128
+
+Without the last two, and with the one channel of "slice", the family is that of the paper.
+Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection (ISBI 2017); He et al.,
+Deep residual learning for image recognition (2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap").
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,13 +26,25 @@ from typing import Any
 FC = (4096, 1024)
 """Widths of the two fully-connected layers of the paper."""
 
-INPUT_NUMBERS = 4
-"""Scale, shift, running mean and running variance of the one input channel."""
+SMALL, SMALL_SIDE = 256, 4
+"""Of the head "small": the width of its hidden layer, and the pixels along a side that it looks at, at most."""
+
+WIDEST = 128
+"""Filters that widening ends at; a network whose first block has more keeps those."""
+
+HEADS = ("fc", "gap", "small")
+BLOCKS = ("plain", "residual")
+
+INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1}
+"""What a network may be shown, in this order, and how many channels each takes; `fovnet.net.inputs` makes them."""
+
+CHANNEL_NUMBERS = 4
+"""Scale, shift, running mean and running variance of an input channel."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What has to be known to build a network, apart from its weights."""
+    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block or input that nobody knows."""
 
     blocks: int
     convolutions: int
@@ -32,11 +54,32 @@ class Architecture:
     classes: int
     head: str = "fc"
     side: int = 128
+    block: str = "plain"
+    widen: int = 1
+    inputs: tuple[str, ...] = ("slice",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))                   # JSON has lists
+        for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS)):
+            if name not in known:
+                raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
+        if self.inputs != in_order(self.inputs):
+            raise ValueError(f"inputs {', '.join(self.inputs) or 'none'}; wanted are some of {', '.join(INPUTS)}, each once, in this order")
+
+    @property
+    def channels(self) -> int:
+        """Channels of the input."""
+        return sum(INPUTS[kind] for kind in self.inputs)
 
     @property
     def filters(self) -> int:
-        """Channels of every convolution, 2^r."""
+        """Channels of the convolutions of the first block, 2^r."""
         return int(2**self.log2_filters)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """(b,) channels of the convolutions of every block."""
+        return tuple(min(self.filters * self.widen**block, max(self.filters, WIDEST)) for block in range(self.blocks))
 
     @property
     def pooled_side(self) -> int:
@@ -44,23 +87,48 @@ class Architecture:
         return self.side >> self.blocks
 
     @property
+    def averaged(self) -> int:
+        """Pixels along a side that the head "small" averages into one; 1: none are."""
+        return -(-self.pooled_side // SMALL_SIDE)
+
+    @property
+    def dense(self) -> tuple[int, ...]:
+        """Numbers that enter the head, of its hidden layers, and of the classes."""
+        last = self.widths[-1]
+        if self.head == "gap":
+            return (last, self.classes)
+        if self.head == "small":
+            return ((self.pooled_side // self.averaged) ** 2 * last, SMALL, self.classes)
+        return (self.pooled_side**2 * last, *FC, self.classes)
+
+    def is_residual(self, block: int) -> bool:
+        """Whether something is carried around the convolutions of a block, counted from 0."""
+        return self.block == "residual" and block > 0
+
+    @property
     def weights(self) -> int:
-        """Numbers stored in the network, the four of the input normalisation counted."""
-        f, s = self.filters, self.kernel
-
-        def convolution(channels: int) -> int:
-            if self.separable:
-                return (channels * f * s + f) + (f * f * s + f)
-            return channels * f * s * s + f
-
-        body = convolution(1) + (self.blocks * self.convolutions - 1) * convolution(f)
-        widths = (f, self.classes) if self.head == "gap" else (self.pooled_side**2 * f, *FC, self.classes)
-        dense = sum(a * b + b for a, b in pairwise(widths))
-        return INPUT_NUMBERS + body + dense
+        """Numbers stored in the network, the four of every input normalisation counted."""
+        s, body, entering = self.kernel, 0, self.channels
+        for block, f in enumerate(self.widths):
+            if self.is_residual(block) and entering != f:
+                body += entering * f + f
+            for convolution in range(self.convolutions):
+                channels = f if convolution else entering
+                body += (channels * f * s + f) + (f * f * s + f) if self.separable else channels * f * s * s + f
+            entering = f
+        return CHANNEL_NUMBERS * self.channels + body + sum(a * b + b for a, b in pairwise(self.dense))
 
 
-def from_configuration(configuration: Mapping[str, Any], *, classes: int, head: str, side: int = 128) -> Architecture:
-    """The architecture of a row of the search space; learning rate and batch size are no part of it."""
+def in_order(inputs: Sequence[str]) -> tuple[str, ...]:
+    """The known ones of these inputs, each once, in the order of `INPUTS`; at least "slice"."""
+    return tuple(kind for kind in INPUTS if kind in inputs) or ("slice",)
+
+
+def from_configuration(
+    configuration: Mapping[str, Any], *, classes: int, head: str, side: int = 128, inputs: Sequence[str] = ("slice",)
+) -> Architecture:
+    """The architecture of a row of the search space, with the head that the row names, else `head`; learning rate and batch size are no
+    part of it."""
     return Architecture(
         blocks=int(configuration["blocks"]),
         convolutions=int(configuration["convolutions"]),
@@ -68,6 +136,9 @@ def from_configuration(configuration: Mapping[str, Any], *, classes: int, head: 
         kernel=int(configuration["kernel"]),
         separable=bool(configuration["separable"]),
         classes=classes,
-        head=head,
+        head=str(configuration.get("head", head)),
         side=side,
+        block=str(configuration.get("block", "plain")),
+        widen=int(configuration.get("widen", 1)),
+        inputs=tuple(inputs),
     )

@@ -1,6 +1,6 @@
 """Augmentation: one affine resampling, and changes of intensity, for a whole batch, where the batch lies.
 
-    images  (n, 1, h, w) float in [0, 1]
+    images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
     draws   (n, 11)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends
 
@@ -64,12 +64,22 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
 
 def augment(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
-    """The batch (n, 1, h, w) in [0, 1], each slice resampled and changed by its own draw; outside is black.
+    """The batch (n, c, h, w) in [0, 1], each slice resampled and changed by its own draw; outside is black."""
+    return recoloured(resample(images, affines(draws)), draws, ranges)
+
+
+def affines(draws: Tensor) -> Tensor:
+    """(n, 2, 3) theta of each slice's draw."""
+    return draws[:, :6].reshape(len(draws), 2, 3)
+
+
+def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], the grey values of each slice changed by its own draw: contrast and window alike in all channels,
+    the noise each channel's own.
 
     What has no range is left out, so that it costs nothing.
     """
     n = len(images)
-    images = resample(images, draws[:, :6].reshape(n, 2, 3))
     sigma, place, gamma, low, high = (column.reshape(n, 1, 1, 1) for column in draws[:, 6:].unbind(dim=1))
     if ranges.gamma:
         images = adjust_contrast(images, gamma)
@@ -81,8 +91,13 @@ def augment(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
 
 
 def resample(images: Tensor, theta: Tensor) -> Tensor:
-    """The batch (n, 1, h, w) read at theta of each pixel's centre, bilinearly."""
-    return F.grid_sample(images, grid_of(theta, *images.shape[-2:]), mode="bilinear", padding_mode="zeros", align_corners=False)
+    """The batch (n, c, h, w) read at theta of each pixel's centre, bilinearly."""
+    return read_at(images, grid_of(theta, *images.shape[-2:]))
+
+
+def read_at(images: Tensor, grid: Tensor) -> Tensor:
+    """The batch (n, c, h', w') read at the places (n, h, w, 2), bilinearly; outside is black."""
+    return F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
 def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
@@ -100,8 +115,8 @@ def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
-    """Each slice to its power gamma (n, 1, 1, 1), its darkest and brightest pixel left as they are."""
-    low, high = images.amin(dim=(1, 2, 3), keepdim=True), images.amax(dim=(1, 2, 3), keepdim=True)
+    """Each slice to its power gamma (n, 1, 1, 1), the darkest and brightest pixel of every channel left as they are."""
+    low, high = images.amin(dim=(2, 3), keepdim=True), images.amax(dim=(2, 3), keepdim=True)
     size = high - low
     return ((images - low) / (size + 1e-7)).pow_(gamma).mul_(size).add_(low)
 

@@ -3,7 +3,8 @@
     always      blocks, convolutions, log2_filters, kernel, separable
     the step    log10_learning_rate, or learning_rate
     the batch   log2_batch, or batch
-    if wished   head: "fc" or "gap"; else the one head that the training section names
+    if wished   head: "fc", "gap" or "small"; else the one head that the training section names
+                block: "plain" or "residual", else plain;  widen: filters of a block over those of the one before, 1 or 2, else 1
 
 A space may give any of them a single level; one that it leaves out, or an axis that nobody here knows, is refused.
 """
@@ -14,13 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fovnet.errors import SearchError
+from fovnet.net.architecture import BLOCKS, HEADS
 from fovnet.search.space import Axis
 
+OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",))
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
-    ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), ("head",),
+    ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
 )  # fmt: skip
-OPTIONAL = "head"
 
 
 def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -33,7 +35,7 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     found = []
     for names in ALTERNATIVES:
         given = [name for name in names if name in named]
-        if len(given) > 1 or (not given and names != (OPTIONAL,)):
+        if len(given) > 1 or (not given and names not in OPTIONAL):
             fault = "both are given" if given else "neither is given" if len(names) > 1 else "missing"
             raise SearchError("space-axes", f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one.")
         found += [named.pop(name) for name in given]
@@ -68,11 +70,6 @@ def batch(configuration: Mapping[str, Any]) -> int:
     return int(configuration["batch"]) if "batch" in configuration else int(2 ** int(configuration["log2_batch"]))
 
 
-def head(configuration: Mapping[str, Any], default: str) -> str:
-    """What turns features into classes."""
-    return str(configuration.get("head", default))
-
-
 def _refuse_impossible(name: str, level: Any) -> None:
     is_possible, wanted = LEVELS[name]
     if not is_possible(level):
@@ -97,6 +94,8 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "learning_rate":       (lambda level: _number(level) and level > 0, "a number above 0"),
     "log2_batch":          (_whole(0, 16), "a whole number from 0 to 16"),
     "batch":               (_whole(1, 65536), "a whole number from 1"),
-    "head":                (("fc", "gap").__contains__, "fc or gap"),
+    "head":                (HEADS.__contains__, "fc, gap or small"),
+    "block":               (BLOCKS.__contains__, "plain or residual"),
+    "widen":               (_whole(1, 2), "1 or 2"),
 }
 """What a level of each axis may be, and how that is said."""

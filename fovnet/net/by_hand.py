@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net.places import forget
 from fovnet.net.trials import Labelled, drawn
 from fovnet.net.workers import Job, train
-from fovnet.records import digest, read_json, write_json, write_npz
+from fovnet.records import digest, read_json, write_json
 from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Training:
         self._settle()
         record = self.folder / RECORD
         record.unlink(missing_ok=True)                   # of another training, whose network is about to be replaced
-        rows = write_npz(self.folder / "rows.npz", targets=self.data.targets, train=self.data.train, validation=self.scored_on)
+        rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
         job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", **self.recipe)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.architecture import Architecture
+from fovnet.net.architecture import HEADS, Architecture
 from fovnet.net.columns import Columns, columns_of_space, joined
 from fovnet.net.cost import Device, Floats, Work, costs, terms, training_bytes
 from fovnet.net.speed import FEWEST, Timings, fitted, misfit, repeated
@@ -65,7 +65,9 @@ def candidates(rows: Columns) -> Columns:
     own = rows.distinct()
     if len(own) >= PROBES:
         return own
-    paper = columns_of_space(paper_space(), classes=rows.classes, head="gap" if rows.pooled.all() else "fc")
+    heads = {HEADS[head] for head in rows.head.tolist()}
+    head = heads.pop() if len(heads) == 1 else "fc"
+    paper = columns_of_space(paper_space(), classes=rows.classes, head=head, inputs=rows.inputs)
     return joined(own, paper).distinct()
 
 
@@ -127,7 +129,7 @@ def _amounts(rows: Columns) -> Floats:
     """(M, 6) what a step consists of: the terms of a device of one filter at once, and the convolutions' operations a filter."""
     cost, nothing = costs(rows), repeated(0, len(rows))
     usual = terms(cost, rows.batch, Work(rows.batch, nothing, nothing + 1), Device(1.0, 1.0, 1.0))
-    return np.stack([*usual, 3.0 * rows.batch * cost.convolution_flop / cost.filters], axis=1)
+    return np.stack([*usual, 3.0 * rows.batch * cost.flop_per_filter], axis=1)
 
 
 def timings(rows: Columns, timed: Sequence[Timed]) -> tuple[Timings, Timings]:
@@ -144,7 +146,7 @@ def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None 
     predicted = steps.seconds * np.exp(misfit(device, steps))
     probes = tuple(
         {
-            **asdict(rows.architecture(row)), "batch": int(rows.batch[row]), "step_seconds": one.step_seconds,
+            **asdict(rows.architecture(row)), "inputs": list(rows.inputs), "batch": int(rows.batch[row]), "step_seconds": one.step_seconds,
             "validated_seconds": one.validated_seconds, "predicted_step_seconds": float(predicted[row]),
         }
         for row, one in enumerate(timed)
@@ -162,10 +164,15 @@ class _Kept:
 
 def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     """The calibration fitted anew to its own timed networks and to finished trials, whose seconds are those of real trainings."""
-    nets = [Architecture(**{field.name: probe[field.name] for field in fields(Architecture)}) for probe in calibration.probes]
+    nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
     timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
     return _of(rows, timed, calibration.name, whole)
+
+
+def architecture_of(probe: Mapping[str, Any]) -> Architecture:
+    """The network of a probe; one that was kept before networks had all of today's properties has their defaults."""
+    return Architecture(**{field.name: probe[field.name] for field in fields(Architecture) if field.name in probe})
 
 
 def write_calibration(path: Path, calibration: Calibration, *, settings: Any, seed: int) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net import axes
-from fovnet.net.architecture import Architecture
+from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, WIDEST, Architecture
 from fovnet.search.space import Space
 
 Integers = NDArray[np.int64]
@@ -22,9 +22,9 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True)
 class Columns:
-    """M networks, each with the batch it is trained with; all (M,), but the classes and the side of a slice, which all share.
+    """M networks, each with the batch it is trained with; all (M,), but the classes, the side of a slice and the inputs, which all share.
 
-    pooled  whether the head is "gap", global average pooling, and not "fc"
+    filters  of the first block      head  its place in HEADS      residual  whether the blocks are
     """
 
     blocks: Integers
@@ -32,13 +32,25 @@ class Columns:
     filters: Integers
     kernel: Integers
     separable: NDArray[np.bool_]
-    pooled: NDArray[np.bool_]
+    head: Integers
+    residual: NDArray[np.bool_]
+    widen: Integers
     batch: Integers
     classes: int
     side: int = 128
+    inputs: tuple[str, ...] = ("slice",)
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    @property
+    def channels(self) -> int:
+        """Channels of the input."""
+        return sum(INPUTS[kind] for kind in self.inputs)
+
+    def widths(self, block: int | Integers) -> Integers:
+        """(M,) filters of a block, or of one (M,) of each row, counted from 0, as `Architecture.widths` has them."""
+        return np.minimum(self.filters * self.widen**block, np.maximum(self.filters, WIDEST))
 
     @property
     def numbers(self) -> dict[str, Column]:
@@ -58,45 +70,55 @@ class Columns:
         """The architecture of one row, ready to be built."""
         return Architecture(
             int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1, int(self.kernel[row]),
-            bool(self.separable[row]), self.classes, "gap" if self.pooled[row] else "fc", self.side,
+            bool(self.separable[row]), self.classes, HEADS[self.head[row]], self.side, "residual" if self.residual[row] else "plain",
+            int(self.widen[row]), self.inputs,
         )  # fmt: skip
 
     @classmethod
     def of_architectures(cls, nets: Sequence[Architecture], batches: Sequence[int]) -> Columns:
-        """Networks of the same classes and side, one or more, each with its batch."""
-        numbers = [(net.blocks, net.convolutions, net.filters, net.kernel) for net in nets]
-        blocks, convolutions, filters, kernel = np.array(numbers, dtype=np.int64).T
-        separable, pooled = np.array([(net.separable, net.head == "gap") for net in nets], dtype=bool).T
+        """Networks of the same classes, side and inputs, one or more, each with its batch."""
+        numbers = [(net.blocks, net.convolutions, net.filters, net.kernel, HEADS.index(net.head), net.widen) for net in nets]
+        blocks, convolutions, filters, kernel, head, widen = np.array(numbers, dtype=np.int64).T
+        separable, residual = np.array([(net.separable, net.block == "residual") for net in nets], dtype=bool).T
         batch = np.array(batches, dtype=np.int64)
-        return cls(blocks, convolutions, filters, kernel, separable, pooled, batch, nets[0].classes, nets[0].side)
+        shared = nets[0].classes, nets[0].side, nets[0].inputs
+        return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, batch, *shared)
 
 
-def columns_of_space(space: Space, *, classes: int, head: str) -> Columns:
+def columns_of_space(space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",)) -> Columns:
     """The rows of a space; `head` where the space has no axis of that name."""
+    words = {name for names in axes.OPTIONAL for name in names}
     named = {
-        axis.name: np.array(axis.levels, dtype=object if axis.name == axes.OPTIONAL else None)[level]
+        axis.name: np.array(axis.levels, dtype=object if axis.name in words else None)[level]
         for axis, level in zip(space.axes, space.rows.T, strict=True)
     }
-    return _columns(named, len(space), classes, head)
+    return _columns(named, len(space), classes, head, tuple(inputs))
 
 
-def columns_of(configurations: Sequence[Mapping[str, Any]], *, classes: int, head: str) -> Columns:
+def columns_of(
+    configurations: Sequence[Mapping[str, Any]], *, classes: int, head: str, inputs: Sequence[str] = ("slice",)
+) -> Columns:
     """The rows of a list of configurations, all with the same axes."""
     names = [name for names in axes.ALTERNATIVES for name in names if configurations and name in configurations[0]]
     named = {name: np.array([configuration[name] for configuration in configurations]) for name in names}
-    return _columns(named, len(configurations), classes, head)
+    return _columns(named, len(configurations), classes, head, tuple(inputs))
 
 
 def joined(first: Columns, second: Columns) -> Columns:
-    """The rows of one and of the other, of the same classes and side."""
+    """The rows of one and of the other, of the same classes, side and inputs."""
     both: dict[str, Any] = {name: np.concatenate([column, getattr(second, name)]) for name, column in first.numbers.items()}
     return replace(first, **both)
 
 
-def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str) -> Columns:
-    heads = named.get(axes.OPTIONAL, np.full(rows, head))
+def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str, inputs: tuple[str, ...]) -> Columns:
+    def words(name: str, default: str, known: Sequence[str]) -> Integers:
+        said = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
+        return np.asarray(np.argmax(said[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64)
+
     batch = named["batch"].astype(np.int64) if "batch" in named else 2 ** named["log2_batch"].astype(np.int64)
     return Columns(
         named["blocks"].astype(np.int64), named["convolutions"].astype(np.int64), 2 ** named["log2_filters"].astype(np.int64),
-        named["kernel"].astype(np.int64), named["separable"].astype(bool), heads == "gap", batch, classes,
+        named["kernel"].astype(np.int64), named["separable"].astype(bool), words("head", head, HEADS),
+        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), np.asarray(named.get("widen", np.ones(rows)), dtype=np.int64),
+        batch, classes, inputs=inputs,
     )  # fmt: skip

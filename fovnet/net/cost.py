@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.architecture import FC, INPUT_NUMBERS, Architecture
+from fovnet.net.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
 from fovnet.net.columns import Columns, columns_of
 
 FLOAT = 4        # bytes of a float32
 INDEX = 8        # torch's max-pooling keeps where each maximum stood as int64
 STATE = 3        # weights, gradients, momentum
-HANDLED = 7      # float images a slice while it is augmented: as picked, two of the grid, resampled, noise, and what they are added in
+GRID = 2         # float images a slice while it is augmented: where each pixel is read,
+HANDLED = 5      # and of each channel: as picked, resampled, noise, and what they are added in
 
 Floats = NDArray[np.float64]
 
@@ -33,26 +34,41 @@ Floats = NDArray[np.float64]
 class Cost:
     """What networks take, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers.
 
+    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) how many filters they have; B blocks at most
     largest_bytes  of the largest activation, the output of a convolution of the first block
+    handled_bytes  of a slice while it is augmented
+    channels       of the input
     """
 
     weights: Floats
-    convolution_flop: Floats
+    block_flop: Floats
+    block_filters: Floats
     dense_flop: Floats
     activation_bytes: Floats
     largest_bytes: Floats
+    handled_bytes: Floats
+    channels: Floats
     layers: Floats
-    filters: Floats
+
+    @property
+    def convolution_flop(self) -> Floats:
+        """Operations of the convolutions of one slice's forward pass."""
+        return np.asarray(self.block_flop.sum(axis=-1))
 
     @property
     def forward_flop(self) -> Floats:
         """Operations of one slice's forward pass."""
         return self.convolution_flop + self.dense_flop
 
+    @property
+    def flop_per_filter(self) -> Floats:
+        """Operations of the convolutions, each over the filters it has."""
+        return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
+
     def busy_flop(self, at_once: int) -> Floats:
         """The operations for which a device is busy that computes so many filters at once, and has no use for the rest where there are
         fewer."""
-        return self.convolution_flop * np.maximum(1.0, at_once / self.filters) + self.dense_flop
+        return np.asarray((self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1)) + self.dense_flop
 
 
 @dataclass(frozen=True)
@@ -78,7 +94,7 @@ class Device:
 
     The others are known where they were measured; their defaults mean nothing of the kind:
     weights_gigabyte_per_second  memory rate of the weights, which are read and written with every step; None: that of the activations
-    microseconds_per_slice       price of a slice's way into the network, augmentation above all
+    microseconds_per_slice       price of a slice's way into the network, augmentation above all; of each channel where it has several
     filters_at_once              a convolution of fewer filters takes as long as one of so many
     validation_share             what a validated slice costs, as a share of a trained one
     """
@@ -108,50 +124,59 @@ class Device:
 
 
 def cost_of(net: Architecture) -> Cost:
-    """The cost of one architecture, every number of it ()."""
-    return Cost(**{name: column.reshape(()) for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()})
+    """The cost of one architecture, every number of it (), those of its blocks (B,)."""
+    return Cost(**{name: column[0] for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()})
 
 
 def costs(nets: Columns) -> Cost:
     """The cost of every row."""
-    f, c, s = nets.filters, nets.convolutions, nets.kernel
-    rows = len(nets)
-    flop, layers = np.zeros(rows), np.ones(rows)
-    stored = np.full(rows, nets.side**2 * FLOAT * 3.0)                   # the slice, and the two channels it is normalised to
+    c, s, rows, inputs = nets.convolutions, nets.kernel, len(nets), nets.channels
+    most = int(nets.blocks.max(initial=1))
+    flop, widths, layers = np.zeros((rows, most)), np.ones((rows, most)), np.ones(rows)
+    stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))    # the channels, and those they are normalised to with one of ones
+    weights = np.full(rows, CHANNEL_NUMBERS * inputs)
     taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
-    for block in range(int(nets.blocks.max(initial=0))):
+    f = np.full(rows, inputs)
+    for block in range(most):
         here = block < nets.blocks
         pixels, halved = (nets.side >> block) ** 2, (nets.side >> (block + 1)) ** 2
-        opening = 2 if block == 0 else f                                 # channels that enter the block's first convolution
-        flop += here * 2.0 * pixels * taps * (opening + (passes * c - 1) * f) * f
-        stored += here * FLOAT * (passes * c * pixels * f)               # ReLU works in place: one tensor a convolution
+        before, f = f, nets.widths(block)
+        beside = here & nets.residual & (block > 0)
+        shortcut = beside * (before != f) * before * f                   # weights of the 1 x 1 convolution around the block, no biases
+        further = taps * (passes * c - 1) * f * f                        # of all convolutions but the first
+        opening = inputs + 1 if block == 0 else before                   # channels that enter it
+        flop[:, block] = here * 2.0 * pixels * (taps * opening * f + further + shortcut)
+        widths[:, block] = f
+        weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
+        stored += here * FLOAT * (passes * c * pixels * f)               # ReLU and the sum work in place: one tensor a convolution
         stored += here * (FLOAT + INDEX) * (halved * f)
-        layers += here * (passes * c + c + 1)
-    flat = (nets.side >> nets.blocks) ** 2 * f
-    wide, narrow = FC
-    dense = np.where(nets.pooled, f * nets.classes, flat * wide + wide * narrow + narrow * nets.classes)
-    biases = np.where(nets.pooled, nets.classes, wide + narrow + nets.classes)
-    filters = _filter_weights(nets)
+        layers += here * (passes * c + c + 1) + beside + (shortcut > 0)
+    dense, hidden, launches = _heads(nets)
     return Cost(
-        weights=(INPUT_NUMBERS + filters + dense + biases).astype(np.float64),
-        convolution_flop=flop,
-        dense_flop=2.0 * dense,
-        activation_bytes=stored + FLOAT * biases,
-        largest_bytes=FLOAT * nets.side**2 * f.astype(np.float64),
-        layers=layers + np.where(nets.pooled, 2, 6),
-        filters=f.astype(np.float64),
+        weights=(weights + dense + hidden).astype(np.float64),
+        block_flop=flop,
+        block_filters=widths,
+        dense_flop=2.0 * dense.astype(np.float64),
+        activation_bytes=stored + FLOAT * hidden,
+        largest_bytes=FLOAT * nets.side**2 * nets.filters.astype(np.float64),
+        handled_bytes=np.full(rows, FLOAT * nets.side**2 * float(GRID + HANDLED * inputs)),
+        channels=np.full(rows, float(inputs)),
+        layers=layers + launches,
     )
 
 
-def _filter_weights(nets: Columns) -> NDArray[np.int64]:
-    """Numbers in the convolutions of every row, biases too."""
-    f, s = nets.filters, nets.kernel
-
-    def convolution(channels: Any) -> NDArray[np.int64]:
-        apart = (channels * f * s + f) + (f * f * s + f)
-        return np.asarray(np.where(nets.separable, apart, channels * f * s * s + f), dtype=np.int64)
-
-    return convolution(1) + (nets.blocks * nets.convolutions - 1) * convolution(f)
+def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Of every row's head: weights without biases, numbers in its layers (as many biases), launches."""
+    last, side = nets.widths(nets.blocks - 1), nets.side >> nets.blocks
+    looked_at = side // np.maximum(1, -(-side // SMALL_SIDE))
+    (wide, narrow), k = FC, nets.classes
+    known = {
+        "fc": (side**2 * last * wide + wide * narrow + narrow * k, wide + narrow + k, 6),
+        "gap": (last * k, k, 2),
+        "small": (looked_at**2 * last * SMALL + SMALL * k, SMALL + k, 5),
+    }
+    dense, hidden, launches = (np.choose(nets.head, [known[name][place] for name in HEADS]) for place in range(3))
+    return dense, hidden, launches
 
 
 def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
@@ -161,13 +186,13 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     gradient has walked back to the first block, nearly twice the largest activation: its gradient, and what the convolution works in.
     And the batch while it is augmented: what it leaves is of no size that a network wants.
     """
-    augmented = HANDLED * cost.largest_bytes / cost.filters
-    return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * (cost.activation_bytes + 1.9 * cost.largest_bytes + augmented))
+    of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
+    return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * of_slice)
 
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
     """What a device's prices multiply, (M,) each, of whole trials and in the order of `Device.prices`: operations, bytes of activations
-    and of weights, launches, slices."""
+    and of weights, launches, channels of slices."""
     slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
     steps = work.epochs * np.maximum(1, work.slices // batch)
     return (
@@ -175,7 +200,7 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
         3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once
         steps * 5.0 * FLOAT * cost.weights,                              # read weights, gradient, momentum; write weights, momentum
         steps * 3.0 * cost.layers,
-        np.broadcast_to(slices, np.shape(steps)).astype(np.float64),
+        slices * cost.channels * np.ones(np.shape(steps)),               # each channel is resampled and changed by itself
     )
 
 
@@ -227,6 +252,7 @@ def price_rows(
     validation_slices: int,
     epochs: int,
     device: Device,
+    inputs: Sequence[str] = ("slice",),
 ) -> tuple[Floats, Floats]:
     """Peak training bytes (M,) and seconds (M,) of a list of configurations."""
-    return price(columns_of(configurations, classes=classes, head=head), Work(slices, validation_slices, epochs), device)
+    return price(columns_of(configurations, classes=classes, head=head, inputs=inputs), Work(slices, validation_slices, epochs), device)

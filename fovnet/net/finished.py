@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from fovnet.records import read_npz
 from fovnet.search.journal import read_trials
 
 
-def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int) -> Timings:
+def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)) -> Timings:
     """The completed trials of a journal that ran on a device of this name.  Raises SearchError where there is none."""
     told = [
         trial for trial in read_trials(journal)
@@ -23,7 +24,8 @@ def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoc
     if not told:
         raise SearchError("calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from")
     rows = read_npz(journal / "rows.npz")
-    columns = columns_of([trial.proposal.configuration for trial in told], classes=rows["targets"].shape[1], head=head)
+    configurations = [trial.proposal.configuration for trial in told]
+    columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
     epochs = np.array([len(trial.outcome.validation_loss) for trial in told])
     work = Work(repeated(slices_per_epoch, len(told)), repeated(len(rows["validation"]), len(told)), epochs)
     return Timings(columns, work, np.array([trial.outcome.seconds for trial in told]))

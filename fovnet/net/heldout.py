@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.calibration import Calibration
+from fovnet.net.calibration import Calibration, architecture_of
 from fovnet.net.columns import Columns
 from fovnet.net.cost import costs, training_bytes, training_seconds
 from fovnet.net.probing import VALIDATED, Bench
@@ -29,6 +29,8 @@ class HeldOut:
     kernel: int
     separable: bool
     head: str
+    block: str
+    widen: int
     batch: int
     predicted_seconds: float
     seconds: float
@@ -47,7 +49,7 @@ def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Column
     cost = costs(rows)
     nothing = np.zeros(len(rows), dtype=np.int64)
     step = training_seconds(cost, rows.batch, slices=rows.batch, validation_slices=nothing, epochs=1, device=known.device)
-    timed = {(Architecture(**{key: probe[key] for key in _NAMES}), probe["batch"]) for probe in known.probes}
+    timed = {(architecture_of(probe), probe["batch"]) for probe in known.probes}
     usable = np.flatnonzero((step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES))
     order = [row for row in np.random.default_rng(seed).permutation(usable) if (rows.architecture(row), int(rows.batch[row])) not in timed]
     met: dict[int, int] = {}
@@ -80,5 +82,4 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         )  # fmt: skip
 
 
-_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head")
-_NAMES = tuple(Architecture.__dataclass_fields__)
+_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen")

@@ -20,27 +20,29 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fovnet.net.descent import normalised
+from fovnet.net.inputs import images_of, inputs_of
 from fovnet.net.training import EVALUATION_BATCH
+from fovnet.volume.placing import Placing
 
 Floats32 = NDArray[np.float32]
 
 
 def member_answers(
     members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device, progress: Callable[[int, int], Any] | None = None,
-    rows: NDArray[np.int64] | None = None,
+    rows: NDArray[np.int64] | None = None, placing: Placing | None = None,
 ) -> tuple[Floats32, Floats32]:
     """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128), or for some `rows` of them.
 
+    placing  of all the slices, where the members' inputs need it
     Computed batch by batch, so that of pixels mapped from a file no more than a batch is in memory.
     """
+    kinds = inputs_of(members)
     wanted = np.arange(len(pixels)) if rows is None else rows
     answers, features = [], []
     with torch.inference_mode():
         for start in range(0, len(wanted), EVALUATION_BATCH):
-            batch = torch.from_numpy(np.array(pixels[wanted[start : start + EVALUATION_BATCH]])).to(device)
-            images = normalised(batch)
-            seen = [_answer(member, images) for member in members]
+            shown = images_of(pixels, wanted[start : start + EVALUATION_BATCH], kinds, placing, device)
+            seen = [_answer(member, shown) for member in members]
             answers.append(torch.stack([said for said, _ in seen]).cpu().numpy())
             features.append(torch.cat([felt for _, felt in seen], dim=1).cpu().numpy())
             if progress:
@@ -49,10 +51,11 @@ def member_answers(
 
 
 def member_probabilities(
-    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device, progress: Callable[[int, int], Any] | None = None
+    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device, progress: Callable[[int, int], Any] | None = None,
+    rows: NDArray[np.int64] | None = None, placing: Placing | None = None,
 ) -> Floats32:
     """Class probabilities (p, s, k) alone."""
-    return member_answers(members, pixels, device, progress)[0]
+    return member_answers(members, pixels, device, progress, rows, placing)[0]
 
 
 def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:

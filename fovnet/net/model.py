@@ -8,19 +8,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fovnet.net.architecture import FC, Architecture
+from fovnet.net.architecture import FC, SMALL, Architecture
 
 
 class Network(nn.Sequential):
     """The layers one after another, the input normalisation taken into the first convolution.
 
-    With x the normalised slice, scale γ and shift β: w * (γx + β) = (γw) * x + (βw) * 1, a convolution of the two channels x and 1,
-    zero padding included.  The gradients of γ and β then come from the weights' gradient, and the gradient of the image, which nobody
-    else needs, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms a slice (4 blocks, 16 filters of 5 x 5, batch 16).
+    With x the normalised channels, scales γ and shifts β: w * (γx + β) = (γw) * x + (Σβw) * 1, a convolution of the channels of x and one
+    of ones, zero padding included.  The gradients of γ and β then come from the weights' gradient, and the gradient of the image, which
+    nobody else needs, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms a slice (4 blocks, 16 filters of 5 x 5, batch 16).
+
+    inputs  what its channels are, as `fovnet.net.inputs` makes them
     """
 
+    inputs: tuple[str, ...] = ("slice",)
+
     def forward(self, slices: Tensor) -> Tensor:
-        """Class scores (n, k), unnormalised log-probabilities, of slices (n, 1, side, side) float."""
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float."""
         normalise, first, *others = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         x = F.batch_norm(
@@ -29,56 +33,93 @@ class Network(nn.Sequential):
         )  # fmt: skip
         opening, *others = [*first.children(), *others] if isinstance(first, nn.Sequential) else [first, *others]
         assert isinstance(opening, nn.Conv2d)
-        weight = torch.cat([opening.weight * normalise.weight, opening.weight * normalise.bias], dim=1)
-        x = torch.cat([x, torch.ones_like(x)], dim=1).contiguous(memory_format=torch.channels_last)
+        scale, shift = normalise.weight[:, None, None], normalise.bias[:, None, None]
+        weight = torch.cat([opening.weight * scale, (opening.weight * shift).sum(dim=1, keepdim=True)], dim=1)
+        x = torch.cat([x, torch.ones_like(x[:, :1])], dim=1).contiguous(memory_format=torch.channels_last)
         x = F.conv2d(x, weight.contiguous(memory_format=torch.channels_last), opening.bias, padding=opening.padding)
         for layer in others:
             x = layer(x)
         return x
 
 
+class Residual(nn.Module):
+    """The convolutions of a block, and what enters it added to what they give: He et al. (2016), eqs 1 and 2, before the last ReLU.
+
+    branch    conv, ReLU, conv, ... as a plain block has them, without its pooling
+    shortcut  a 1 x 1 convolution where the block has more filters than what enters it has channels, else nothing
+    """
+
+    def __init__(self, branch: nn.Sequential, shortcut: nn.Module) -> None:
+        super().__init__()
+        self.branch, self.shortcut = branch, shortcut
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, f, h, w), of x (n, channels, h, w)."""
+        return self.branch(x).add_(self.shortcut(x))  # type: ignore[no-any-return]
+
+
 def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
-    """The network of an architecture: (n, 1, side, side) float slices in [0, 1] to (n, k) unnormalised log-probabilities.
+    """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k) unnormalised log-probabilities.
 
     Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.  The last
     layer's are a tenth of that, so that training begins near "all classes alike": at a learning rate of 10^-2.5 and batches of 8 the
-    full ones left the baseline with 16 filters at the loss of guessing.
+    full ones left the baseline with 16 filters at the loss of guessing.  A residual block begins as its shortcut, its last convolution at
+    zero: Zhang et al. (2019), Fixup initialization, rule 1.
     """
-    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(1))
-    channels = 1
-    for block in range(net.blocks):
-        for convolution in range(net.convolutions):
-            if convolution:
-                layers[f"block{block}_relu{convolution - 1}"] = nn.ReLU(inplace=True)
-            layers[f"block{block}_conv{convolution}"] = _convolution(channels, net)
-            channels = net.filters
+    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels))
+    channels = net.channels
+    for block, filters in enumerate(net.widths):
+        convolutions = _convolutions(channels, filters, net)
+        if net.is_residual(block):
+            shortcut = nn.Identity() if channels == filters else nn.Conv2d(channels, filters, 1)
+            layers[f"block{block}_residual"] = Residual(nn.Sequential(convolutions), shortcut)
+        else:
+            layers.update({f"block{block}_{name}": layer for name, layer in convolutions.items()})
         # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5 times faster on a CPU
         layers[f"block{block}_pool"] = nn.MaxPool2d(2)
         layers[f"block{block}_relu{net.convolutions - 1}"] = nn.ReLU(inplace=True)
+        channels = filters
     layers.update(_head(net))
     model = Network(layers)
+    model.inputs = net.inputs
     _initialise(model, generator)
     return model
 
 
-def _convolution(channels: int, net: Architecture) -> nn.Module:
-    s, f = net.kernel, net.filters
+def _convolutions(channels: int, filters: int, net: Architecture) -> OrderedDict[str, nn.Module]:
+    """Those of a block, ReLU between them."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for convolution in range(net.convolutions):
+        if convolution:
+            layers[f"relu{convolution - 1}"] = nn.ReLU(inplace=True)
+        layers[f"conv{convolution}"] = _convolution(filters if convolution else channels, filters, net)
+    return layers
+
+
+def _convolution(channels: int, filters: int, net: Architecture) -> nn.Module:
+    s = net.kernel
     if not net.separable:
-        return nn.Conv2d(channels, f, s, padding=s // 2)
-    along = nn.Conv2d(channels, f, (1, s), padding=(0, s // 2))
-    across = nn.Conv2d(f, f, (s, 1), padding=(s // 2, 0))
+        return nn.Conv2d(channels, filters, s, padding=s // 2)
+    along = nn.Conv2d(channels, filters, (1, s), padding=(0, s // 2))
+    across = nn.Conv2d(filters, filters, (s, 1), padding=(s // 2, 0))
     return nn.Sequential(OrderedDict(along=along, across=across))
 
 
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
+    entering, *_ = net.dense
     if net.head == "gap":
+        return OrderedDict(pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(entering, net.classes))
+    if net.head == "small":
+        pool = OrderedDict(pool=nn.AvgPool2d(net.averaged)) if net.averaged > 1 else {}
         return OrderedDict(
-            pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(net.filters, net.classes)
-        )
+            **pool, flatten=nn.Flatten(),
+            fc0=nn.Linear(entering, SMALL), fc0_relu=nn.ReLU(inplace=True),
+            classes=nn.Linear(SMALL, net.classes),
+        )  # fmt: skip
     wide, narrow = FC
     return OrderedDict(
         flatten=nn.Flatten(),
-        fc0=nn.Linear(net.pooled_side**2 * net.filters, wide), fc0_relu=nn.ReLU(inplace=True),
+        fc0=nn.Linear(entering, wide), fc0_relu=nn.ReLU(inplace=True),
         fc1=nn.Linear(wide, narrow), fc1_relu=nn.ReLU(inplace=True),
         classes=nn.Linear(narrow, net.classes),
     )  # fmt: skip
@@ -92,3 +133,7 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
                 nn.init.zeros_(layer.bias)
     with torch.no_grad():
         model.get_submodule("classes").weight.mul_(0.1)  # type: ignore[operator]
+        for block in model.children():
+            if isinstance(block, Residual):
+                last = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)][-1]
+                last.weight.zero_()

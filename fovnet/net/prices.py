@@ -34,9 +34,12 @@ class Prices:
         return self.small & self.short
 
 
-def prices(space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device, limits: Limits) -> Prices:
+def prices(
+    space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device, limits: Limits,
+    inputs: Sequence[str] = ("slice",),
+) -> Prices:  # fmt: skip
     """The rows of a space, priced on a device."""
-    rows = columns_of_space(space, classes=classes, head=head)
+    rows = columns_of_space(space, classes=classes, head=head, inputs=inputs)
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
     seconds = training_seconds(cost, rows.batch, **vars(work), device=device)

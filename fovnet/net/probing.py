@@ -21,6 +21,7 @@ from fovnet.maths.memory import peak_bytes
 from fovnet.net import training
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
+from fovnet.volume.placing import Placing
 
 VALIDATED = 32              # slices; one batch
 STEPS = (3, 30)             # at least and at most so many are timed
@@ -46,7 +47,8 @@ class Bench:
         pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
         rows = np.arange(slices + VALIDATED)
-        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device)
+        placing = Placing(rng.uniform(200.0, 500.0, len(rows)), rows // 20)
+        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing)
         self._weights = training.class_weights(self._data.targets)
         self._ranges = ranges
         self.now = _clock(device)

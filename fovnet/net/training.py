@@ -26,12 +26,14 @@ from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, draw
 from fovnet.net.checkpoint import Checkpoint
-from fovnet.net.descent import Descent, loss_of, normalised, reduced_precision
+from fovnet.net.descent import Descent, loss_of, reduced_precision
 from fovnet.net.ends import End, Ends, Guess
 from fovnet.net.faults import end_of
-from fovnet.net.model import build
+from fovnet.net.inputs import Placed, images
+from fovnet.net.model import Network, build
 from fovnet.net.weights import save_network
 from fovnet.search.trial import Status
+from fovnet.volume.placing import Placing
 
 MOMENTUM = 0.9
 DECAY = 1e-6
@@ -56,12 +58,13 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Data:
-    """The labelled slices, on the device, and which rows are for training and which for validation."""
+    """The labelled slices, on the device, and which rows are for training and which for validation; `placed` as inputs may need it."""
 
     slices: Tensor
     targets: Tensor
     train: Tensor
     validation: Tensor
+    placed: Placed | None = None
 
     @property
     def device(self) -> torch.device:
@@ -75,7 +78,7 @@ class Progress:
     average  the running mean of every parameter; empty where the recipe takes none
     """
 
-    model: nn.Module
+    model: Network
     optimiser: torch.optim.SGD
     generator: torch.Generator
     average: list[Tensor]
@@ -111,13 +114,16 @@ class Ending:
 Array = np.ndarray[Any, Any]
 
 
-def place(pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device) -> Data:
+def place(
+    pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device, placing: Placing | None = None
+) -> Data:
     """The data set on the device; on a CPU a memory-mapped array stays where it is, shared by all workers."""
     return Data(
         torch.from_numpy(pixels).to(device),
         torch.from_numpy(targets.astype(np.float32)).to(device),
         torch.from_numpy(train.astype(np.int64)).to(device),
         torch.from_numpy(validation.astype(np.int64)).to(device),
+        None if placing is None else Placed.on(device, placing),
     )
 
 
@@ -231,13 +237,13 @@ class _Epochs:
         return end
 
 
-def validation_loss(model: nn.Module, data: Data, weights: Tensor) -> float:
+def validation_loss(model: Network, data: Data, weights: Tensor) -> float:
     """Mean weighted cross-entropy of the validation rows, without augmentation."""
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), reduced_precision(data.device):
         for rows in torch.split(data.validation, evaluation_batch(model, data)):
-            scores = model(normalised(data.slices.index_select(0, rows))).float()
+            scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
             total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(rows)
     return float(total / len(data.validation))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,25 @@ from fovnet.search.run import Submit, go_on
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
+from fovnet.volume.placing import Placing
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """The slices a search learns from: targets (n, k) of all rows of the pixels, and which rows are for what."""
+    """The slices a search learns from: targets (n, k) of all rows of the pixels, and which rows are for what; how they are placed, where
+    the inputs of the networks need it."""
 
     targets: NDArray[np.float32]
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
+    placing: Placing | None = None
+
+    def write(self, path: Path) -> Path:
+        """`path`, an npz file as a `Job` names it."""
+        placing = {} if self.placing is None else {"sides_mm": self.placing.sides_mm, "volume": self.placing.volume}
+        return write_npz(path, targets=self.targets, train=self.train, validation=self.validation, **placing)
 
 
 def plan_search(
@@ -56,6 +64,7 @@ def plan_search(
     initial: int | None,
     modelling: Modelling = RECOMMENDED,
     validation_slices: int | None = None,
+    inputs: Sequence[str] = ("slice",),
 ) -> Search:
     """The search with every row priced; what its trainings learn from is written to `journal/rows.npz`.
 
@@ -66,11 +75,11 @@ def plan_search(
         if not len(rows):
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
     validation = drawn(data.validation, validation_slices, seed)
-    priced = columns_of_space(space, classes=data.targets.shape[1], head=head)
+    priced = columns_of_space(space, classes=data.targets.shape[1], head=head, inputs=inputs)
     memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed, averaged=averaged)
     feasible = fits(memory, seconds, limits)
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
-    write_npz(_rows_file(journal), targets=data.targets, train=data.train, validation=validation)
+    replace(data, validation=validation).write(_rows_file(journal))
     return search
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
+from fovnet.net.model import Network, build
 from fovnet.records import replace_with
 
 
@@ -58,15 +58,18 @@ def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[
             raise ModelError("weights-other-slices", f"{path}: {said}; cut them alike, or search again on slices like these")
 
 
-def load_network(path: Path, device: torch.device) -> tuple[nn.Module, dict[str, Any]]:
+def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
     """The network in a file, ready to answer on `device`, and its facts.
 
-    Raises ModelError where the file is missing or damaged, or its tensors do not fit the architecture that it names.
+    Raises ModelError where the file is missing or damaged, names an architecture that nobody knows (its head, its inputs), or has tensors
+    that do not fit it.
     """
     tensors, facts = load_tensors(path)
     try:
         model = build(Architecture(**facts["architecture"]))
         model.load_state_dict(tensors)
+    except ValueError as error:
+        raise ModelError("weights-unknown", f"{path}: {error}; another version of fovnet made it: use that, or search again") from None
     except (KeyError, TypeError, RuntimeError) as error:
         raise ModelError("weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}") from None
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

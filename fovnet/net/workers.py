@@ -30,6 +30,7 @@ from fovnet.net.ends import Ends
 from fovnet.net.places import weights_of
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
+from fovnet.volume.placing import Placing
 
 if TYPE_CHECKING:
     import torch
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
 class Job:
     """What every training of a search needs to know, small enough to send to another process.
 
-    pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation
+    pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume (n,)
     weights  folder for the networks; device, head and the recipe's numbers as configured
     ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
+    kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     """
 
     pixels: Path
@@ -65,6 +67,7 @@ class Job:
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ("slice",)
 
 
 class TrainingPool:
@@ -127,7 +130,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
     device = choose_device(job.device)
     data = _resident(job.pixels, job.rows, device)
-    net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=axes.head(proposal.configuration, job.head))
+    net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise, job.gamma, job.window)
     ending = train_network(
         net,
@@ -162,8 +165,9 @@ def _resident(pixels: Path, rows: Path, device: torch.device) -> Data:
 
     with np.load(rows, allow_pickle=False) as kept:
         targets, training, validation = kept["targets"], kept["train"], kept["validation"]
+        placing = Placing(kept["sides_mm"], kept["volume"]) if "volume" in kept else None
     slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch wants writable memory, nobody writes
-    return place(slices, targets, training, validation, device)
+    return place(slices, targets, training, validation, device, placing)
 
 
 def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:

@@ -29,6 +29,7 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_coll
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
+from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
 from fovnet.volume.split import split_subjects
@@ -102,6 +103,12 @@ class Pack:
     def inputs(self) -> dict[str, Any]:
         """What a network trained on these slices must be told beside its weights: the classes, and what its slices look like."""
         return {"classes": list(self.classes), "slices": dict(self.looks)}
+
+    @property
+    def placing(self) -> Placing:
+        """How large every slice is, and which volume's."""
+        sides_mm = np.array([record.side_mm or np.nan for record in self.records])
+        return Placing(sides_mm[self.volume], self.volume)
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` that belong to a split, ascending."""

@@ -16,6 +16,7 @@ from fovnet.volume.fitness import refuse_plane
 from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
+from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE, Resize, resize_weights
 from fovnet.volume.volume import Images, Volume
 
@@ -73,6 +74,11 @@ class SliceStack:
     def middle(self) -> NDArray[np.int64]:
         """(s,) the slice, in the count of regions.tsv, at the middle of each cut; of an even group the lower one of the two."""
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
+
+    @property
+    def placing(self) -> Placing:
+        """How large its slices are, all of one volume."""
+        return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64))
 
 
 def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:

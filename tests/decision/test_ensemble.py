@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -97,9 +98,29 @@ def test_no_member_is_no_ensemble(tmp_path: Path) -> None:
         assemble(tmp_path, [], DEFAULT, PREPARE, settings={}, seed=1)
 
 
-def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize(("property", "said"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")])
+def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(tmp_path: Path, property: str, said: str) -> None:
+    from fovnet.net.weights import load_network, save_tensors
 
+    known = {**asdict(NET), property: ["colour"] if property == "inputs" else said.split("'")[1]}
+    path = save_tensors(tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known})
+    with pytest.raises(ModelError, match=said) as refused:
+        load_network(path, torch.device("cpu"))
+    assert refused.value.code == "weights-unknown"
+
+
+def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> None:
+    members = []
+    for slot, inputs in enumerate((("slice",), ("slice", "millimetres"))):
+        net = replace(NET, inputs=inputs)
+        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(net), net, INPUTS)
+        members.append({"slot": slot, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)})
+    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    with pytest.raises(ModelError, match="members-other-inputs"):
+        load(tmp_path / "ensemble", "cpu", rule=RULE)
+
+
+def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
     from fovnet.net.weights import load_network
 
     path = save_network(tmp_path / "n.safetensors", build(NET), replace(NET, log2_filters=3), {})

@@ -44,6 +44,8 @@ def test_a_head_of_the_configurations_own_is_priced_as_such():
         ({"blocks": [8]}, "space-level"),
         ({"separable": [0, 1]}, "space-level"),
         ({"head": ["fc", "mlp"]}, "space-level"),
+        ({"block": ["dense"]}, "space-level"),
+        ({"widen": [3]}, "space-level"),
         ({"log2_batch": [True]}, "space-level"),
         ({"log10_learning_rate": [float("nan")]}, "space-levels"),
     ],

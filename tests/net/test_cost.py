@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from fovnet.errors import SearchError
-from fovnet.net.architecture import Architecture
+from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, Architecture, from_configuration
 from fovnet.net.columns import columns_of, columns_of_space
 from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, training_bytes, training_seconds
 from fovnet.net.model import build
-from fovnet.search.space import paper_space
+from fovnet.search.space import Space, paper_space
 
 NETS = [
     Architecture(5, 1, 4, 3, False, classes=7),
     Architecture(3, 2, 3, 5, True, classes=7),
     Architecture(4, 3, 4, 3, True, classes=7, head="gap"),
     Architecture(2, 2, 2, 5, False, classes=7, head="gap", side=64),
+    Architecture(4, 1, 3, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres")),
+    Architecture(5, 2, 3, 3, False, classes=7, head="gap", block="residual", widen=2, inputs=tuple(INPUTS)),
 ]
 
 
@@ -28,7 +30,7 @@ NETS = [
 def test_operations_are_those_torch_counts(net: Architecture) -> None:
     model, counter = build(net), FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        model(torch.zeros(2, 1, net.side, net.side))
+        model(torch.zeros(2, net.channels, net.side, net.side))
     assert cost_of(net).forward_flop * 2 == pytest.approx(counter.get_total_flops())
 
 
@@ -45,7 +47,7 @@ def test_activations_are_those_autograd_keeps(net: Architecture) -> None:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        scores = model(torch.rand(batch, 1, net.side, net.side))
+        scores = model(torch.rand(batch, net.channels, net.side, net.side))
     assert scores.requires_grad
     assert cost_of(net).activation_bytes * batch == pytest.approx(sum(kept.values()), rel=0.25)
 
@@ -78,16 +80,17 @@ def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
 
 architectures = st.builds(
     Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]), st.booleans(),
-    classes=st.integers(2, 8), head=st.sampled_from(["fc", "gap"]), side=st.just(32),
+    classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(32), block=st.sampled_from(BLOCKS), widen=st.integers(1, 2),
+    inputs=st.sampled_from([("slice",), ("slice", "millimetres"), tuple(INPUTS)]),
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(architectures)
 def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net: Architecture) -> None:
     model, counter = build(net), FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        model(torch.zeros(1, 1, net.side, net.side))
+        model(torch.zeros(1, net.channels, net.side, net.side))
     cost, counted = cost_of(net), counter.get_flop_counts()["Global"]
     dense = sum(count for kind, count in counted.items() if "mm" in str(kind))
     assert cost.weights == net.weights
@@ -106,6 +109,31 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
         assert seconds[row] == training_seconds(cost, batch, **vars(work), device=device)
     listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
     np.testing.assert_array_equal(price(listed, work, device)[1], seconds[::7])
+
+
+def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> None:
+    """Rows as columns and rows as configurations agree, and each is the network that its configuration means."""
+    levels = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3], "separable": [False, True],
+              "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"], "block": ["plain", "residual"],
+              "widen": [1, 2]}  # fmt: skip
+    space, shared = Space.of(levels), {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")}
+    rows = columns_of_space(space, **shared)
+    configurations = [space.configuration(row) for row in range(len(space))]
+    listed, cost = columns_of(configurations, **shared), costs(rows)
+    for name, column in rows.numbers.items():
+        np.testing.assert_array_equal(column, listed.numbers[name])
+    for row, configuration in enumerate(configurations):
+        net = from_configuration(configuration, **shared)
+        assert rows.architecture(row) == net
+        assert (cost.weights[row], cost.forward_flop[row]) == (net.weights, cost_of(net).forward_flop)
+
+
+def test_filters_that_a_device_has_no_use_for_are_counted_block_by_block() -> None:
+    """8, 16, 32, 64 filters on a device of 32 at once: the first two blocks take as long as with 32, the others what they take."""
+    cost = cost_of(Architecture(4, 1, 3, 3, False, classes=7, widen=2))
+    assert cost.block_filters.tolist() == [8, 16, 32, 64]
+    assert cost.busy_flop(32) - cost.dense_flop == pytest.approx(np.dot(cost.block_flop, [4, 2, 1, 1]))
+    assert cost.busy_flop(1) == cost.forward_flop
 
 
 @pytest.mark.parametrize("name", ["log2_filters", "blocks", "convolutions", "log2_batch", "kernel"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from fovnet.config import load
+from fovnet.net.axes import in_order
 from fovnet.net.cost import Device, Limits, Work
 from fovnet.net.prices import prices, quantiles, search_seconds, table
-from fovnet.search.space import Space
+from fovnet.search.space import Axis, Space
 
 LEVELS = {"blocks": [4, 5], "convolutions": [1], "log2_filters": [2, 3, 4], "kernel": [3], "separable": [False, True],
           "log10_learning_rate": [-5, -2], "log2_batch": [3, 6]}  # fmt: skip
@@ -41,3 +45,18 @@ def test_the_table_has_every_row_with_its_levels_as_they_are_written() -> None:
     assert [row["row"] for row in rows] == list(range(len(priced.space)))
     assert {row["separable"] for row in rows} == {"yes", "no"} and rows[0]["log10_learning_rate"] == "-5"
     assert sum(row["fits"] == "yes" for row in rows) == priced.fits.sum()
+
+
+def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight() -> None:
+    """The largest that configs/compact.yaml lets be trained; its start is one of them."""
+    settings = load(Path(__file__).parents[2] / "configs" / "compact.yaml")
+    training, search = settings.training, settings.search
+    space = Space(in_order([Axis.of(name, levels) for name, levels in search.model_dump()["space"].items()]))
+    priced = prices(
+        space, classes=7, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        work=Work(training.slices_per_epoch, training.validation_slices, training.epochs), device=Device(**search.speed.model_dump()),
+        limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
+    )  # fmt: skip
+    assert settings.ensemble.members == 10
+    assert 10 * 2 * priced.cost.weights[priced.fits].max() < 15e6
+    assert priced.fits[space.row_of(search.start)] and priced.fits.mean() > 0.5

@@ -1,0 +1,164 @@
+"""What networks are shown: millimetres whatever the field of view, neighbours of the same body, one warp for all channels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fovnet.errors import ModelError
+from fovnet.net.architecture import INPUTS, Architecture, in_order
+from fovnet.net.augment import Ranges, affines, draw, resample
+from fovnet.net.inference import member_answers
+from fovnet.net.inputs import Placed, images, images_of, in_millimetres
+from fovnet.net.model import build
+from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.weights import load_network, load_tensors
+from fovnet.volume.placing import Placing
+
+ALL = tuple(INPUTS)
+CPU = torch.device("cpu")
+
+
+def disc(diameter_mm: float, side_mm: float) -> torch.Tensor:
+    """A white disc on black (1, 1, 128, 128), as a scanner with this field of view sees it; edges by 8 x 8 samples a pixel."""
+    at = (np.arange(1024) + 0.5) / 1024 * side_mm - side_mm / 2
+    fine = np.hypot(at[:, None], at[None]) < diameter_mm / 2
+    return torch.from_numpy(fine.reshape(128, 8, 128, 8).mean(axis=(1, 3))).float()[None, None]
+
+
+@pytest.mark.parametrize("side_mm", [130.0, 200.0, 255.0, 257.0, 384.0, 512.0, 600.0])
+def test_a_body_has_its_size_in_millimetres_whatever_the_field_of_view(side_mm: float) -> None:
+    """A disc of 120 mm has π 60² mm² of 4 x 4 mm pixels."""
+    shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]))
+    assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2, rel=0.01)
+    assert float(shown[0, 0, 64, 34:94].min()) == 0.0 and float(shown[0, 0, 60:68, 60:68].min()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_slice_as_wide_as_the_square_is_itself_there_and_a_narrower_one_ends_in_black() -> None:
+    white = torch.ones(2, 1, 128, 128)
+    shown = in_millimetres(white, torch.tensor([512.0, 256.0]))
+    torch.testing.assert_close(shown[0], white[0])
+    assert float(shown[1].sum()) == pytest.approx(64 * 64, rel=0.02)
+    assert float(shown[1, 0, :31].max()) == float(shown[1, 0, :, 97:].max()) == 0.0
+
+
+def test_fine_texture_is_averaged_and_not_picked_from() -> None:
+    """A chessboard of pixels of 1 mm is grey at 4 mm a pixel; one read in four would be white or black."""
+    board = torch.from_numpy(np.indices((128, 128)).sum(axis=0) % 2).float()[None, None]
+    inside = in_millimetres(board, torch.tensor([128.0]))[0, 0, 50:78, 50:78]
+    torch.testing.assert_close(inside, torch.full_like(inside, 0.5))
+
+
+@settings(max_examples=25, deadline=None)
+@given(zoom=st.floats(-0.15, 0.15), side_mm=st.floats(260, 500))
+def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(zoom: float, side_mm: float) -> None:
+    theta = torch.eye(2, 3)[None] * (1 + zoom)                    # from output to input: above 1 the body becomes smaller
+    shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]), theta)
+    assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2 / (1 + zoom) ** 2, rel=0.02)
+
+
+def test_one_resampling_is_a_warp_of_the_slice_and_then_its_change_of_scale() -> None:
+    """Reading twice blurs twice: a smooth picture, dark at its borders, and a hundredth of grey."""
+    y, x = np.mgrid[:128, :128]
+    smooth = np.exp(-((x - 57) ** 2 / 200 + (y - 70) ** 2 / 400)) + 0.5 * np.exp(-((x - 75) ** 2 + (y - 55) ** 2) / 150)
+    own = torch.from_numpy(smooth / smooth.max()).float().expand(8, 1, 128, 128)
+    sides_mm = torch.linspace(265.0, 520.0, 8)
+    theta = affines(draw(8, Ranges(20, 0.1, 0.2, 0.15, 0), torch.Generator().manual_seed(2)))
+    twice = in_millimetres(resample(own, theta), sides_mm)
+    torch.testing.assert_close(in_millimetres(own, sides_mm, theta), twice, atol=0.01, rtol=0)
+
+
+lengths = st.lists(st.integers(1, 5), min_size=1, max_size=6)
+
+
+@given(lengths)
+def test_neighbours_are_of_the_same_volume_and_its_ends_their_own(lengths: list[int]) -> None:
+    volume = np.repeat(np.arange(len(lengths)), lengths)
+    below, above = Placing(np.ones(len(volume)), volume).neighbours(np.arange(len(volume)))
+    expected, end = [], 0
+    for n in lengths:
+        start, end = end, end + n
+        expected += [(max(row - 1, start), min(row + 1, end - 1)) for row in range(start, end)]
+    assert list(zip(below.tolist(), above.tolist(), strict=True)) == expected
+
+
+@pytest.fixture(scope="module")
+def stack() -> tuple[np.ndarray, Placing]:
+    """Eleven slices of three volumes."""
+    pixels = np.random.default_rng(0).integers(0, 256, (11, 128, 128)).astype(np.uint8)
+    volume = np.array([0] * 4 + [1] + [2] * 6)
+    return pixels, Placing(np.array([180.0, 300.0, 520.0])[volume], volume)
+
+
+def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(stack: tuple[np.ndarray, Placing]) -> None:
+    pixels, placing = stack
+    rows = torch.tensor([3, 0, 5])
+    shown = images(torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing))
+    plain = torch.from_numpy(pixels).float() / 255
+    torch.testing.assert_close(shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1))
+    assert shown.shape == (3, 4, 128, 128)
+    assert torch.equal(images(torch.from_numpy(pixels), rows), plain[rows][:, None])
+
+
+@settings(max_examples=20, deadline=None)
+@given(kinds=st.sets(st.sampled_from(ALL), min_size=1), rows=hnp.arrays(np.int64, st.integers(1, 6), elements=st.integers(0, 10)))
+def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
+    stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
+) -> None:
+    pixels, placing = stack
+    resident = images(torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), Placed.on(CPU, placing))
+    assert torch.equal(images_of(pixels, rows, in_order(tuple(kinds)), placing, CPU), resident)
+
+
+def test_slices_of_unknown_size_are_refused_where_it_matters(stack: tuple[np.ndarray, Placing]) -> None:
+    with pytest.raises(ModelError, match="inputs-unplaced"):
+        images_of(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
+
+
+def test_an_architecture_knows_its_inputs_in_their_order_only() -> None:
+    for inputs in ((), ("millimetres", "slice"), ("slice", "slice"), ("slice", "colour")):
+        with pytest.raises(ValueError, match="each once, in this order"):
+            Architecture(5, 1, 3, 3, False, 7, inputs=inputs)
+
+
+def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Path) -> None:
+    """The same discs, 60 or 150 mm wide by the field of view alone: a network of slices cannot do better than guess (log 2 = 0.69).
+    Killed after an epoch, the other goes on to the same bits; what is kept answers as it was validated."""
+    small, rng = np.arange(72) % 2 == 0, np.random.default_rng(0)
+    discs = np.clip(180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255).astype(np.uint8)
+    placing = Placing(np.where(small, 170.0, 430.0), np.arange(72))
+    data = place(discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU, placing)
+    net = Architecture(5, 1, 2, 3, False, 2, "small", block="residual", widen=2, inputs=ALL)
+    recipe = Recipe(2, 96, Ranges(10, 0.03, 0.05, 0.08, 0.02), averaging=0.5)
+
+    def trained(net: Architecture, name: str, epochs: int) -> tuple[float, ...]:
+        ending = train_network(net, learning_rate=0.003, batch=4, seed=1, data=data, recipe=replace(recipe, epochs=epochs),
+                               keep=tmp_path / f"{name}.safetensors", facts={})  # fmt: skip
+        assert ending.status == "completed", ending.message
+        return ending.validation_loss
+
+    whole = trained(net, "whole", 2)
+    assert min(whole) < 0.2
+    assert min(trained(replace(net, inputs=("slice",)), "blind", 2)) > 0.6
+    trained(net, "cut", 1)
+    assert trained(net, "cut", 2) == whole
+    first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    model, facts = load_network(tmp_path / "whole.safetensors", CPU)
+    said = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][0]
+    loss = -np.log(said[np.arange(24), np.where(small[48:], 0, 1)]).mean()
+    assert loss == pytest.approx(facts["score"], rel=1e-4)
+    assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(ALL), "small")
+
+
+def test_networks_that_are_shown_different_things_make_no_ensemble(stack: tuple[np.ndarray, Placing]) -> None:
+    nets = [build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval() for inputs in (("slice",), ("slice", "millimetres"))]
+    with pytest.raises(ModelError, match="are shown slice and slice, millimetres"):
+        member_answers(nets, stack[0], CPU, placing=stack[1])
