@@ -1014,6 +1014,38 @@ def bench_slice(
         raise typer.Exit(3)
 
 
+@bench.command("predict")
+def bench_predict(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times of every file and engine.")],
+    paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
+    shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
+    model: ModelFolder = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
+) -> None:
+    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
+    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
+    from fovnet.records import write_tsv
+
+    with tempfile.TemporaryDirectory() as place, _bar("predicting") as tell:
+        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
+        rows = list(predicting_times(files, _model_folder(model), repeats, tell))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    measured = [row for row in rows if row.total_ms is not None]
+    shown = _table(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
+                   "volumes / s", "peak MB")  # fmt: skip
+    for row in measured:
+        stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
+        cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
+        shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
+    _show(shown)
+    for row in rows:
+        if row.note:
+            out.print(row.note, highlight=False)
+    out.print(f"{out_file}")
+    if len(measured) < len(rows):
+        raise typer.Exit(3)
+
+
 @bench.command("oddities")
 def bench_oddities(
     model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
@@ -1719,9 +1751,12 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
 
 def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """What has to lie beside an answer for it to be complete."""
+    picture = (f"{volume_id}.png",) if pictures else ()
+    if not pages:
+        return picture                               # without pages nothing that draws is imported
     from fovnet.report.index_page import page_name
 
-    return (*([f"{volume_id}.png"] if pictures else []), *([page_name(volume_id)] if pages else []))
+    return (*picture, page_name(volume_id))
 
 
 def _write_prediction(
