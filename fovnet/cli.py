@@ -783,6 +783,16 @@ def export_headers(
     out.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f": {write_headers(compared, table)}", highlight=False)
 
 
+@export.command("bundle")
+def export_bundle(
+    folder: Annotated[Path, typer.Option("--out", help="The bundle's folder.")], model: ModelFolder = None
+) -> None:
+    """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
+    from fovnet.decision.bundle import write_bundle
+
+    out.print(f"MONAI Bundle: {write_bundle(_model_folder(model), folder)}", highlight=False)
+
+
 @export.command("shipped")
 def export_shipped(
     results: Annotated[Path, typer.Argument(help="The results folder of a finished run.")],
