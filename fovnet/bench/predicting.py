@@ -41,7 +41,7 @@ from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.grid import Limits
 from fovnet.volume.orient import to_ras
-from fovnet.volume.readers import file_checksum, read
+from fovnet.volume.readers import file_checksum, read, volume_name
 from fovnet.volume.slices import Slicing, cut
 
 STAGES = ("read", "slice", "networks", "decide", "write")
@@ -54,7 +54,8 @@ TOGETHER = 6                            # volumes that are answered one after an
 class PredictingTime:
     """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
 
-    total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped         peak_mb  of the process and its children
+    total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
+    peak_mb   of the process and its children
     """
 
     path: str
@@ -142,7 +143,7 @@ def _turn(path: Path, ensemble: Ensemble, out: Path) -> tuple[dict[str, float], 
     times.append(clock())
     look = ensemble.look(stack.pixels)
     times.append(clock())
-    answer, raw = judge.answer(path.name, str(path), look, stack, stack.notes), judge.raw(look)
+    answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
     times.append(clock())
     write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
     times.append(clock())

@@ -62,8 +62,8 @@ def ship(results: Results, folder: Path) -> Shipped:
         if size > MOST_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set ensemble.precision: float16 and "
-                "a compact space (configs/compact.yaml), and run it again",
+                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set ensemble.precision: float16 "
+                "and a compact space (configs/compact.yaml), and run it again",
             )
         _refuse_names(draft, _names(results))
         members = len(load(draft, "cpu").members)
@@ -97,7 +97,7 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts without the marks of the people they were learned from, who are counted instead; version, settings and seed as they were."""
+    """The facts without the marks of the people they were learned from, who are counted instead; its stamp as it was."""
     marks = facts.get("subjects") or {}
     return {**{name: value for name, value in facts.items() if name != "subjects"},
             "people": {split: len(some) for split, some in marks.items()}}  # fmt: skip

@@ -31,7 +31,8 @@ class Pace:
         self._seen.append((now, done))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW_S:
             self._seen.popleft()
-        (began, before), passed = self._seen[0], now - self._seen[0][0]
+        began, before = self._seen[0]
+        passed = now - began
         if not self._unit or done <= before or passed <= 0:
             return ""
         rate = (done - before) / passed

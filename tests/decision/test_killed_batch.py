@@ -85,7 +85,7 @@ def incoming(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["fovnet.decision.predicting", "fovnet.net.inference", "fovnet.net.weights"])    # torch is read once, not four times
+FORKED.set_forkserver_preload(["fovnet.decision.predicting", "fovnet.net.inference", "fovnet.net.weights"])     # torch read once for all
 
 
 def begin(incoming: Path, model: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> BaseProcess:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,5 +29,5 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
         pace.told(done, 1000)
         if pace.minute_passed():
             lines.append(now[0])
-    assert all(later - before >= LINE_S for before, later in zip(lines, lines[1:], strict=False))
+    assert all(later - before >= LINE_S for before, later in pairwise(lines))
     assert len(lines) >= sum(waits) // (LINE_S + 50)
