@@ -1,4 +1,4 @@
-"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one."""
+"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one, and a small finished run."""
 
 from __future__ import annotations
 

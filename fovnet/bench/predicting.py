@@ -31,7 +31,7 @@ from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
 from fovnet.errors import FovnetError
 from fovnet.maths.allocation import keep_freed_memory
-from fovnet.maths.memory import peak_bytes
+from fovnet.maths.memory import forget_peak, peak_bytes
 from fovnet.phantom.body import label_volume
 from fovnet.phantom.collection import nifti_bytes
 from fovnet.phantom.person import sample_person
@@ -55,7 +55,7 @@ class PredictingTime:
     """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
 
     total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
-    peak_mb   of the process and its children
+    peak_mb   of the process and its children, of all; and during each stage, with what was held before it
     """
 
     path: str
@@ -72,6 +72,11 @@ class PredictingTime:
     unpack_ms: float | None = None
     volumes_per_second: float | None = None
     peak_mb: float | None = None
+    read_peak_mb: float | None = None
+    slice_peak_mb: float | None = None
+    networks_peak_mb: float | None = None
+    decide_peak_mb: float | None = None
+    write_peak_mb: float | None = None
     threads: int | None = None
     note: str = ""
 
@@ -114,16 +119,22 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
     try:
         ensemble = _loaded(folder, engine)
         with TemporaryDirectory() as place:
-            turns = [_turn(path, ensemble, Path(place) / "answer.json") for _ in range(repeats + 1)][1:]       # the first fills caches
-        rates = [_together(path, ensemble) for _ in range(repeats)]
+            out = Path(place) / "answer.json"
+            turns = [_turn(path, ensemble, out) for _ in range(repeats + 1)][1:]       # the first fills caches
+            rates = [_together(path, ensemble) for _ in range(repeats)]
+            whole = peak_mb()
+            peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
     except FovnetError as refusal:
         return PredictingTime(str(path), engine, note=refusal.sentence)
     ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
     voxels, slices = turns[0][1:]
     return PredictingTime(
-        str(path), engine, voxels, slices, len(ensemble.members), *(ms[stage] for stage in STAGES), sum(ms[stage] for stage in STAGES),
-        ms.get("unpack"), median(rates), _peak_mb(), torch.get_num_threads(),
-    )
+        str(path), engine, voxels, slices, len(ensemble.members), read_ms=ms["read"], slice_ms=ms["slice"], networks_ms=ms["networks"],
+        decide_ms=ms["decide"], write_ms=ms["write"], total_ms=sum(ms[stage] for stage in STAGES), unpack_ms=ms.get("unpack"),
+        volumes_per_second=median(rates), peak_mb=whole, read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
+        networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
+        threads=torch.get_num_threads(),
+    )  # fmt: skip
 
 
 def _loaded(folder: Path, engine: str) -> Ensemble:
@@ -131,28 +142,48 @@ def _loaded(folder: Path, engine: str) -> Ensemble:
     return load(folder, "cpu")
 
 
-def _turn(path: Path, ensemble: Ensemble, out: Path) -> tuple[dict[str, float], str, int]:
-    """Seconds of each stage, the voxels, the slices."""
+class Clock:
+    """Seconds of a block."""
+
+    def __enter__(self) -> Clock:
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.figure = time.perf_counter() - self._began
+
+
+class Peak:
+    """The most memory during a block, in MB, the process's own and its children's; what was there before counts."""
+
+    def __enter__(self) -> Peak:
+        forget_peak()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.figure = peak_mb()
+
+
+def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> tuple[dict[str, float], str, int]:
+    """What each stage took by the gauge, the voxels, the slices."""
     slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
-    clock, seconds = time.perf_counter, {}
-    times = [clock()]
-    volume = to_ras(read(path, Limits(slicing.max_voxels, slicing.whole_voxels)), slicing.max_tilt_deg)
-    checksum = file_checksum(path)
-    times.append(clock())
-    stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
-    times.append(clock())
-    look = ensemble.look(stack.pixels)
-    times.append(clock())
-    answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
-    times.append(clock())
-    write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
-    times.append(clock())
-    seconds = dict(zip(STAGES, np.diff(times).tolist(), strict=True))
+    with gauge() as reading:
+        volume = to_ras(read(path, Limits(slicing.max_voxels, slicing.whole_voxels)), slicing.max_tilt_deg)
+        checksum = file_checksum(path)
+    with gauge() as cutting:
+        stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
+    with gauge() as looking:
+        look = ensemble.look(stack.pixels)
+    with gauge() as deciding:
+        answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
+    with gauge() as writing:
+        write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
+    took = {stage: one.figure for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)}
     if path.name.endswith(".gz"):
-        began = clock()
-        np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-        seconds["unpack"] = clock() - began
-    return seconds, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
+        with gauge() as unpacking:
+            np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
+        took["unpack"] = unpacking.figure
+    return took, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
 
 
 def _together(path: Path, ensemble: Ensemble) -> float:
@@ -163,6 +194,7 @@ def _together(path: Path, ensemble: Ensemble) -> float:
     return TOGETHER / (time.perf_counter() - began)
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
+    """The most memory this process has taken, and its children that have ended, in MB."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
     return (peak_bytes() + children) / 1e6

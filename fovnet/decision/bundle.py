@@ -14,9 +14,7 @@ import shutil
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
-
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from fovnet import __version__
 from fovnet.decision import novelty
@@ -24,9 +22,13 @@ from fovnet.decision.answer import COLUMNS
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
 from fovnet.decision.model import Model
 from fovnet.errors import ModelError
-from fovnet.net.mixture import Mixture
 from fovnet.records import write_json, write_text, write_tsv
 from fovnet.volume.resizing import SIDE
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from fovnet.net.mixture import Mixture
 
 SCHEMA = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
 PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
@@ -78,6 +80,8 @@ def write_bundle(model: Path, folder: Path) -> Path:
 
 
 def _mixture(ensemble: Ensemble) -> Mixture:
+    from fovnet.net.mixture import Mixture
+
     return Mixture(ensemble.members, ensemble.rule.say(len(ensemble.members)).tolist())
 
 

@@ -13,6 +13,7 @@ from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
 from fovnet.cli import app
 from fovnet.decision.ensemble import load
 from fovnet.decision.model import Model
+from fovnet.maths.memory import forget_peak
 from fovnet.records import read_json, read_tsv
 from fovnet.volume.slices import slice_volume
 
@@ -43,6 +44,16 @@ def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text.nii").write_text("no volume")
     row = measured(tmp_path / "text.nii", finished / "ensemble", "torch", 1)
     assert row.total_ms is None and "text.nii" in row.note
+
+
+def test_a_peak_is_that_of_its_block() -> None:
+    if not forget_peak():
+        pytest.skip("this system does not let a process forget its peak")
+    with predicting.Peak() as large:
+        np.ones(10**7)                                  # 80 MB
+    with predicting.Peak() as small:
+        np.ones(10)
+    assert 60 < large.figure - small.figure < 100
 
 
 @pytest.mark.slow

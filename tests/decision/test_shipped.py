@@ -72,6 +72,16 @@ def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp
     assert not (tmp_path / "out").exists()
 
 
+def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
+    if not shipped.FOLDER.is_dir():
+        pytest.skip("this clone holds no networks yet; configs/shipped.yaml makes them")
+    folder = shipped.shipped_folder()
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
+    facts = read_json(folder / "ensemble.json")
+    assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(facts["members"])
+
+
 def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"--model FOLDER.*model-absent"):
         shipped.shipped_folder(tmp_path)
