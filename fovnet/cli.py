@@ -1031,6 +1031,7 @@ def bench_predict(
     shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
+    engine: Annotated[list[str] | None, typer.Option(help="An engine, may be repeated; without, all installed.", show_default=False)] = None,
 ) -> None:
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
@@ -1038,7 +1039,7 @@ def bench_predict(
 
     with tempfile.TemporaryDirectory() as place, _bar("predicting") as tell:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
-        rows = list(predicting_times(files, _model_folder(model), repeats, tell))
+        rows = list(predicting_times(files, _model_folder(model), repeats, tell, engine or ()))
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     measured = [row for row in rows if row.total_ms is not None]
     shown = _table(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",

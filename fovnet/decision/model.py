@@ -93,7 +93,9 @@ class Model:
 
     def _told(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
-        everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {"rows": table_rows(given, one.stack)}
+        everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
+            "rows": table_rows(given, one.stack), "model": self.identity,
+        }  # fmt: skip
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(given.volume_id, given.path, given.status, given.message, given.code, sure, spans, everything)
 

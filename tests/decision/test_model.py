@@ -65,11 +65,6 @@ def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, mod
     assert one[0] == model.predict(files[0])
 
 
-@pytest.mark.slow
-def test_two_processes_answer_alike(scans: Path, model: fovnet.decision.model.Model) -> None:
-    assert list(model.predict_many([scans], jobs=2)) == list(model.predict_many([scans]))
-
-
 def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="model-missing"):
         fovnet.load(tmp_path)
