@@ -1,3 +1,29 @@
-"""fovnet: which part of the body does an MRI volume show, from which millimetre to which, and how sure is that."""
+"""fovnet: which part of the body does an MRI volume show, from which millimetre to which, and how sure is that.
 
+    import fovnet
+    model = fovnet.load()                       # the networks that come with the package, or fovnet.load("results/demo/ensemble")
+    answer = model.predict("scan.nii.gz")       # .status .regions .spans .confidence .message .to_dict()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:                               # importing fovnet costs no torch
+    from os import PathLike
+
+    from fovnet.decision.model import Model
+
+__all__ = ["__version__", "load"]
 __version__ = "0.1.0"
+
+
+def load(folder: str | PathLike[str] | None = None, device: str = "auto") -> Model:
+    """The model in an ensemble folder, or without one the model that comes with the package; its `predict` gives answers.
+
+    device  auto, cpu or cuda
+    Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one.
+    """
+    from fovnet.decision.model import load_model
+
+    return load_model(folder, device)

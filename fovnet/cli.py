@@ -27,6 +27,7 @@ from rich.table import Table
 
 from fovnet import __version__
 from fovnet.errors import ConfigError, FovnetError
+from fovnet.maths.pace import Pace
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
+ModelFolder = Annotated[Path | None, typer.Option(
+    help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
@@ -519,7 +522,7 @@ def ensemble(config: ConfigFile) -> None:
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
         results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
-        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack),
+        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack), precision=settings.ensemble.precision,
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
@@ -720,8 +723,8 @@ def report(config: ConfigFile) -> None:
 @app.command()
 def predict(
     paths: Annotated[list[Path], typer.Argument(readable=False, help="Volumes, or folders that hold some.")],
-    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
+    model: ModelFolder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
     pages: Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")] = True,
@@ -730,7 +733,10 @@ def predict(
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
 ) -> None:
-    """Say which regions new volumes show; one broken file never stops the rest."""
+    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.
+
+    `fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say.
+    """
     from fovnet.decision.ensemble import load
     from fovnet.decision.kept import kept_rows
     from fovnet.decision.predicting import predict as predicted
@@ -738,7 +744,7 @@ def predict(
     from fovnet.volume.discovery import find, name_volumes
 
     keep_freed_memory()
-    networks, wanted = load(model, device), _included(include)
+    networks, wanted = load(_model_folder(model), device), _included(include)
     found = find(paths, wanted, show_ids=show_ids)
     _write_found(out_folder, found.series, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
@@ -751,7 +757,7 @@ def predict(
             fresh.append((volume_id, path))
         else:
             rows[volume_id] = kept
-    with _bar("predicting") as tell:
+    with _bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = _write_prediction(
@@ -767,6 +773,13 @@ def predict(
     out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
     if left != NONE_REFUSED:
         raise typer.Exit(3)
+
+
+def _model_folder(model: Path | None) -> Path:
+    """The ensemble folder that is meant.  Raises ModelError where none is named and none came with the package."""
+    from fovnet.decision.shipped import shipped_folder
+
+    return shipped_folder() if model is None else model
 
 
 NONE_REFUSED, INDEX = "0 refused", "index.html"
@@ -834,6 +847,28 @@ def export_headers(
     compared = compare(read_answers(answers), vocabulary(regions))
     counts = Counter(one.verdict for one in compared)
     out.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f": {write_headers(compared, table)}", highlight=False)
+
+
+@export.command("bundle")
+def export_bundle(
+    folder: Annotated[Path, typer.Option("--out", help="The bundle's folder.")], model: ModelFolder = None
+) -> None:
+    """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
+    from fovnet.decision.bundle import write_bundle
+
+    out.print(f"MONAI Bundle: {write_bundle(_model_folder(model), folder)}", highlight=False)
+
+
+@export.command("shipped")
+def export_shipped(
+    results: Annotated[Path, typer.Argument(help="The results folder of a finished run.")],
+    folder: Annotated[Path, typer.Option("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
+) -> None:
+    """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and checksums, naming nobody."""
+    from fovnet.decision.shipped import ship
+
+    made = ship(Results(results), folder)
+    out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}", highlight=False)
 
 
 def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
@@ -1052,6 +1087,41 @@ def bench_slice(
             out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
     out.print(f"{out_file}")
     if any(row.ours_ms is None for row in rows):
+        raise typer.Exit(3)
+
+
+@bench.command("predict")
+def bench_predict(
+    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times of every file and engine.")],
+    paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
+    shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
+    model: ModelFolder = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
+    engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
+) -> None:
+    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
+    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
+    from fovnet.records import write_tsv
+
+    with tempfile.TemporaryDirectory() as place, _bar("predicting") as tell:
+        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
+        rows = list(predicting_times(files, _model_folder(model), repeats, tell, engine or ()))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    measured = [row for row in rows if row.total_ms is not None]
+    shown = _table(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
+                   "volumes / s", "peak MB")  # fmt: skip
+    for row in measured:
+        stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
+        cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
+        shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
+        peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
+        shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
+    _show(shown)
+    for row in rows:
+        if row.note:
+            out.print(row.note, highlight=False)
+    out.print(f"{out_file}")
+    if len(measured) < len(rows):
         raise typer.Exit(3)
 
 
@@ -1850,9 +1920,12 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
 
 def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """What has to lie beside an answer for it to be complete."""
+    picture = (f"{volume_id}.png",) if pictures else ()
+    if not pages:
+        return picture                               # without pages nothing that draws is imported
     from fovnet.report.index_page import page_name
 
-    return (*([f"{volume_id}.png"] if pictures else []), *([page_name(volume_id)] if pages else []))
+    return (*picture, page_name(volume_id))
 
 
 def _write_prediction(
@@ -1923,15 +1996,18 @@ def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; in a log, a line at every tenth of the way."""
+def _bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal; in a log, a line at every tenth of the way.  With a unit also how many a second, and in a log a
+    line every minute: a tenth of an archive is hours."""
+    pace = Pace(unit)
     if not err.is_terminal:
-        yield _tenths(what)
+        yield _tenths(what, pace)
         return
-    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    rate = TextColumn("{task.description}")
+    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), rate)
     with Progress(*columns, console=err) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total, description=pace.told(done, total).partition(", ")[0])
 
 
 @contextmanager
@@ -1955,14 +2031,14 @@ def _epochs(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int],
         )
 
 
-def _tenths(what: str) -> Callable[[int, int], None]:
-    told = -1
+def _tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
+    tenth_told = -1
 
     def tell(done: int, total: int) -> None:
-        nonlocal told
-        tenth = 10 * done // max(total, 1)
-        if tenth > told:
-            told = tenth
-            err.print(f"{what}: {done} of {total}", highlight=False)
+        nonlocal tenth_told
+        tenth, said = 10 * done // max(total, 1), pace.told(done, total)
+        if tenth > tenth_told or pace.minute_passed():
+            tenth_told = tenth
+            err.print(f"{what}: {done} of {total}{said and ', '}{said}", highlight=False)
 
     return tell

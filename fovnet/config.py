@@ -216,10 +216,11 @@ class Search(Section):
 
 
 class Ensemble(Section):
-    """How many of the best trials become members, and how much say each has."""
+    """How many of the best trials become members, how much say each has, and the precision in which their weights are kept."""
 
     members: PositiveInt = 10
     weights: Literal["auto", "equal", "greedy", "by-loss"] = "auto"
+    precision: Literal["float32", "float16"] = "float32"
 
 
 class Decision(Section):

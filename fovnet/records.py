@@ -60,7 +60,7 @@ def write_json(
 ) -> Path:
     """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them, and seed."""
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
-    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=_plain, allow_nan=False) + "\n",
+    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
                       keep_same=keep_same)
 
 
@@ -107,7 +107,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 
 def digest(facts: Any) -> str:
     """SHA-256 hex of any JSON-able facts, independent of key order; what two runs compare to see whether they agree."""
-    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=_plain)
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=plain)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -120,7 +120,7 @@ def checksum(path: Path) -> str:
     return running.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """numpy scalars and arrays, and paths, as JSON knows them."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

@@ -1,4 +1,4 @@
-"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one."""
+"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one, and a small finished run."""
 
 from __future__ import annotations
 
@@ -17,6 +17,47 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"no real volumes here: {folder / 'data'} does not exist; set FOVNET_SHARED to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run leaves that its ensemble is shipped from: two small networks with weights as drawn, kept as float16; card, settings."""
+    import numpy as np
+    import torch
+
+    from fovnet.config import parse, write_settings
+    from fovnet.decision import novelty
+    from fovnet.decision.ensemble import assemble, load, save_rule
+    from fovnet.decision.spans import Rule
+    from fovnet.net.architecture import Architecture
+    from fovnet.net.model import build
+    from fovnet.net.weights import save_network
+    from fovnet.records import write_text, write_tsv
+    from fovnet.regions import DEFAULT
+    from fovnet.results import Results
+    from fovnet.volume.slices import Slicing, looks
+
+    prepare = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
+    results = Results(tmp_path_factory.mktemp("finished"))
+    net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
+    inputs, members = {"classes": DEFAULT.classes, "slices": looks(Slicing(**prepare))}, []
+    for slot in (2, 5):
+        path = results.folder / "networks" / f"slot-{slot:04d}.safetensors"
+        save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
+        members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
+    people = {"train": ["0123456789ab"], "validation": ["ba9876543210"]}
+    assemble(results.ensemble, members, DEFAULT, prepare, settings={}, seed=1, subjects=people, precision="float16")
+    save_rule(results.ensemble, Rule(sigma_mm=4.5), {"subjects": people}, settings={}, seed=1)
+    pixels = np.random.default_rng(1).integers(0, 255, (80, 128, 128)).astype(np.uint8)
+    truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.arange(80) % len(DEFAULT.classes)]
+    known = load(results.ensemble, "cpu").learn(pixels, np.arange(80), truth, seed=1)
+    look = known.look(pixels)
+    novelty.save(results.ensemble, novelty.calibrated(known.familiar, look.distances, known.judge.raw(look)))
+    write_text(results.folder / "model-card.md", "# Model card: two networks\n\nThey have learned nothing.\n")
+    write_settings(results.folder / "config.yaml", parse({"collections": {"clinic": "/archive/clinic"}}, "here"))
+    row = {"volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic", "path": "/archive/clinic/case-17/t1.nii.gz"}
+    write_tsv(results.slices / "manifest.tsv", tuple(row), [row])
+    return results.folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

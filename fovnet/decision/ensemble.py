@@ -7,12 +7,10 @@ It is all that prediction needs, and may be moved or sent.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from fovnet.decision.spans import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
 from fovnet.maths.rungs import Height
-from fovnet.records import checksum, read_json, replace_with, write_json
+from fovnet.records import checksum, read_json, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
 from fovnet.volume.placing import Placing
@@ -99,14 +97,17 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 
 def assemble(
     folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
-    subjects: Mapping[str, Sequence[str]] | None = None,
+    subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32",
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
     members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
+    precision  float32, or float16: half the room; whatever is found out from here on is found out about the rounded networks
     subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
     Raises ModelError where there is no member.
     """
+    from fovnet.net.precision import write_weights
+
     if not members:
         raise ModelError(
             "ensemble-empty",
@@ -119,10 +120,11 @@ def assemble(
     facts = []
     for member in members:
         name = f"member-{member['slot']:04d}.safetensors"
-        replace_with(folder / name, partial(_copy, Path(member["weights"])))
+        write_weights(Path(member["weights"]), folder / name, precision)
         facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
+    body["precision"] = precision
     if subjects is not None:
         body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
@@ -157,11 +159,6 @@ def guessing_loss(train: NDArray[np.bool_], validation: NDArray[np.bool_]) -> fl
     weights = np.where(seen, 1 / np.maximum(share, 1e-12), 0.0) / seen.sum()
     targets = validation / validation.sum(axis=1, keepdims=True)
     return float((targets @ weights).mean() * np.log(max(2, int(seen.sum()))))
-
-
-def _copy(source: Path, target: BinaryIO) -> None:
-    with source.open("rb") as file:
-        shutil.copyfileobj(file, target)
 
 
 def facts_of(folder: Path) -> dict[str, Any]:

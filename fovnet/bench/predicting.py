@@ -1,0 +1,200 @@
+"""How fast volumes are answered, and what each stage of it takes: beside unpacking the file, which nobody can do without.
+
+    read      the file's bytes, unpacked, checked, brought to RAS; and their checksum          networks  what all members see
+    slice     the cuts of the networks                                                         decide    from that to spans
+    write     the answer's JSON.  Pictures and pages are left out: they can be, and take longer than all the rest
+    unpack    gzip and numpy alone, as the standard library does it
+    together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes a second
+
+Every engine has a process of its own, so that its peak memory, children included, can be told from the others'.
+"""
+
+from __future__ import annotations
+
+import gzip
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from fovnet.decision.answer import facts, table_rows
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.predicting import predict
+from fovnet.errors import FovnetError
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.maths.memory import forget_peak, peak_bytes
+from fovnet.phantom.body import label_volume
+from fovnet.phantom.collection import nifti_bytes
+from fovnet.phantom.person import sample_person
+from fovnet.phantom.protocols import SEQUENCES
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
+from fovnet.records import replace_with, write_json
+from fovnet.volume.grid import Limits
+from fovnet.volume.orient import to_ras
+from fovnet.volume.readers import file_checksum, read, volume_name
+from fovnet.volume.slices import Slicing, cut
+
+STAGES = ("read", "slice", "networks", "decide", "write")
+FIELD_MM = (420.0, 330.0, 380.0)        # of the simulated volume: a trunk from the hips to the lungs
+MIDDLE_MM = (0.0, 0.0, 1100.0)          # above the soles
+TOGETHER = 6                            # volumes that are answered one after another
+
+
+@dataclass(frozen=True)
+class PredictingTime:
+    """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
+
+    total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
+    peak_mb   of the process and its children, of all; and during each stage, with what was held before it
+    """
+
+    path: str
+    engine: str
+    voxels: str = ""
+    slices: int | None = None
+    members: int | None = None
+    read_ms: float | None = None
+    slice_ms: float | None = None
+    networks_ms: float | None = None
+    decide_ms: float | None = None
+    write_ms: float | None = None
+    total_ms: float | None = None
+    unpack_ms: float | None = None
+    volumes_per_second: float | None = None
+    peak_mb: float | None = None
+    read_peak_mb: float | None = None
+    slice_peak_mb: float | None = None
+    networks_peak_mb: float | None = None
+    decide_peak_mb: float | None = None
+    write_peak_mb: float | None = None
+    threads: int | None = None
+    note: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(PredictingTime))
+
+
+def engines() -> tuple[str, ...]:
+    """The engines that are installed, by name."""
+    return ("torch",)
+
+
+def predicting_times(
+    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = ()
+) -> Iterator[PredictingTime]:
+    """The times of every file with every engine (or those named), on the CPU; a refused file has a note instead."""
+    work = [(path, engine) for path in paths for engine in (names or engines())]
+    for done, (path, engine) in enumerate(work):
+        progress(done, len(work))
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            yield pool.submit(measured, path, folder, engine, repeats).result()
+    progress(len(work), len(work))
+
+
+def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
+    """`path`, a gzipped NIfTI of so many voxels: the trunk of a simulated person, as a scanner would store it."""
+    affine = np.diag([*(mm / n for mm, n in zip(FIELD_MM, shape, strict=True)), 1.0])
+    affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
+    body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
+    image = scan(LabelVolume(body.labels, body.vox_to_ras), SEQUENCES[0], Acquisition(snr=25.0), np.random.default_rng(seed))
+    packed = nifti_bytes(image, np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
+    return replace_with(path, lambda file: file.write(packed))
+
+
+def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingTime:
+    """The figures of one file and one engine, in this process."""
+    import torch
+
+    keep_freed_memory()
+    try:
+        ensemble = _loaded(folder, engine)
+        with TemporaryDirectory() as place:
+            out = Path(place) / "answer.json"
+            turns = [_turn(path, ensemble, out) for _ in range(repeats + 1)][1:]       # the first fills caches
+            rates = [_together(path, ensemble) for _ in range(repeats)]
+            whole = peak_mb()
+            peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
+    except FovnetError as refusal:
+        return PredictingTime(str(path), engine, note=refusal.sentence)
+    ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
+    voxels, slices = turns[0][1:]
+    return PredictingTime(
+        str(path), engine, voxels, slices, len(ensemble.members), read_ms=ms["read"], slice_ms=ms["slice"], networks_ms=ms["networks"],
+        decide_ms=ms["decide"], write_ms=ms["write"], total_ms=sum(ms[stage] for stage in STAGES), unpack_ms=ms.get("unpack"),
+        volumes_per_second=median(rates), peak_mb=whole, read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
+        networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
+        threads=torch.get_num_threads(),
+    )  # fmt: skip
+
+
+def _loaded(folder: Path, engine: str) -> Ensemble:
+    assert engine in engines(), engine
+    return load(folder, "cpu")
+
+
+class Clock:
+    """Seconds of a block."""
+
+    def __enter__(self) -> Clock:
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.figure = time.perf_counter() - self._began
+
+
+class Peak:
+    """The most memory during a block, in MB, the process's own and its children's; what was there before counts."""
+
+    def __enter__(self) -> Peak:
+        forget_peak()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.figure = peak_mb()
+
+
+def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> tuple[dict[str, float], str, int]:
+    """What each stage took by the gauge, the voxels, the slices."""
+    slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
+    with gauge() as reading:
+        volume = to_ras(read(path, Limits(slicing.max_voxels, slicing.whole_voxels)), slicing.max_tilt_deg)
+        checksum = file_checksum(path)
+    with gauge() as cutting:
+        stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
+    with gauge() as looking:
+        look = ensemble.look(stack.pixels)
+    with gauge() as deciding:
+        answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
+    with gauge() as writing:
+        write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
+    took = {stage: one.figure for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)}
+    if path.name.endswith(".gz"):
+        with gauge() as unpacking:
+            np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
+        took["unpack"] = unpacking.figure
+    return took, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
+
+
+def _together(path: Path, ensemble: Ensemble) -> float:
+    """Volumes a second of prediction as the command does it, writing left out."""
+    began = time.perf_counter()
+    for _ in predict([(str(number), path) for number in range(TOGETHER)], ensemble):
+        pass
+    return TOGETHER / (time.perf_counter() - began)
+
+
+def peak_mb() -> float:
+    """The most memory this process has taken, and its children that have ended, in MB."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+    return (peak_bytes() + children) / 1e6

@@ -1,0 +1,175 @@
+"""An ensemble as a MONAI Bundle: a folder that MONAI's own tools check and run.
+
+    configs/metadata.json    what it is, and the shapes in and out         models/      the ensemble as `ensemble.py` has it; no pickle
+    configs/inference.json   how MONAI puts it together                    docs/        README.md, license.txt; LICENSE beside configs
+
+`network_def` is the network alone, for slices; `evaluator` is all of fovnet, from volumes to spans.tsv.
+Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of the pickled model.pt it knows.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet import __version__
+from fovnet.decision import novelty
+from fovnet.decision.answer import COLUMNS
+from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
+from fovnet.decision.model import Model
+from fovnet.errors import ModelError
+from fovnet.records import write_json, write_text, write_tsv
+from fovnet.volume.resizing import SIDE
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from fovnet.net.mixture import Mixture
+
+SCHEMA = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
+PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
+
+
+def network(folder: str) -> nn.Module:
+    """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities (n, k)."""
+    return _mixture(load(Path(folder), "cpu")).eval()
+
+
+class Evaluator:
+    """What MONAI runs: every volume of a data set answered, `spans.tsv` and a JSON a volume in `output_dir`."""
+
+    def __init__(self, model: Model, dataset: Sequence[Any], output_dir: str) -> None:
+        self._model, self._dataset, self._out = model, dataset, Path(output_dir)
+
+    def run(self) -> Path:
+        """The table, spans.tsv; what cannot be read stands in it as refused."""
+        rows: list[dict[str, Any]] = []
+        for answer in self._model.predict_many([one["image"] for one in self._dataset]):
+            told = answer.to_dict()
+            rows += told["rows"]
+            write_json(self._out / f"{answer.volume_id}.json", told)
+        return write_tsv(self._out / "spans.tsv", COLUMNS, rows)
+
+
+def write_bundle(model: Path, folder: Path) -> Path:
+    """`folder`, a bundle of the ensemble in `model`.
+
+    Raises ModelError where the model is none ("model-missing", "weights-damaged", ...), or the folder holds something else
+    ("bundle-exists").
+    """
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())):
+        raise ModelError("bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder")
+    ensemble = load(model, "cpu")
+    stale = folder / "models"
+    if stale.is_dir():
+        shutil.rmtree(stale)
+    stale.mkdir(parents=True)
+    for name in (FACTS, RULE, novelty.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])):
+        if (model / name).is_file():
+            shutil.copyfile(model / name, folder / "models" / name)
+    _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
+    _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
+    write_text(folder / "docs" / "README.md", README.format(version=__version__))
+    for place in (folder / "LICENSE", folder / "docs" / "license.txt"):
+        write_text(place, _licence())
+    return folder
+
+
+def _mixture(ensemble: Ensemble) -> Mixture:
+    from fovnet.net.mixture import Mixture
+
+    return Mixture(ensemble.members, ensemble.rule.say(len(ensemble.members)).tolist())
+
+
+def _metadata(ensemble: Ensemble) -> dict[str, Any]:
+    classes = ensemble.vocabulary.classes
+    mixture = _mixture(ensemble)
+    tensor = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "changelog": {__version__: f"the ensemble {ensemble.identity[:16]}"},
+        "name": "fovnet: body regions of an MRI volume",
+        "monai_version": metadata.version("monai"),
+        "pytorch_version": metadata.version("torch").partition("+")[0],
+        "numpy_version": metadata.version("numpy"),
+        "required_packages_version": {name: metadata.version(name) for name in PACKAGES} | {"fovnet": __version__},
+        "optional_packages_version": {},
+        "task": "Which body regions an MRI volume shows, from which millimetre to which",
+        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities of {', '.join(classes)}; fovnet turns "
+                       "those of a volume into regions with extents in scanner millimetres and a confidence",
+        "authors": "the authors of fovnet",
+        "copyright": "Apache-2.0",
+        "data_source": "see models/model-card.md, where there is one",
+        "data_type": "nifti, dicom, nrrd, metaimage, analyze, mgh",
+        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's right on the left",
+        "pred_classes": ", ".join(classes),
+        "eval_metrics": {},
+        "intended_use": "Sorting and checking archives. Not for diagnosis.",
+        "references": ["Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection, "
+                       "ISBI 2017"],
+        "network_data_format": {
+            "inputs": {"image": {
+                "type": "image", "format": "magnitude", "modality": "MR", "num_channels": mixture.channels, "spatial_shape": [SIDE, SIDE],
+                **tensor, "channel_def": {str(at): "slice" if at == 0 else f"input {at}" for at in range(mixture.channels)},
+            }},
+            "outputs": {"pred": {
+                "type": "probabilities", "format": "classes", "num_channels": len(classes), "spatial_shape": [], **tensor,
+                "channel_def": {str(at): name for at, name in enumerate(classes)},
+            }},
+        },
+    }  # fmt: skip
+
+
+INFERENCE: dict[str, Any] = {
+    "imports": ["$import glob", "$import torch"],
+    "bundle_root": ".",
+    "models": "$@bundle_root + '/models'",
+    "dataset_dir": "$@bundle_root + '/data'",
+    "output_dir": "$@bundle_root + '/eval'",
+    "device": "$torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')",
+    "datalist": "$[{'image': path} for path in sorted(glob.glob(@dataset_dir + '/*'))]",
+    "dataset": {"_target_": "monai.data.Dataset", "data": "@datalist"},
+    "network_def": {"_target_": "fovnet.decision.bundle.network", "folder": "@models"},
+    "network": "$@network_def.to(@device)",
+    "inferer": {"_target_": "monai.inferers.SimpleInferer"},
+    "model": {"_target_": "fovnet.load", "folder": "@models", "device": "$str(@device).partition(':')[0]"},
+    "evaluator": {
+        "_target_": "fovnet.decision.bundle.Evaluator", "model": "@model", "dataset": "@dataset", "output_dir": "@output_dir",
+    },
+    "initialize": [],
+    "run": ["$@evaluator.run()"],
+}  # fmt: skip
+
+README = """# fovnet {version} as a MONAI Bundle
+
+Which regions of the body an MRI volume shows, from which millimetre to which, and how sure that is. Not for diagnosis.
+
+    pip install fovnet monai fire
+    python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir /path/to/volumes --output_dir answers
+
+`answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model models --out answers` says the
+same, with pages and pictures. `network_def` is the ensemble as one network from slices to probabilities; the weights are safetensors,
+and nothing here is a pickle.
+"""
+
+
+def _licence() -> str:
+    """The text of the licence, from the installed package or the clone."""
+    beside = Path(__file__).parents[2] / "LICENSE"
+    if beside.is_file():
+        return beside.read_text(encoding="utf-8")
+    try:
+        found = metadata.distribution("fovnet").read_text("licenses/LICENSE")
+    except metadata.PackageNotFoundError:
+        found = None
+    return found or "Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
+
+
+def _write_plain_json(path: Path, facts: dict[str, Any]) -> None:
+    """JSON without fovnet's stamp: MONAI would take it for a part of the configuration."""
+    write_text(path, json.dumps(facts, indent=4) + "\n")

@@ -1,0 +1,116 @@
+"""Prediction from Python: a model, a file, an answer.
+
+>>> import fovnet
+>>> model = fovnet.load()                                               # doctest: +SKIP
+>>> answer = model.predict("scan.nii.gz")                               # doctest: +SKIP
+>>> answer.status, answer.regions, round(answer.confidence, 2)          # doctest: +SKIP
+('ok', ('abdomen', 'chest'), 0.96)
+
+What these answer is what `fovnet predict` writes: the same reading, the same networks, the same decision.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fovnet.decision.answer import facts, table_rows
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.predicting import Predicted, predict
+from fovnet.decision.shipped import shipped_folder
+from fovnet.decision.spans import Span
+from fovnet.errors import VolumeError
+from fovnet.records import plain
+from fovnet.volume.discovery import find_volumes, name_volumes
+
+File = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is said of one volume.
+
+    status      "ok", "uncertain" (message says why) or "refused" (message says what is wrong with the file, code which fault it is)
+    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names
+    confidence  mean probability of what is said of the slices, 0 to 1; 0 where refused
+    """
+
+    volume_id: str
+    path: str
+    status: str
+    message: str
+    code: str
+    confidence: float
+    spans: tuple[Span, ...]
+    _facts: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The names of the regions shown, feet to head; none where there is no body, or nothing could be read."""
+        return tuple(span.region for span in self.spans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything said of the volume, as JSON knows it: what `<volume_id>.json` of `fovnet predict` holds, and `rows` of spans.tsv."""
+        told: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
+        return told
+
+
+class Model:
+    """An ensemble ready to answer.  Made by `fovnet.load`."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The names of the regions it knows, feet to head."""
+        return tuple(region.name for region in self._ensemble.vocabulary.regions)
+
+    @property
+    def identity(self) -> str:
+        """Another one where anything in the ensemble is another."""
+        return self._ensemble.identity
+
+    def predict(self, path: File) -> Prediction:
+        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"."""
+        return next(self._answers([Path(path)], 1))
+
+    def predict_many(self, paths: Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
+        """The answers on many, each as soon as it is there, in the order of the paths; a folder stands for every volume in it, sorted.
+
+        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script has to begin its work
+              under `if __name__ == "__main__":`, as always with processes of Python's.
+        """
+        return self._answers([volume for path in paths for volume in _volumes(Path(path))], jobs)
+
+    def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
+        for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):
+            yield self._told(one)
+
+    def _told(self, one: Predicted) -> Prediction:
+        given, decision = one.answer, one.answer.decision
+        everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
+            "rows": table_rows(given, one.stack), "model": self.identity,
+        }  # fmt: skip
+        sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
+        return Prediction(given.volume_id, given.path, given.status, given.message, given.code, sure, spans, everything)
+
+
+def load_model(folder: File | None = None, device: str = "auto") -> Model:
+    """The model in an ensemble folder, or the one that comes with the package.
+
+    Raises ModelError where the folder is none, or the package came without one.
+    """
+    return Model(load(shipped_folder() if folder is None else Path(folder), device))
+
+
+def _volumes(path: Path) -> list[Path]:
+    """The volumes a path stands for; itself where it holds none, to be refused with a reason."""
+    try:
+        return find_volumes([path])
+    except VolumeError:
+        return [path]

@@ -1,0 +1,134 @@
+"""The ensemble that comes with the package, so that volumes can be predicted without training anything first.
+
+A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that made it, and SHA256SUMS over all
+of it (`sha256sum --check SHA256SUMS`).  It is made from the results folder of a finished run, and names nobody.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.config import load as load_settings
+from fovnet.config import write_settings
+from fovnet.decision import novelty
+from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
+from fovnet.errors import ModelError
+from fovnet.records import checksum, read_json, read_tsv, replace_with, write_json, write_text
+from fovnet.results import Results
+
+FOLDER = Path(__file__).with_name("shipped")
+CARD, CONFIG, SUMS = "model-card.md", "config.yaml", "SHA256SUMS"
+MOST_BYTES = 15_000_000
+NUMBER = re.compile(r"\d{1,4}")     # an id that is a small number occurs in any table; it is not looked for
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A folder made to be shipped, and what it takes."""
+
+    folder: Path
+    members: int
+    bytes: int
+
+
+def shipped_folder(folder: Path = FOLDER) -> Path:
+    """The ensemble that comes with this installation.  Raises ModelError "model-absent" where it came without one."""
+    if not (folder / FACTS).is_file():
+        raise ModelError(
+            "model-absent",
+            f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` of a workflow run, or make "
+            "them once: snakemake --cores all --configfile configs/shipped.yaml, then fovnet export shipped results/shipped --out "
+            f"{folder}",
+        )
+    return folder
+
+
+def ship(results: Results, folder: Path) -> Shipped:
+    """`folder`, filled with what a finished run's ensemble needs to be used by others; what it held of an earlier one is gone.
+
+    Nothing is written before everything was checked.  Raises ModelError: a part is missing ("shipped-incomplete"), together they are
+    larger than MOST_BYTES ("shipped-large"), or a text names a volume or a subject of the run ("shipped-names").
+    """
+    with tempfile.TemporaryDirectory() as place:
+        draft = Path(place)
+        _draft(results, draft)
+        size = sum(path.stat().st_size for path in draft.iterdir())
+        if size > MOST_BYTES:
+            raise ModelError(
+                "shipped-large",
+                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set ensemble.precision: float16 "
+                "and a compact space (configs/compact.yaml), and run it again",
+            )
+        _refuse_names(draft, _names(results))
+        members = len(load(draft, "cpu").members)
+        _replace(draft, folder)
+    return Shipped(folder, members, size)
+
+
+def _draft(results: Results, draft: Path) -> None:
+    """All files in an empty folder, the sums last."""
+    facts = facts_of(results.ensemble)
+    rule = _facts(results.ensemble / RULE)
+    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *(results.ensemble / one["weights"] for one in facts["members"])):
+        if not path.is_file():
+            raise ModelError("shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report")
+        shutil.copyfile(path, draft / path.name)
+    write_json(draft / FACTS, _unmarked(facts))
+    write_json(draft / RULE, _unmarked(rule))
+    settings = load_settings(results.folder / CONFIG)
+    write_settings(draft / CONFIG, settings.model_copy(update={
+        "collections": {name: name for name in settings.collections}, "results": Path(settings.results).name,
+    }))  # fmt: skip
+    sums = [f"{checksum(path)}  {path.name}\n" for path in sorted(draft.iterdir())]
+    write_text(draft / SUMS, "".join(sums))
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        raise ModelError("shipped-incomplete", f"{path}: missing or unreadable; finish the run first (`fovnet tune`)") from None
+
+
+def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts without the marks of the people they were learned from, who are counted instead; its stamp as it was."""
+    marks = facts.get("subjects") or {}
+    return {**{name: value for name, value in facts.items() if name != "subjects"},
+            "people": {split: len(some) for split, some in marks.items()}}  # fmt: skip
+
+
+def _names(results: Results) -> set[str]:
+    """What the run calls its volumes and subjects, and their files."""
+    rows = read_tsv(results.slices / "manifest.tsv")
+    said = {row[column] for row in rows for column in ("volume_id", "subject_id")}
+    said |= {Path(row["path"]).name for row in rows}
+    return {name for name in said if name and not NUMBER.fullmatch(name)}
+
+
+def _refuse_names(draft: Path, names: Iterable[str]) -> None:
+    known = set(names)
+    for path in sorted(draft.iterdir()):
+        if path.suffix in (".json", ".md", ".yaml"):
+            found = known & set(re.split(r"[^\w.\-]+", path.read_text(encoding="utf-8")))
+            if found:
+                raise ModelError(
+                    "shipped-names",
+                    f"{path.name}: names {min(found)}, and nobody may be named in what is shipped; set identifiers: hashed and make the "
+                    "report again",
+                )
+
+
+def _replace(draft: Path, folder: Path) -> None:
+    """The draft's files in the folder, the sums last; weights of an earlier ensemble removed."""
+    for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
+        content = path.read_bytes()
+        replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+    for stale in folder.glob("member-*.safetensors"):
+        if not (draft / stale.name).exists():
+            stale.unlink()

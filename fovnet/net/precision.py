@@ -1,0 +1,49 @@
+"""Weights in the precision in which they are kept: float16 takes half the room, and what it cannot hold is refused by name.
+
+Loading gives float32 networks either way, so that half precision costs nothing but the rounding: a weight keeps 11 of its 24 bits.
+"""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import torch
+from torch import Tensor
+
+from fovnet.errors import ModelError
+from fovnet.net.weights import load_tensors, save_tensors
+from fovnet.records import replace_with
+
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
+
+
+def write_weights(source: Path, target: Path, precision: str) -> Path:
+    """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is, byte for byte.
+
+    Counts stay integers.  Raises ModelError where the file is missing or damaged, and where a weight is too large for the precision.
+    """
+    if PRECISIONS[precision] is torch.float32:
+        return replace_with(target, partial(_copy, source))
+    tensors, facts = load_tensors(source)
+    return save_tensors(target, {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}, facts)
+
+
+def _rounded(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
+    if not tensor.is_floating_point():
+        return tensor
+    rounded = tensor.to(PRECISIONS[precision])
+    if bool((tensor.isfinite() & ~rounded.isfinite()).any()):
+        seen, most = float(tensor.abs().max()), torch.finfo(rounded.dtype).max
+        raise ModelError(
+            "weights-overflow",
+            f"{source}: {name} holds {seen:g}, {precision} at most {most:g}; set ensemble.precision to float32, or leave this trial out",
+        )
+    return rounded
+
+
+def _copy(source: Path, target: BinaryIO) -> None:
+    with source.open("rb") as file:
+        shutil.copyfileobj(file, target)

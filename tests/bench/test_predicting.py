@@ -1,0 +1,72 @@
+"""The stopwatch beside prediction: that its stages come to what prediction answers, not how long they take."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fovnet.bench import predicting
+from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
+from fovnet.cli import app
+from fovnet.decision.ensemble import load
+from fovnet.decision.model import Model
+from fovnet.maths.memory import forget_peak
+from fovnet.records import read_json, read_tsv
+from fovnet.volume.slices import slice_volume
+
+
+@pytest.fixture(scope="module")
+def trunk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulated(tmp_path_factory.mktemp("volumes") / "trunk.nii.gz", (48, 40, 12))
+
+
+def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk: Path) -> None:
+    stack = slice_volume(trunk)
+    assert len(stack.pixels) == 12 and stack.vox_to_ras[2, 2] == pytest.approx(380 / 12, abs=1e-3)
+    lit = (stack.pixels > 40).mean(axis=(1, 2))
+    assert ((lit > 0.1) & (lit < 0.8)).all(), lit
+    assert trunk.read_bytes() == simulated(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
+
+
+def test_the_stages_one_by_one_answer_as_prediction_does(trunk: Path, finished: Path, tmp_path: Path) -> None:
+    ensemble = load(finished / "ensemble", "cpu")
+    seconds, voxels, slices = predicting._turn(trunk, ensemble, tmp_path / "answer.json")
+    assert (voxels, slices) == ("48 × 40 × 12", 12) and set(STAGES) | {"unpack"} == set(seconds)
+    told = Model(ensemble).predict(trunk).to_dict()
+    written = read_json(tmp_path / "answer.json")
+    said = told.keys() - {"model", "engine"}                # which the verb adds
+    assert {name: written[name] for name in said} == {name: told[name] for name in said}
+
+
+def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.nii").write_text("no volume")
+    row = measured(tmp_path / "text.nii", finished / "ensemble", "torch", 1)
+    assert row.total_ms is None and "text.nii" in row.note
+
+
+def test_a_peak_is_that_of_its_block() -> None:
+    if not forget_peak():
+        pytest.skip("this system does not let a process forget its peak")
+    with predicting.Peak() as large, mmap.mmap(-1, 80_000_000) as memory:      # the system's own: what is freed is given back at once
+        memory.write(b"1" * len(memory))
+    with predicting.Peak() as small:
+        np.ones(10)
+    assert 70 < large.figure - small.figure < 180                              # and once more the bytes that were written
+
+
+@pytest.mark.slow
+def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Path) -> None:
+    words = ["bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1, "--shape", 40, 32, 10,
+             "--engine", "torch"]  # fmt: skip
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == 0, done.output
+    rows = read_tsv(tmp_path / "t.tsv")
+    assert tuple(rows[0]) == COLUMNS and [row["engine"] for row in rows] == ["torch"]
+    for row in rows:
+        stages = np.array([float(row[f"{stage}_ms"]) for stage in STAGES])
+        assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(stages.sum(), abs=0.01)
+        assert float(row["peak_mb"]) > 50 and float(row["volumes_per_second"]) > 0

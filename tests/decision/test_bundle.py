@@ -1,0 +1,105 @@
+"""The MONAI Bundle, held against MONAI's own checks, and run by MONAI."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+import torch
+
+import fovnet
+from fovnet.decision.bundle import SCHEMA, network, write_bundle
+from fovnet.decision.ensemble import load
+from fovnet.errors import ModelError
+from fovnet.records import read_tsv
+
+TENSOR = ("type", "format", "num_channels", "spatial_shape", "dtype", "value_range", "is_patch_data", "channel_def")
+TENSORS = {
+    "type": "object", "minProperties": 1,
+    "additionalProperties": {
+        "type": "object", "required": list(TENSOR),
+        "properties": {
+            "type": {"type": "string"}, "format": {"type": "string"}, "num_channels": {"type": "integer", "minimum": 1},
+            "spatial_shape": {"type": "array"}, "dtype": {"type": "string"}, "value_range": {"type": "array"},
+            "is_patch_data": {"type": "boolean"}, "channel_def": {"type": "object"},
+        },
+    },
+}  # fmt: skip
+MANDATORY = {
+    "type": "object",
+    "required": ["version", "monai_version", "pytorch_version", "numpy_version", "required_packages_version", "task", "description",
+                 "authors", "copyright", "network_data_format"],
+    "properties": {
+        **{name: {"type": "string"} for name in ("version", "monai_version", "pytorch_version", "numpy_version", "task", "description",
+                                                 "authors", "copyright", "schema", "name", "intended_use", "data_source", "data_type")},
+        **{name: {"type": "object", "additionalProperties": {"type": "string"}}
+           for name in ("required_packages_version", "optional_packages_version", "changelog")},
+        "references": {"type": "array", "items": {"type": "string"}},
+        "network_data_format": {"type": "object", "required": ["inputs", "outputs"], "properties": {"inputs": TENSORS, "outputs": TENSORS}},
+    },
+}  # fmt: skip
+"""What the MONAI Bundle Specification makes mandatory, with its types: the schema itself lies on a server."""
+
+
+@pytest.fixture(scope="module")
+def bundle(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(finished / "ensemble", tmp_path_factory.mktemp("bundles") / "fovnet")
+
+
+def files(bundle: Path) -> dict[str, str]:
+    return {"meta_file": str(bundle / "configs" / "metadata.json"), "config_file": str(bundle / "configs" / "inference.json")}
+
+
+def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(bundle: Path, finished: Path) -> None:
+    assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {".json", ".safetensors", ".npz", ".md", ".txt", ""}
+    with np.load(bundle / "models" / "novelty.npz", allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype != object for name in arrays.files)
+    assert load(bundle / "models", "cpu").identity == load(finished / "ensemble", "cpu").identity
+    assert (bundle / "LICENSE").read_text().lstrip().startswith("Apache License")
+
+
+def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
+    with torch.inference_mode():
+        said = network(str(bundle / "models"))(torch.from_numpy(pixels)[:, None] / 255.0)
+    np.testing.assert_allclose(said.numpy(), load(finished / "ensemble", "cpu").probabilities(pixels), atol=1e-6)
+
+
+def test_it_is_written_anew_and_over_nothing_else(bundle: Path, finished: Path, tmp_path: Path) -> None:
+    (bundle / "models" / "member-0099.safetensors").write_bytes(b"of another ensemble")
+    write_bundle(finished / "ensemble", bundle)
+    assert not (bundle / "models" / "member-0099.safetensors").exists()
+    (tmp_path / "letter.txt").write_text("somebody's")
+    with pytest.raises(ModelError, match="bundle-exists"):
+        write_bundle(finished / "ensemble", tmp_path)
+
+
+@pytest.mark.slow
+def test_monai_verifies_metadata_and_shapes_and_runs_it(bundle: Path, finished: Path, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                              # MONAI's own
+        from monai.bundle import ConfigWorkflow, verify_metadata, verify_net_in_out
+
+        (tmp_path / "schema.json").write_text(json.dumps(MANDATORY))      # there already: MONAI then does not fetch it
+        verify_metadata(meta_file=files(bundle)["meta_file"], filepath=str(tmp_path / "schema.json"))
+        assert json.loads(Path(files(bundle)["meta_file"]).read_text())["schema"] == SCHEMA
+        verify_net_in_out("network_def", **files(bundle), device="cpu", bundle_root=str(bundle))
+        voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
+        (tmp_path / "data").mkdir()
+        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / "data" / "scan.nii.gz")
+        (tmp_path / "data" / "text.nii").write_text("no volume")
+        places = {"bundle_root": str(bundle), "dataset_dir": str(tmp_path / "data"), "output_dir": str(tmp_path / "out")}
+        workflow = ConfigWorkflow(**files(bundle), workflow_type="infer", logging_file=False, **places)
+        workflow.initialize()
+        assert workflow.check_properties() == []
+        workflow.run()
+        workflow.finalize()
+    rows = read_tsv(tmp_path / "out" / "spans.tsv")
+    answers = list(fovnet.load(finished / "ensemble", "cpu").predict_many([tmp_path / "data"]))
+    assert [(row["volume_id"], row["status"]) for row in rows] == [
+        (answer.volume_id, answer.status) for answer in answers for _ in (answer.spans or [None])
+    ]

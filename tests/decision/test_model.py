@@ -1,0 +1,70 @@
+"""Three lines of Python: the same answers as the command line's, faults included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fovnet
+from fovnet.cli import app
+from fovnet.errors import ModelError
+from fovnet.records import read_json
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five small volumes of noise, a text and an empty file, in a folder."""
+    folder = tmp_path_factory.mktemp("scans")
+    for number in range(5):
+        voxels = np.random.default_rng(number).integers(0, 900, (7, 6, 8)).astype(np.int16)
+        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 9.0, 1.0])), folder / f"v{number}.nii.gz")
+    (folder / "text.nii").write_text("no volume")
+    (folder / "void.nii.gz").write_bytes(b"")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(finished: Path) -> object:
+    return fovnet.load(finished / "ensemble", "cpu")
+
+
+def test_the_answers_are_those_of_the_command_line(finished: Path, scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
+    line = ["predict", str(scans), "--model", str(finished / "ensemble"), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
+    assert CliRunner().invoke(app, [*line, "--device", "cpu"]).exit_code == 3
+    answers = list(model.predict_many([scans]))
+    assert [answer.volume_id for answer in answers] == ["text", *(f"v{number}" for number in range(5)), "void"]
+    for answer in answers:
+        written = read_json(tmp_path / f"{answer.volume_id}.json")
+        told = answer.to_dict()
+        assert {name: written[name] for name in told} == told
+        assert (answer.status, answer.message, answer.code) == (written["status"], written["message"], written["code"])
+        assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in answer.spans] == [
+            (span["region"], span["from_mm"], span["to_mm"], span["confidence"]) for span in written.get("spans", [])
+        ]
+        assert answer.regions == tuple(span.region for span in answer.spans) and 0 <= answer.confidence <= 1
+
+
+def test_what_cannot_be_read_is_an_answer(scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
+    for path, code in ((scans / "text.nii", "volume-format"), (str(scans / "void.nii.gz"), "volume-empty"), (tmp_path, "volume-empty"),
+                       (tmp_path / "gone.nii", "volume-missing")):  # fmt: skip
+        answer = model.predict(path)
+        assert answer.status == "refused" and answer.regions == () and answer.confidence == 0.0
+        assert answer.code == code or path == tmp_path, answer
+        assert str(path) in answer.message
+
+
+def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, model: fovnet.decision.model.Model) -> None:
+    files = [scans / name for name in ("v3.nii.gz", "text.nii", "v0.nii.gz", "v3.nii.gz")]
+    one = list(model.predict_many(iter(files)))
+    assert [answer.path for answer in one] == list(map(str, files))
+    assert [answer.volume_id for answer in one] == ["v3", "text", "v0", "v3-2"]
+    assert one[0] == model.predict(files[0])
+
+
+def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="model-missing"):
+        fovnet.load(tmp_path)

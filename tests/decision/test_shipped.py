@@ -1,0 +1,113 @@
+"""The ensemble that comes with the package: complete, small, naming nobody; and half precision, which rounds and changes nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from fovnet.decision import shipped
+from fovnet.decision.ensemble import load
+from fovnet.errors import ModelError
+from fovnet.net.precision import write_weights
+from fovnet.net.weights import load_tensors, save_tensors
+from fovnet.records import read_json
+from fovnet.results import Results
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Results:
+    """A copy of the finished run, to be spoilt."""
+    return Results(Path(shutil.copytree(finished, tmp_path / "run")))
+
+
+def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(run: Results, tmp_path: Path) -> None:
+    made = shipped.ship(run, tmp_path / "out")
+    pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
+    mine, theirs = (load(folder, "cpu").look(pixels) for folder in (made.folder, run.ensemble))
+    np.testing.assert_array_equal(mine.members, theirs.members)
+    np.testing.assert_array_equal(mine.distances, theirs.distances)
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=made.folder, check=True)
+    listed = {line.split()[1] for line in (made.folder / "SHA256SUMS").read_text().splitlines()}
+    assert listed == {path.name for path in made.folder.iterdir()} - {"SHA256SUMS"}
+    assert shipped.shipped_folder(made.folder) == made.folder and made.members == 2
+
+
+def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Path) -> None:
+    folder = shipped.ship(run, tmp_path / "out").folder
+    for name in ("ensemble.json", "decision.json"):
+        facts = read_json(folder / name)
+        assert "subjects" not in facts and facts["people"] == {"train": 1, "validation": 1}
+        assert facts["fovnet"] == read_json(run.ensemble / name)["fovnet"], "made when it was made, from the same settings"
+    settings = yaml.safe_load((folder / "config.yaml").read_text())
+    assert settings["collections"] == {"clinic": "clinic"} and "archive" not in str(settings)
+
+
+def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_bytes(run: Results, tmp_path: Path) -> None:
+    folder = shipped.ship(run, tmp_path / "out").folder
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "member-0099.safetensors").write_bytes(b"of an earlier ensemble")
+    shipped.ship(run, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(("spoil", "code"), [
+    (lambda run: (run.ensemble / "decision.json").unlink(), "shipped-incomplete"),
+    (lambda run: (run.folder / "model-card.md").unlink(), "shipped-incomplete"),
+    (lambda run: (run.ensemble / "novelty.npz").unlink(), "shipped-incomplete"),
+    (lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"), "shipped-names"),
+    (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
+    (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
+    (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
+])  # fmt: skip
+def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp_path: Path, spoil: object, code: str) -> None:
+    spoil(run)  # type: ignore[operator]
+    with pytest.raises(ModelError, match=code):
+        shipped.ship(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
+    if not shipped.FOLDER.is_dir():
+        pytest.skip("this clone holds no networks yet; configs/shipped.yaml makes them")
+    folder = shipped.shipped_folder()
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
+    facts = read_json(folder / "ensemble.json")
+    assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(facts["members"])
+
+
+def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"--model FOLDER.*model-absent"):
+        shipped.shipped_folder(tmp_path)
+
+
+def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(finished: Path, tmp_path: Path) -> None:
+    source = finished / "networks" / "slot-0002.safetensors"
+    exact, facts = load_tensors(source)
+    rounded, same = load_tensors(write_weights(source, tmp_path / "half", "float16"))
+    assert same == facts
+    for name, tensor in exact.items():
+        if tensor.is_floating_point():
+            assert rounded[name].dtype == torch.float16
+            nearest = tensor.numpy().astype(np.float16)                              # numpy's rounding, half to even
+            np.testing.assert_array_equal(rounded[name].numpy(), nearest)
+        else:
+            assert torch.equal(rounded[name], tensor)
+    assert write_weights(source, tmp_path / "whole", "float32").read_bytes() == source.read_bytes()
+
+
+def test_a_network_kept_in_half_is_computed_in_single_precision(finished: Path) -> None:
+    for member in load(finished / "ensemble", "cpu").members:
+        assert {tensor.dtype for tensor in member.parameters()} == {torch.float32}
+
+
+def test_a_weight_that_float16_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
+    source = save_tensors(tmp_path / "large", {"fc0.weight": torch.tensor([1.0, 7e4])}, {})
+    with pytest.raises(ModelError, match=r"fc0.weight holds 70000, float16 at most 65504.*weights-overflow"):
+        write_weights(source, tmp_path / "half", "float16")
