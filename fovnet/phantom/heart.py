@@ -45,7 +45,8 @@ def _left(person: Person, left: Ellipsoid) -> list[Paint]:
 
 def _right(right: Ellipsoid) -> list[Paint]:
     """Coarse trabeculae, the moderator band, and the outflow that leads to the pulmonary trunk."""
-    made = [paint(Sheets(right - right.shrunk(9.0), (16.0, 13.0, 13.0), 0.35, (1.0, 2.0, 0.5)), "myocardium", Layer.DETAIL, over=("venous blood",))]
+    ridges = Sheets(right - right.shrunk(9.0), (16.0, 13.0, 13.0), 0.35, (1.0, 2.0, 0.5))
+    made = [paint(ridges, "myocardium", Layer.DETAIL, over=("venous blood",))]
     band = tube([_at(right, -0.4, -0.5, -0.2), _at(right, -0.2, 0.7, 0.1)], 2.5)
     made.append(paint(band, "myocardium", Layer.DETAIL, over=("venous blood",)))
     outflow = tube([_at(right, 0.1, 0.2, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)], [16.0, 15.0, 13.0], step_mm=12)
@@ -76,5 +77,5 @@ def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
     ring = [_at(left, 0.78, 1.05 * float(np.cos(t)), 1.05 * float(np.sin(t))) for t in np.linspace(0, 2 * np.pi, 13)]
     made.append(paint(tube(ring, fat + 1.0), "visceral fat", Layer.VESSEL, over=("myocardium",)))
     made.append(paint(tube(ring, 1.8), "venous blood", Layer.DETAIL, over=("visceral fat",)))
-    sac = chamber(person, (0, 0, 0), (68, 47, 48))
+    sac = chamber(person, (0, 0, 0), (64, 44, 42))
     return [*made, paint(sac.shrunk(-1.0) - sac, "tendon", Layer.DETAIL, over=("visceral fat",))]

@@ -64,7 +64,7 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 def _around(person: Person, side: int) -> list[Paint]:
     """Fat instead of muscle about the joint, then the bellies and cords that cross it."""
     stout = 1 + 0.8 * (person.brawn - 1)
-    sleeve = _oval(person, side, (98, 0, 487), (72, 74, 84), square=0.4)
+    sleeve = _oval(person, side, (98, 0, 481), (72, 74, 72), square=0.4)
     made = [paint(sleeve, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
     for points, radii in BELLIES:
         belly = _line(person, side, points, tuple(radius * stout for radius in radii))
@@ -84,7 +84,8 @@ def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
     for points, radii in ((((103, 1, 590), (99, -3, 530)), (11.0, 27.0)), (((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0))):
         made.append(paint(_line(person, side, points, radii), "yellow marrow", Layer.MARROW, over=("cortical bone",)))
     notch = _oval(person, side, (98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
-    made += [paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)), paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage"))]
+    made.append(paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)))
+    made.append(paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage")))
     for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # where the bone grew: a thin dark line across the marrow
         scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(person, side, (98, -4, z - 1.6), (wide, deep, 5.0))
         made.append(paint(scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)))

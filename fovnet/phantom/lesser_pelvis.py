@@ -35,7 +35,8 @@ def _walls(person: Person) -> list[Paint]:
         made.append(paint(inner, "muscle", Layer.ORGAN))
         plane = Ellipsoid((side * 74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0 * side))
         made.append(paint(plane, "intermuscular fat", Layer.SEAM, over=("muscle",)))
-        made.append(paint(tube([mirrored(p, side) for p in ((52, -66, 945), (74, -62, 890), (84, -44, 830))], 5.0), "spinal cord", Layer.SEAM))
+        sciatic = tube([mirrored(p, side) for p in ((52, -66, 945), (74, -62, 890), (84, -44, 830))], 5.0)
+        made.append(paint(sciatic, "spinal cord", Layer.SEAM))
     return made
 
 
@@ -71,7 +72,8 @@ def _groins(person: Person) -> list[Paint]:
             made.append(paint(muscle.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle", "fat")))
             made.append(paint(muscle, "muscle", Layer.SEAM))
         for z in rng.uniform(870, 930, 3):
-            made.append(paint(Ellipsoid((side * float(rng.uniform(64, 84)), 72.0, float(z)), (4.0, 3.0, 6.0)), "spleen", Layer.VESSEL, over=("fat",)))
+            node = Ellipsoid((side * float(rng.uniform(64, 84)), 72.0, float(z)), (4.0, 3.0, 6.0))
+            made.append(paint(node, "spleen", Layer.VESSEL, over=("fat",)))
     return made
 
 

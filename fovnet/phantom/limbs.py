@@ -120,7 +120,7 @@ def _thigh_bone(person: Person, side: int) -> list[Paint]:
 
 
 def _metal_hip(person: Person, side: int, head: tuple[float, float, float]) -> list[Paint]:
-    """Cup, head and stem, and around them the void where a scanner receives nothing, 12 mm wide (spin echoes show less, gradient echoes more)."""
+    """Cup, head and stem, and about them 12 mm where nothing is received (spin echoes show less of it, gradient echoes more)."""
     stem = tube(placed(person, side, (head, (112, -8, 912), (128, -8, 880), (120, 0, 770))), [25.0, 11.0, 9.0, 6.0])
     return [paint(stem.shrunk(-12.0), "metal", Layer.DETAIL, over=tuple(t.name for t in TISSUES if t.name not in ("air", "skin", "fat")))]
 

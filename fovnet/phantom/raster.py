@@ -139,8 +139,8 @@ def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bo
         allowed = np.zeros(256, dtype=bool)
         allowed[list(over)] = True
         return np.asarray(allowed[block])
-    may = block == over[0]
-    for label in over[1:]:
+    may = np.zeros(block.shape, dtype=bool)
+    for label in over:
         may |= block == label
     return may
 

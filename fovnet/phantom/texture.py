@@ -15,11 +15,13 @@ from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, mirrored
 from fovnet.phantom.trunk import breast, column_y
 
-THIGH = ((0, 46), (4, 24), (34, 26), (-34, 22), (-50, 4), (-38, -16), (-18, -14), (-14, -44), (16, -46), (-34, -44), (38, -6))
-CALF = ((24, -42), (-26, -42), (0, -14), (20, -16), (-16, -18), (26, 16), (10, 14), (32, 0))
-NECK = ((44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4))
-CHEST = ((100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70), (150, 20))
-BUTTOCK = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40), (92, -66))
+Muscles = tuple[tuple[int, int], ...]
+
+THIGH: Muscles = ((0, 46), (4, 24), (34, 26), (-34, 22), (-50, 4), (-38, -16), (-18, -14), (-14, -44), (16, -46), (-34, -44), (38, -6))
+CALF: Muscles = ((24, -42), (-26, -42), (0, -14), (20, -16), (-16, -18), (26, 16), (10, 14), (32, 0))
+NECK: Muscles = ((44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4))
+CHEST: Muscles = ((100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70), (150, 20))
+BUTTOCK: Muscles = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40), (92, -66))
 """x, y in mm of muscles of the right side, about the leg's middle or the body's: the walls between them stand half way."""
 
 
@@ -33,7 +35,7 @@ def structure(person: Person) -> list[Paint]:
 def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
     """Walls of fat between the muscles of thighs, calves, buttocks, chest and neck, where people's muscles do not stand quite alike."""
     made: list[Paint] = []
-    thick = 0.9 + 4.0 * person.marbling + 0.02 * person.fat_mm
+    thick = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
 
     def walls(lines: list[Line], mm: float) -> None:
         made.append(paint(Walls(tuple(lines), mm), "intermuscular fat", Layer.DETAIL, over=("muscle",)))
@@ -45,15 +47,16 @@ def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
             lines = []
             for x, y in muscles:
                 moved = rng.normal(0, 3.5, (4, 2))
-                points = [(98 + s * x + dx, s * y + dy, float(z)) for z, s, (dx, dy) in zip(heights, size, moved, strict=True)]
+                rows = zip(heights.tolist(), size.tolist(), moved.tolist(), strict=True)
+                points = [(98 + s * x + dx, s * y + dy, z) for z, s, (dx, dy) in rows]
                 lines.append(tuple(placed(person, side, tuple(points))))
             walls(lines, thick)
-        for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, 1430.0, 0.8), (NECK, 1432.0, 1590.0, 0.8)):
-            rows = []
+        for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, 1430.0, 0.8), (NECK, 1432.0, 1532.0, 0.8)):
+            straight: list[Line] = []
             for x, y in muscles:
-                (ax, ay), (bx, by) = rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + (x, y)
-                rows.append((mirrored((ax, ay, low), side), mirrored((bx, by, high), side)))
-            walls(list(rows), share * thick)
+                (ax, ay), (bx, by) = (rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + np.array([x, y])).tolist()
+                straight.append((mirrored((ax, ay, low), side), mirrored((bx, by, high), side)))
+            walls(straight, share * thick)
     return made
 
 
@@ -64,7 +67,8 @@ def _streaks(person: Person, rng: np.random.Generator) -> list[Paint]:
     made = []
     for place, wavelengths, share in ((everywhere, (31.0, 27.0, 130.0), 0.5), (back, (17.0, 15.0, 80.0), 1.1)):
         streaks = Sheets(place, wavelengths, share * person.marbling, _phase(rng))
-        made.append(paint(streaks, "intermuscular fat", Layer.DETAIL, over=("muscle",)))
+        if streaks.thick > 0.025:  # thinner ones could not be seen, and cost as much
+            made.append(paint(streaks, "intermuscular fat", Layer.DETAIL, over=("muscle",)))
     return made
 
 
@@ -95,11 +99,12 @@ def _breasts(person: Person, rng: np.random.Generator) -> list[Paint]:
         made.append(paint(core, "gland", Layer.CAVITY, over=("fat",)))
         x, y, z = np.asarray(whole.centre) + whole.axes @ (np.array([0.0, whole.semi[1], 0.0]))
         made.append(paint(Ellipsoid((float(x), float(y), float(z)), (6.0, 4.5, 6.0)), "skin", Layer.SKIN))
-        plate = Ellipsoid((side * 84.0, whole.centre[1] - 12.0, 1330.0), (62.0, 7.0 * person.brawn, 62.0), (0.0, 0.0, -26.0 * side))
+        plate = Ellipsoid((side * 84.0, whole.centre[1] - 12.0, 1330.0), (50.0, 6.0 * person.brawn, 58.0), (0.0, 0.0, -22.0 * side))
         made += [paint(plate.shrunk(-2.0), "fat", Layer.SEAM, ("muscle",)), paint(plate, "muscle", Layer.SEAM)]
         if "natural breasts" in person.missing and person.age > 20:
             middle = np.asarray(whole.centre) + whole.axes @ np.array([0.0, 0.34 * whole.semi[1], 0.0])
-            bag = Ellipsoid((float(middle[0]), float(middle[1]), float(middle[2])), (0.72 * whole.semi[0], 0.42 * whole.semi[1], 0.72 * whole.semi[2]))
+            x, y, z = middle.tolist()
+            bag = Ellipsoid((x, y, z), (0.72 * whole.semi[0], 0.42 * whole.semi[1], 0.72 * whole.semi[2]))
             made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
     return made
 

@@ -81,7 +81,7 @@ def mediastinum(person: Person) -> list[Paint]:
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
-"""The ventricles' axes: the first from the apex, which is to the left, to the front and below, to the base; the second to the right ventricle."""
+"""The ventricles' axes: the first from the apex (left, front, below) to the base, the second towards the right ventricle."""
 
 
 def chamber(person: Person, offset_mm: tuple[float, float, float], semi_mm: tuple[float, float, float], turned: bool = True) -> Ellipsoid:
@@ -99,7 +99,7 @@ def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
 
 def _heart(person: Person) -> list[Paint]:
     """The heart: apex to the left, to the front, and down."""
-    sac = chamber(person, (0, 0, 0), (68, 47, 48))
+    sac = chamber(person, (0, 0, 0), (64, 44, 42))
     left, right = ventricles(person)
     atria = (chamber(person, (22, -28, 12), (32, 20, 26), turned=False), chamber(person, (46, 6, 2), (25, 28, 34), turned=False))
     made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN), paint(right.shrunk(-4), "myocardium", Layer.CONTENT)]

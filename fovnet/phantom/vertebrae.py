@@ -52,7 +52,8 @@ def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> list[
         hole = Ellipsoid((side * (0.8 * wide + 4.0), y - deep - 2.0, low), (6.0, 4.5, 0.2 * step + 2.0))
         inside = ("muscle", "intermuscular fat", "cortical bone", "red marrow")
         made.append(paint(hole, "fat", Layer.DETAIL, over=inside))
-        root = tube([mirrored(p, side) for p in ((5, y - depth, z - 0.2 * step), (0.8 * wide + 4, y - deep - 2, low), (wide + 20, y - deep + 4, low - 14))], [1.2, 2.4, 2.0])
+        way = ((5, y - depth, z - 0.2 * step), (0.8 * wide + 4, y - deep - 2, low), (wide + 20, y - deep + 4, low - 14))
+        root = tube([mirrored(p, side) for p in way], [1.2, 2.4, 2.0])
         made.append(paint(root, "spinal cord", Layer.DETAIL, over=("fat", *inside[:2])))
         if kind == "lumbar":
             joint = Ellipsoid((side * 17.0, y - deep - 17.0, low), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0 * side))
@@ -60,7 +61,8 @@ def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> list[
         flavum = tube([mirrored(p, side) for p in ((7.5, y - depth - 5, low), (1.5, y - depth - 11, low))], 2.0)
         made.append(paint(flavum, "tendon", Layer.DETAIL, over=("muscle", "fat", "cortical bone", "red marrow")))
     if z < 1455:
-        made.append(paint(Ellipsoid((0.0, y - depth - 10.0, low), (5.0, 3.5, 0.25 * step)), "fat", Layer.DETAIL, over=("muscle", "cortical bone", "tendon")))
+        behind = Ellipsoid((0.0, y - depth - 10.0, low), (5.0, 3.5, 0.25 * step))
+        made.append(paint(behind, "fat", Layer.DETAIL, over=("muscle", "cortical bone", "tendon")))
         between = Ellipsoid((0.0, y - depth - 26.0, low), (2.2, 12.0, 0.2 * step))
         made.append(paint(between, "intermuscular fat", Layer.SEAM, over=("muscle",)))
     return made
@@ -72,7 +74,8 @@ def _within_the_sac(rng: np.random.Generator) -> list[Paint]:
     heights = np.arange(985.0, 1160.0, 15.0)
     wide = np.interp(heights, [985, 1060, 1150], [2.0, 5.5, 4.0])
     for at in rng.uniform(-1, 1, (11, 2)):
-        line = [(float(at[0] * w), column_y(z) - canal_depth(z) - 2.5 + 2.5 * float(at[1]), float(z)) for z, w in zip(heights, wide, strict=True)]
+        behind = -2.5 + 2.5 * float(at[1])
+        line = [(float(at[0] * w), column_y(z) - canal_depth(z) + behind, float(z)) for z, w in zip(heights, wide, strict=True)]
         made.append(paint(tube(line, 0.8), "spinal cord", Layer.DETAIL, over=("cerebrospinal fluid",)))
     for side in (1, -1):
         line = [(side * 1.6, column_y(z) - canal_depth(z), float(z)) for z in np.arange(1580.0, 1175.0, -20.0)]
