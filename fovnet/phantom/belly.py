@@ -80,19 +80,14 @@ def upper_organs(person: Person) -> list[Paint]:
         made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
     portal = tube([(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5])
     made.append(paint(portal, "venous blood", Layer.CONTENT))
-    made.append(
-        paint(Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)), "bile", Layer.CONTENT)
-    )
+    gall = Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0))
+    made += [] if "gall bladder" in person.missing else [paint(gall, "bile", Layer.CONTENT)]
     size = rng.uniform(0.85, 1.2)
-    made.append(
-        paint(
-            Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0),
-            "spleen",
-            Layer.ORGAN,
-        )
-    )
+    spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0)
+    made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
     for side in (1, -1):
-        made += _kidney(side, top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1)))
+        kidney = _kidney(side, top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1)))
+        made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else kidney
     pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
     return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
 
@@ -162,6 +157,7 @@ def colon(person: Person) -> list[Paint]:
     for at, part in enumerate(gut.parts()):
         grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
         content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
+        content = "stool" if content == "gas" and "bowel gas" in person.missing else content
         made += [
             paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT),
             paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fovnet.phantom import belly, head, limbs, thorax, trunk
+from fovnet.phantom import belly, head, heart, knee, lesser_pelvis, limbs, texture, thorax, trunk, vertebrae
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid, Paint, Pieces, pieces_of, rasterise
 from fovnet.phantom.scanner import LabelVolume
@@ -41,22 +41,29 @@ def landmarks(person: Person) -> Landmarks:
     return Landmarks(*(person.morph.height_mm(z) for z in written))
 
 
-def anatomy(person: Person) -> list[Paint]:
-    """The paints of the whole body without the arms, in mm of the written anatomy."""
-    return [
+def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint]:
+    """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for `label_volume`."""
+    plain = [
         *trunk.wall(person), *limbs.legs(person), *head.head(person),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person),
         *belly.upper_organs(person), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
         *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),
     ]
+    parts = [] if "joints and organs" in without else [
+        *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *vertebrae.parts(person),
+    ]
+    return plain + parts + ([] if "tissue structure" in without else texture.structure(person))
 
 
-def label_volume(person: Person, grid: Grid) -> LabelVolume:
-    """The labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk and from the soles."""
-    return LabelVolume(rasterise(_pieces(person), grid, person.morph), grid.vox_to_ras)
+def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:
+    """The labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk and from the soles.
+
+    `without` names features of `features.ANATOMY` to leave out; those of the person are left out when it is sampled.
+    """
+    return LabelVolume(rasterise(_pieces(person, without), grid, person.morph), grid.vox_to_ras)
 
 
 @lru_cache(maxsize=2)
-def _pieces(person: Person) -> Pieces:
+def _pieces(person: Person, without: frozenset[str]) -> Pieces:
     """The whole body with arms; a person is mostly seen several times in a row, and building takes a fifth of a second."""
-    return pieces_of([*limbs.arms(person), *anatomy(person)])
+    return pieces_of([*limbs.arms(person), *anatomy(person, without)])

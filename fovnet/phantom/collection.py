@@ -99,7 +99,7 @@ def simulate_subject(
 
     Each volume leaves a record beside it in volumes/.facts, written after the volume: what an interrupted run goes on from.
     """
-    person = sample_person((seed, number))
+    person = sample_person((seed, number), without)
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     site = SITES[int(rng.integers(len(SITES)))]
@@ -115,7 +115,7 @@ def simulate_subject(
         else:
             acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
             acquired = varied(acquired, person, marks, key, without)
-            make = partial(_with_body, person, acquired)
+            make = partial(_with_body, person, acquired, paint=partial(label_volume, without=without))
             rows.append(_volume_row(volume_id, subject_id, person, acquired))
         regions += [{"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, without, make)]
     return rows, regions

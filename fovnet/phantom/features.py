@@ -1,6 +1,7 @@
 """What the simulator varies, by name, so that each can be left out: `phantom.without` of a configuration, `fovnet bench simulator`.
 
-Without all of SCANNING, fields of view are those of a department's usual examinations, and images are as a careful site makes them.
+Without all of SCANNING, fields of view are those of a department's usual examinations, and images are as a careful site makes them;
+without all of ANATOMY, bodies are plain ones.  What a feature had left alone is the same without it, to the last bit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,14 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from fovnet.errors import ConfigError
+
+ANATOMY: Mapping[str, str] = {
+    "deformation": "organs and outlines bent smoothly at every scale from 4 to 15 cm, so that no two bodies are alike",
+    "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
+    "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
+    "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
+}
+"""What the bodies vary: a name and a sentence each."""
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
@@ -23,7 +32,7 @@ SCANNING: Mapping[str, str] = {
 
 def known_features() -> dict[str, str]:
     """Every feature that can be left out, with its sentence."""
-    return {**SCANNING}
+    return {**ANATOMY, **SCANNING}
 
 
 def left_out(names: Iterable[str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from fovnet.phantom.layers import Layer, bone, limb, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
+from fovnet.phantom.tissues import TISSUES
 
 # z, centre x (before the legs are spread), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
 LEG = (
@@ -94,57 +95,64 @@ def _vessels(person: Person, side: int) -> list[Paint]:
     return [*made, paint(tube(beside, [5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2]), "venous blood", Layer.VESSEL)]
 
 
-def _placed(person: Person, side: int, points: tuple[tuple[float, float, float], ...]) -> list[tuple[float, float, float]]:
+def placed(person: Person, side: int, points: tuple[tuple[float, float, float], ...]) -> list[tuple[float, float, float]]:
     """Points of the right leg as written, on the given side and with the leg turned out."""
     return [mirrored((x + _out(person, z), y, z), side) for x, y, z in points]
 
 
 def _thigh_bone(person: Person, side: int) -> list[Paint]:
-    """Head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles."""
+    """Head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or a hip of metal."""
     wide = 1.06 if person.female else 1.0
     head = (88.0 * wide, -2.0, 932.0)
-    neck = tube(_placed(person, side, (head, (114, -8, 912), (132, -12, 892))), [17, 15, 19])
+    new = _metal_hip(person, side, head) if ("right hip" if side > 0 else "left hip") in person.missing else []
+    neck = tube(placed(person, side, (head, (114, -8, 912), (132, -12, 892))), [17, 15, 19])
     shaft = tube(
-        _placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))),
+        placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))),
         [19, 15.5, 13.5, 14, 19, 31],
     )
     made = [paint(Ellipsoid(mirrored(head, side), (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)]
     made += bone(Ellipsoid(mirrored(head, side), (24.0, 24.0, 24.0)), 1.8, "yellow marrow")
     made += bone(neck, 2.5, "yellow marrow") + bone(
-        tube(_placed(person, side, ((138, -18, 915), (138, -18, 890))), [12, 15]), 2.0, "yellow marrow"
+        tube(placed(person, side, ((138, -18, 915), (138, -18, 890))), [12, 15]), 2.0, "yellow marrow"
     )
-    made += bone(tube(_placed(person, side, ((112, -24, 868), (120, -10, 860))), 9.0), 2.0, "yellow marrow")
-    return made + bone(shaft, 5.5, "yellow marrow") + _flare(person, side, (98, -4, 520), (30, 24, 42))
+    made += bone(tube(placed(person, side, ((112, -24, 868), (120, -10, 860))), 9.0), 2.0, "yellow marrow")
+    return new + made + bone(shaft, 5.5, "yellow marrow") + _flare(person, side, (98, -4, 520), (30, 24, 42))
+
+
+def _metal_hip(person: Person, side: int, head: tuple[float, float, float]) -> list[Paint]:
+    """Cup, head and stem, and about them 12 mm where nothing is received (spin echoes show less of it, gradient echoes more)."""
+    stem = tube(placed(person, side, (head, (112, -8, 912), (128, -8, 880), (120, 0, 770))), [25.0, 11.0, 9.0, 6.0])
+    return [paint(stem.shrunk(-12.0), "metal", Layer.DETAIL, over=tuple(t.name for t in TISSUES if t.name not in ("air", "skin", "fat")))]
 
 
 def _flare(person: Person, side: int, at: tuple[float, float, float], semi: tuple[float, float, float]) -> list[Paint]:
     """The wide end of a long bone: thin cortex round much marrow."""
-    return bone(Ellipsoid(_placed(person, side, (at,))[0], semi), 1.6, "yellow marrow")
+    return bone(Ellipsoid(placed(person, side, (at,))[0], semi), 1.6, "yellow marrow")
 
 
 def _knee(person: Person, side: int) -> list[Paint]:
     made: list[Paint] = []
     for inner in (-21, 21):
-        condyle = Ellipsoid(_placed(person, side, ((98 + inner, -8, 499),))[0], (20.0, 31.0, 22.0))
+        condyle = Ellipsoid(placed(person, side, ((98 + inner, -8, 499),))[0], (20.0, 31.0, 22.0))
         made += [paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE), *bone(condyle, 1.5, "yellow marrow")]
-        made.append(paint(Ellipsoid(_placed(person, side, ((98 + 1.2 * inner, -6, 474),))[0], (17.0, 24.0, 4.0)), "tendon", Layer.BONE))
-    plateau = Ellipsoid(_placed(person, side, ((98, -8, 452),))[0], (39.0, 27.0, 18.0), square=0.5)
+        made.append(paint(Ellipsoid(placed(person, side, ((98 + 1.2 * inner, -6, 474),))[0], (17.0, 24.0, 4.0)), "tendon", Layer.BONE))
+    plateau = Ellipsoid(placed(person, side, ((98, -8, 452),))[0], (39.0, 27.0, 18.0), square=0.5)
     made += [paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE), *bone(plateau, 1.6, "yellow marrow")]
-    made += bone(Ellipsoid(_placed(person, side, ((98, 40, 512),))[0], (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow")
-    made.append(paint(tube(_placed(person, side, ((98, 44, 494), (98, 36, 440))), 5.0), "tendon", Layer.BONE))
-    made.append(paint(tube(_placed(person, side, ((98, 40, 530), (98, 36, 590))), [6.0, 4.0]), "tendon", Layer.BONE))
-    made.append(paint(tube(_placed(person, side, ((92, -22, 502), (102, 4, 470))), 4.5), "tendon", Layer.DETAIL))
-    pad = Ellipsoid(_placed(person, side, ((98, 28, 474),))[0], (22.0, 13.0, 20.0))
+    made += bone(Ellipsoid(placed(person, side, ((98, 40, 512),))[0], (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow")
+    made.append(paint(tube(placed(person, side, ((98, 44, 494), (98, 36, 440))), 5.0), "tendon", Layer.BONE))
+    made.append(paint(tube(placed(person, side, ((98, 40, 530), (98, 36, 590))), [6.0, 4.0]), "tendon", Layer.BONE))
+    made.append(paint(tube(placed(person, side, ((92, -22, 502), (102, 4, 470))), 4.5), "tendon", Layer.DETAIL))
+    pad = Ellipsoid(placed(person, side, ((98, 28, 474),))[0], (22.0, 13.0, 20.0))
     return [paint(pad, "fat", Layer.SEAM), *made]
 
 
 def _shin(person: Person, side: int) -> list[Paint]:
     tibia = tube(
-        _placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))),
+        placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))),
         [31, 19, 13.5, 11.5, 15, 20],
     )
     fibula = tube(
-        _placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11]
+        placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11]
     )
     return bone(tibia, 4.2, "yellow marrow") + _flare(person, side, (98, -5, 436), (33, 23, 26)) + bone(fibula, 2.4, "yellow marrow")
 
@@ -152,21 +160,21 @@ def _shin(person: Person, side: int) -> list[Paint]:
 def _foot(person: Person, side: int) -> list[Paint]:
     """Heel, ankle bone, midfoot, metatarsals and toes; lying on the back the forefoot points to the front and down."""
     heel = tube(
-        _placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))),
+        placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))),
         [28, 32, 30, 25, 17, 13],
     )
     made = [paint(heel, "skin", Layer.SKIN), paint(heel.shrunk(2.0), "fat", Layer.FAT), paint(heel.shrunk(6.0), "muscle", Layer.MUSCLE)]
-    made += bone(tube(_placed(person, side, ((92, -46, 30), (94, 0, 38))), [18, 15]), 1.8, "yellow marrow")
-    made += bone(Ellipsoid(_placed(person, side, ((92, -2, 62),))[0], (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
-    made += bone(Ellipsoid(_placed(person, side, ((98, 38, 46),))[0], (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
+    made += bone(tube(placed(person, side, ((92, -46, 30), (94, 0, 38))), [18, 15]), 1.8, "yellow marrow")
+    made += bone(Ellipsoid(placed(person, side, ((92, -2, 62),))[0], (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
+    made += bone(Ellipsoid(placed(person, side, ((98, 38, 46),))[0], (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
     for ray in range(5):
         x = 86 + 10.5 * ray
         made += bone(
-            tube(_placed(person, side, ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))), [5.5, 4.5, 5.5]),
+            tube(placed(person, side, ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))), [5.5, 4.5, 5.5]),
             1.4,
             "yellow marrow",
         )
-    achilles = tube(_placed(person, side, ((92, -38, 180), (92, -46, 100), (92, -52, 50))), [3.0, 4.5, 5.0])
+    achilles = tube(placed(person, side, ((92, -38, 180), (92, -46, 100), (92, -52, 50))), [3.0, 4.5, 5.0])
     return [*made, paint(achilles, "tendon", Layer.BONE)]
 
 

@@ -115,19 +115,34 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     for at in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
         part, paint = anatomy.solids[at], anatomy.paints[at]
         i, j, k = (slice(first, last + 1) for first, last in windows[at].T.tolist())
-        inside = part.inside(*(_cut(values, (i, j, k)) for values in coordinates))
-        block = labels[i, j, k]
+        block, points = labels[i, j, k], [_cut(values, (i, j, k)) for values in coordinates]
+        if part.sparse and paint.over:
+            _paint_where(_may_cover(block, paint.over), part, paint.label, block, points)
+            continue
+        inside = part.inside(*points)
         if paint.over:
-            inside = inside & _covers(paint.over)[block]
+            inside = inside & _may_cover(block, paint.over)
         np.copyto(block, paint.label, where=inside)
     return labels
 
 
-def _covers(over: tuple[int, ...]) -> NDArray[np.bool_]:
-    """(256,) whether a label may be covered."""
-    allowed = np.zeros(256, dtype=bool)
-    allowed[list(over)] = True
-    return allowed
+def _paint_where(allowed: NDArray[np.bool_], part: Solid, label: int, block: NDArray[np.uint8], points: list[Floats]) -> None:
+    """Paint a solid that is dear to ask on the allowed voxels of a block only, asking it about no others."""
+    if allowed.any():
+        inside = part.inside(*(np.broadcast_to(values, block.shape)[allowed] for values in points))
+        block[allowed] = np.where(inside, np.uint8(label), block[allowed])
+
+
+def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Whether a voxel has one of the labels that may be covered; comparing is faster than a table for a few labels."""
+    if len(over) > 6:
+        allowed = np.zeros(256, dtype=bool)
+        allowed[list(over)] = True
+        return np.asarray(allowed[block])
+    may = np.zeros(block.shape, dtype=bool)
+    for label in over:
+        may |= block == label
+    return may
 
 
 def _cut(values: Floats, window: tuple[slice, slice, slice]) -> Floats:

@@ -24,7 +24,15 @@ FAR = 1e4     # mm: farther than any body
 
 
 class Solid:
-    """A shape; `&` is what two share, `-` is the first without the second, `|` is both."""
+    """A shape; `&` is what two share, `-` is the first without the second, `|` is both.
+
+    sparse  whether asking about a point is dear, so that it is better asked only about the voxels it may be painted on
+    """
+
+    @property
+    def sparse(self) -> bool:
+        """Whether a point costs so much that only the voxels that may be painted should be asked about."""
+        return False
 
     @property
     def box(self) -> NDArray[np.float64]:

@@ -63,8 +63,6 @@ def _airways() -> list[Paint]:
 
 def mediastinum(person: Person) -> list[Paint]:
     """Fat between the lungs, the heart with four chambers, gullet."""
-    lift = -0.4 * person.breath_mm
-    grow = float(np.clip(person.generator(22).normal(1.0, 0.07), 0.85, 1.2))
     space = Loft(
         (
             (1180, 0, -20, 24, 50, 62),
@@ -79,24 +77,35 @@ def mediastinum(person: Person) -> list[Paint]:
     made = [paint(space, "visceral fat", Layer.CAVITY)]
     gullet = tube([(-3, -2, 1510), (-4, -10, 1440), (-6, column_y(1350) + 26, 1350), (-14, column_y(1260) + 30, 1262)], 6.5, step_mm=30)
     made += [paint(gullet, "muscle", Layer.ORGAN), paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)]
-    return made + _heart(1312.0 + lift, grow)
+    return made + _heart(person)
 
 
-def _heart(z: float, grow: float) -> list[Paint]:
-    """The heart about its centre of mass at height z: apex to the left, to the front, and down."""
-    turn = (0.0, 28.0, -38.0)
+HEART_TURN_DEG = (0.0, -28.0, -38.0)
+"""The ventricles' axes: the first from the apex (left, front, below) to the base, the second towards the right ventricle."""
 
-    def chamber(dx: float, dy: float, dz: float, a: float, b: float, c: float, turned: bool = True) -> Ellipsoid:
-        centre = (-22.0 + grow * dx, 22.0 + grow * dy, z + grow * dz)
-        return Ellipsoid(centre, (grow * a, grow * b, grow * c), turn if turned else (0.0, 0.0, 0.0))
 
-    sac = chamber(0, 0, 0, 70, 49, 53)
-    left, right = chamber(-22, 0, -6, 45, 32, 33), chamber(4, 24, -8, 46, 20, 32)
-    atria = (chamber(22, -28, 12, 32, 20, 26, False), chamber(46, 6, 2, 25, 28, 34, False))
+def chamber(person: Person, offset_mm: tuple[float, float, float], semi_mm: tuple[float, float, float], turned: bool = True) -> Ellipsoid:
+    """An ellipsoid about the heart's middle, moved with the breath and as large as this person's heart is."""
+    grow = float(np.clip(person.generator(22).normal(1.0, 0.07), 0.85, 1.2))
+    dx, dy, dz = (grow * mm for mm in offset_mm)
+    a, b, c = (grow * mm for mm in semi_mm)
+    return Ellipsoid((dx - 22.0, dy + 22.0, dz + 1312.0 - 0.4 * person.breath_mm), (a, b, c), HEART_TURN_DEG if turned else (0.0, 0.0, 0.0))
+
+
+def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
+    """The left ventricle with its wall, and the space in the right one, a crescent about it since the left is painted later."""
+    return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (4, 26, -8), (46, 23, 33))
+
+
+def _heart(person: Person) -> list[Paint]:
+    """The heart: apex to the left, to the front, and down."""
+    sac = chamber(person, (0, 0, 0), (64, 44, 42))
+    left, right = ventricles(person)
+    atria = (chamber(person, (22, -28, 12), (32, 20, 26), turned=False), chamber(person, (46, 6, 2), (25, 28, 34), turned=False))
     made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN), paint(right.shrunk(-4), "myocardium", Layer.CONTENT)]
     made += [paint(atrium.shrunk(-2.5), "myocardium", Layer.CONTENT) for atrium in atria]
     made += [paint(right, "venous blood", Layer.VESSEL), paint(left, "myocardium", Layer.VESSEL)]
-    made += [paint(left.shrunk(10 * grow), "arterial blood", Layer.VESSEL)]
+    made += [paint(left.shrunk(10.0), "arterial blood", Layer.VESSEL)]
     made += [paint(atria[0], "arterial blood", Layer.VESSEL), paint(atria[1], "venous blood", Layer.VESSEL)]
     return made
 

@@ -6,6 +6,7 @@ Sources (mean values, rounded to three digits):
     Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
     Wansapura et al. (1999), J Magn Reson Imaging 9:531: T2* of grey and white matter at 3 T.
     Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): what the others leave out.
+    Peripheral zone of the prostate, disc nucleus and silicone: round values that keep the known order of brightness, not measurements.
     Mixed marrow, of the adult pelvis, lies between red and yellow.
     T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in lung and bone.
 """
@@ -53,7 +54,7 @@ TISSUES: tuple[Tissue, ...] = (
     Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
     _tissue("skin", 0.70, (350, 400), (30, 28), uptake=0.1),
     _tissue("fat", 1.00, (288, 371), (165, 133), fat=0.92, mottle=0.06),
-    _tissue("visceral fat", 0.98, (288, 371), (150, 125), fat=0.85, mottle=0.12),
+    _tissue("visceral fat", 0.98, (288, 371), (150, 125), fat=0.85, mottle=0.08),
     _tissue("intermuscular fat", 0.95, (320, 400), (150, 120), fat=0.75, mottle=0.1),
     _tissue("muscle", 0.80, (1008, 1412), (44, 40), fat=0.03, uptake=0.1, mottle=0.09),
     _tissue("tendon", 0.45, (500, 600), (8, 7), dephasing=(0.2, 0.3)),
@@ -90,6 +91,11 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("gonad", 0.92, (1500, 1700), (160, 140), uptake=0.2),
     _tissue("gland", 0.85, (900, 1150), (65, 58), fat=0.15, uptake=0.4, mottle=0.1),
     _tissue("mucosa", 0.88, (1100, 1300), (90, 80), uptake=0.5, mottle=0.1),
+    _tissue("joint fluid", 0.98, (2850, 3600), (1210, 770), mottle=0.03),
+    _tissue("disc nucleus", 0.95, (1200, 1400), (135, 115), mottle=0.1),
+    _tissue("peripheral zone", 0.95, (1500, 1800), (165, 145), uptake=0.3, mottle=0.1),
+    Tissue("metal", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    _tissue("silicone", 0.90, (900, 1000), (230, 200), mottle=0.02),
 )
 """The tissues of the simulated body; a label is an index into this tuple, and 0 is air."""
 

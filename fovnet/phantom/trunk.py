@@ -100,12 +100,22 @@ def _buttock(person: Person, side: int) -> list[Paint]:
     ]
 
 
-def _breast(person: Person, side: int) -> list[Paint]:
-    rng = person.generator(11)
-    size = float(rng.uniform(0.7, 1.15) + 0.012 * person.fat_mm)
+def breast(person: Person, side: int) -> tuple[Ellipsoid, Ellipsoid]:
+    """One breast under its skin, and the region of its gland; of a woman who lies prone it hangs, half as wide and twice as long."""
+    size = float(person.generator(11).uniform(0.7, 1.15) + 0.012 * person.fat_mm)
     front = 100 + 0.5 * person.fat_mm
+    if person.age < 12:
+        size = 0.3
+    if person.prone:
+        long_ = 34 + 48 * size
+        whole = Ellipsoid((86.0 * side, front + 4, 1310.0), (46 * size**0.4, long_, 56 * size**0.5), (0.0, 0.0, -6.0 * side), square=0.25)
+        return whole, Ellipsoid((86.0 * side, front + 0.35 * long_, 1308.0), (31 * size**0.4, 0.56 * long_, 38 * size**0.5))
     whole = Ellipsoid((82.0 * side, front, 1310.0), (58 * size**0.5, 40 * size, 54 * size**0.5), (0.0, 0.0, -22.0 * side))
-    gland = Ellipsoid((84.0 * side, front + 12 * size, 1306.0), (32 * size, 20 * size, 30 * size), (0.0, 0.0, -22.0 * side))
+    return whole, Ellipsoid((84.0 * side, front + 12 * size, 1306.0), (32 * size, 20 * size, 30 * size), (0.0, 0.0, -22.0 * side))
+
+
+def _breast(person: Person, side: int) -> list[Paint]:
+    whole, gland = breast(person, side)
     return [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT), paint(gland, "gland", Layer.SEAM, over=("fat",))]
 
 
@@ -168,7 +178,7 @@ def _sacrum() -> list[Paint]:
 def _canal(person: Person) -> list[Paint]:
     """Dural sac to S2, cord to L1, then the roots of the cauda equina."""
     heights = np.concatenate([[1600.0], np.arange(1580, 960, -20.0)])
-    line = [(0.0, column_y(z) - _canal_depth(z), z) for z in heights]
+    line = [(0.0, column_y(z) - canal_depth(z), z) for z in heights]
     sac = tube(line, [9.0 if z > 1440 else 7.5 if z > 1180 else 8.5 if z > 1000 else 5.0 for z in heights])
     cord_end = person.generator(12).uniform(1140, 1175)
     cord = [(point, 5.6 if point[2] > 1440 else 4.2) for point in line if point[2] > cord_end]
@@ -181,7 +191,7 @@ def _canal(person: Person) -> list[Paint]:
     return [*made, paint(tube(roots, 2.6), "spinal cord", Layer.DETAIL)]
 
 
-def _canal_depth(z: float) -> float:
+def canal_depth(z: float) -> float:
     """How far the middle of the canal lies behind the middle of the vertebral bodies."""
     return float(np.interp(z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]))
 

@@ -1,0 +1,128 @@
+"""The knee from within: what a field of view of 15 cm shows beside bones and muscle.
+
+Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as written, the joint at z = 474.
+"""
+
+from __future__ import annotations
+
+from fovnet.phantom.layers import Layer, bone, paint
+from fovnet.phantom.limbs import placed
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Ellipsoid, Solid, Tube, tube
+
+Point = tuple[float, float, float]
+
+BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
+    (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),        # vastus medialis, the lowest belly of the thigh
+    (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),     # vastus lateralis
+    (((80, -34, 610), (73, -35, 530), (68, -27, 476)), (19, 15, 5)),     # semimembranosus
+    (((124, -36, 610), (133, -31, 530), (135, -25, 468)), (18, 12, 5)),  # biceps
+    (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),        # sartorius
+    (((79, -30, 522), (76, -40, 480), (74, -42, 415)), (7, 15, 23)),     # gastrocnemius, medial head
+    (((118, -30, 516), (120, -38, 474), (120, -42, 415)), (7, 13, 21)),  # gastrocnemius, lateral head
+    (((108, -30, 458), (90, -30, 436), (84, -22, 415)), (6, 9, 8)),      # popliteus
+    (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),     # tibialis anterior
+)
+"""Muscle bellies around the knee: points and radii."""
+
+CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
+    (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),         # semitendinosus
+    (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),                         # gracilis
+    (((55.5, -4, 507), (56.5, -4, 480), (60, -2, 440)), 2.0, "tendon"),                       # medial collateral ligament
+    (((141, -8, 500), (140, -16, 474), (133, -23, 446)), 2.2, "tendon"),                      # lateral collateral ligament
+    (((140, 6, 540), (141, 8, 490), (126, 22, 452)), 2.0, "tendon"),                          # iliotibial tract
+    (((76, 40, 512), (60, 20, 506), (55, 0, 504)), 1.4, "tendon"),                            # medial retinaculum
+    (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),                         # lateral retinaculum
+    (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, "spinal cord"),  # tibial nerve
+    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),                # peroneal nerve
+    (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),                  # great saphenous vein
+)
+"""Tendons, ligaments, nerves and the vein under the skin: points, radius, tissue."""
+
+
+def knees(person: Person) -> list[Paint]:
+    """Both knees: fat with bellies and cords in it, groove and notch of the femur, patella, menisci, cruciate ligaments, joint fluid."""
+    fluid = float(person.generator(61).uniform(0.4, 1.6)) + 0.02 * max(person.age - 50, 0)
+    worn = max(0.0, 0.03 * (person.age - 50))  # mm of cartilage that age has taken
+    made: list[Paint] = []
+    for side in (1, -1):
+        made += _around(person, side) + _bones(person, side, 2.6 - worn) + _menisci(person, side) + _crossing(person, side)
+        made += _front(person, side, fluid)
+    return made
+
+
+def _oval(person: Person, side: int, at: Point, semi: Point, turn: Point = (0.0, 0.0, 0.0), square: float = 0.0) -> Ellipsoid:
+    a, b, c = turn
+    return Ellipsoid(placed(person, side, (at,))[0], semi, (a, side * b, side * c), square)
+
+
+def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | tuple[float, ...]) -> Tube:
+    return tube(placed(person, side, points), radii)
+
+
+def _around(person: Person, side: int) -> list[Paint]:
+    """Fat instead of muscle about the joint, then the bellies and cords that cross it."""
+    stout = 1 + 0.8 * (person.brawn - 1)
+    sleeve = _oval(person, side, (98, 0, 481), (72, 74, 72), square=0.4)
+    made = [paint(sleeve, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
+    for points, radii in BELLIES:
+        belly = _line(person, side, points, tuple(radius * stout for radius in radii))
+        inside = ("muscle", "intermuscular fat", "fat")
+        made += [paint(belly.shrunk(-1.0), "intermuscular fat", Layer.SEAM, inside), paint(belly, "muscle", Layer.SEAM, inside)]
+    for points, radius, tissue in CORDS:
+        made.append(paint(_line(person, side, points, radius), tissue, Layer.VESSEL))
+    return made
+
+
+def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
+    """The trochlea with its groove, the notch between the condyles, cartilage where bones meet."""
+    made: list[Paint] = []
+    for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
+        lip = _oval(person, side, (98 + inner, reach - 18, 512), (18, 17, 18))
+        made += [paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE), *bone(lip, 1.3, "yellow marrow")]
+    for points, radii in ((((103, 1, 590), (99, -3, 530)), (11.0, 27.0)), (((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0))):
+        made.append(paint(_line(person, side, points, radii), "yellow marrow", Layer.MARROW, over=("cortical bone",)))
+    notch = _oval(person, side, (98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
+    made.append(paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)))
+    made.append(paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage")))
+    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # where the bone grew: a thin dark line across the marrow
+        scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(person, side, (98, -4, z - 1.6), (wide, deep, 5.0))
+        made.append(paint(scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)))
+    return made
+
+
+def _menisci(person: Person, side: int) -> list[Paint]:
+    """Dark C-shaped wedges on cartilage, between the condyles and the plateau."""
+    made: list[Paint] = []
+    for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
+        whole = _oval(person, side, (x, -8, 473.5), (a, b, 3.6))
+        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 6, b - 6.5, 5.0))
+        gap = _oval(person, side, (x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
+        ring: Solid = whole - hole - gap
+        made += [paint(whole, "cartilage", Layer.BONE), paint(ring, "tendon", Layer.DETAIL)]
+    spine = _oval(person, side, (98, -8, 471), (7, 9, 7))
+    return [*made, *bone(spine, 1.2, "yellow marrow")]
+
+
+def _crossing(person: Person, side: int) -> list[Paint]:
+    """The two cruciate ligaments, and what keeps them apart."""
+    front = _line(person, side, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
+    back = _line(person, side, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
+    return [paint(front, "tendon", Layer.DETAIL), paint(back, "tendon", Layer.DETAIL)]
+
+
+def _front(person: Person, side: int, fluid: float) -> list[Paint]:
+    """Patella on its cartilage, tendons above and below it, Hoffa's fat, the fluid of the joint."""
+    patella = _oval(person, side, (98, 42, 512), (22, 10, 21), square=0.25)
+    behind = _oval(person, side, (98, 37, 512), (21, 9.5, 18))
+    pad = _oval(person, side, (98, 30, 478), (25, 15, 20))
+    pouch = _oval(person, side, (98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | _oval(person, side, (98, 26, 512), (26, 1.2 + fluid, 16))
+    made = [paint(pad, "fat", Layer.SEAM), paint(pouch, "joint fluid", Layer.CONTENT)]
+    made += [paint(behind, "cartilage", Layer.BONE), *bone(patella, 1.6, "yellow marrow")]
+    made.append(paint(_oval(person, side, (98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE))
+    made.append(paint(_oval(person, side, (98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE))
+    for x in (62, 134):  # fluid beside the condyles
+        made.append(paint(_oval(person, side, (x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)), "joint fluid", Layer.CONTENT))
+    slit = _oval(person, side, (98, -8, 475.2), (36, 24, 0.6 + 0.25 * fluid))
+    return [*made, paint(slit, "joint fluid", Layer.DETAIL, over=("cartilage",))]

@@ -1,0 +1,149 @@
+"""The shape of one person: from their millimetres to the written anatomy's, and back.
+
+Heights are stretched piece by piece, widths scaled, the head turned, and everything is bent by a sum of smooth waves.
+The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from fovnet.phantom.solids import Floats
+
+ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1750.0, 2300.0)
+"""Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
+iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
+
+RISE_MM = (1470.0, 1540.0)  # the trunk's widths and direction give way to the head's along the neck
+NECK_Y_MM = -20.0  # the head turns about the dens
+LATTICE_MM = 7.0  # how finely the bend is worked out on a grid: between the knots it is then right to 0.35 mm
+LEVEL_MM = 20.0
+LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which it is looked up how far this person is bent
+BETWEEN_MM = 1.5  # by which the bend may be larger between those places
+
+
+@dataclass(frozen=True)
+class Morph:
+    """From the person's millimetres to the written anatomy's, and back.
+
+    heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
+    yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
+    """
+
+    heights_mm: tuple[float, ...]
+    trunk: tuple[float, float]
+    head: tuple[float, float]
+    yaw_deg: float
+    waves: tuple[tuple[float, ...], ...]
+
+    @cached_property
+    def _down(self) -> PchipInterpolator:
+        return PchipInterpolator(self.heights_mm, ANCHORS_MM)
+
+    @cached_property
+    def _table(self) -> NDArray[np.float64]:
+        """(2, n) heights of the person every 0.25 mm, and of the anatomy."""
+        z = np.arange(self.heights_mm[0], self.heights_mm[-1], 0.25)
+        return np.stack([z, self._down(z)])
+
+    def height_mm(self, anatomy_z_mm: float) -> float:
+        """The person's height of a height in the written anatomy."""
+        return float(np.interp(anatomy_z_mm, self._table[1], self._table[0]))
+
+    def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
+        up = np.interp(z, *self._table).astype(np.float32)
+        rise = np.clip((up - RISE_MM[0]) / (RISE_MM[1] - RISE_MM[0]), 0, 1).astype(np.float32)
+        rise = rise * rise * (3 - 2 * rise)  # 0 in the trunk, 1 in the head
+        wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
+        x, y = x / wide, y / deep
+        bend_x, bend_y = self._bend_on_lattice(x, y, up)
+        if self.yaw_deg and float(rise.max()) > 0:
+            turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
+            cos, sin = np.cos(turn), np.sin(turn)
+            behind = y - NECK_Y_MM
+            x, y = cos * x + sin * behind, cos * behind - sin * x + NECK_Y_MM
+        return np.asarray(x + bend_x), np.asarray(y + bend_y), up
+
+    def _bend_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """The bend at points on a grid, linear between knots LATTICE_MM apart; of fewer than a thousand points, at every one.
+
+        Ten waves over three million oblique points would take a second; the knots are a hundredth of them.
+        """
+        shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
+        if len(shape) != 3 or np.prod(shape) < 1000:
+            return self._bend(x, y, z)
+        knots = [_knots(size, step) for size, step in zip(shape, _steps_mm(x, y, z), strict=True)]
+        at_knots = (values[np.ix_(*(k if n > 1 else [0] for k, n in zip(knots, values.shape, strict=True)))] for values in (x, y, z))
+        bend_x, bend_y = self._bend(*at_knots)
+        return _between_knots(bend_x, knots, shape), _between_knots(bend_y, knots, shape)
+
+    @cached_property
+    def _reach(self) -> NDArray[np.float64]:
+        """(2, 2, levels + 1) least and most bend in mm along x and y, at and beside each level of LEVELS_MM; last, at any of them."""
+        x, y = np.arange(-420.0, 421.0, 20.0), np.arange(-300.0, 421.0, 20.0)
+        grid = np.ix_(x.astype(np.float32), y.astype(np.float32), LEVELS_MM.astype(np.float32))
+        bends = [np.broadcast_to(bend, np.broadcast_shapes(*(v.shape for v in grid))) for bend in self._bend(*grid)]
+        least, most = np.array([bend.min(axis=(0, 1)) for bend in bends]), np.array([bend.max(axis=(0, 1)) for bend in bends])
+        least = np.minimum(least, np.minimum(np.roll(least, 1, axis=1), np.roll(least, -1, axis=1))) - BETWEEN_MM
+        most = np.maximum(most, np.maximum(np.roll(most, 1, axis=1), np.roll(most, -1, axis=1))) + BETWEEN_MM
+        return np.stack([np.column_stack([least, least.min(axis=1)]), np.column_stack([most, most.max(axis=1)])], axis=1)
+
+    def _bend(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Displacements in mm along x and y, a sum of standing waves.
+
+        The sines are taken before the axes are mixed: on a grid along the body that is a hundredth of the work.
+        """
+        bend_x, bend_y = np.float32(0), np.float32(0)
+        for in_x, in_y, kx, ky, kz, px, py, pz in self.waves:
+            across = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(np.float32(kz) * z + np.float32(pz))
+            deep = np.sin(np.float32(ky) * y + np.float32(py))
+            wave = across * deep
+            bend_x, bend_y = bend_x + np.float32(in_x) * wave, bend_y + np.float32(in_y) * wave
+        return np.asarray(bend_x), np.asarray(bend_y)
+
+    def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
+        low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
+        turned = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
+        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: any way the yaw can reach
+        level = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM).clip(0, len(LEVELS_MM) - 1).astype(int)
+        level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)  # a tall box: as far as anything is bent anywhere
+        for axis, (least, most) in enumerate(self._reach):
+            near, far = low[:, axis] - turned - most[level], high[:, axis] + turned - least[level]
+            ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
+            low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
+        low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
+        high[:, 2] = np.interp(high[:, 2], self._table[1], self._table[0]) + 0.5
+        return np.stack([low, high], axis=1)
+
+
+def _steps_mm(x: Floats, y: Floats, z: Floats) -> list[float]:
+    """(3,) mm between neighbouring points of a grid along each of its axes."""
+    steps = []
+    for axis in range(3):
+        both = [np.diff(values.take([0, 1], axis), axis=axis).ravel()[0] if values.shape[axis] > 1 else 0.0 for values in (x, y, z)]
+        steps.append(float(np.linalg.norm(both)))
+    return steps
+
+
+def _knots(size: int, step_mm: float) -> NDArray[np.intp]:
+    """Indices along an axis, about LATTICE_MM apart, the first and the last among them."""
+    every = max(1, int(LATTICE_MM / max(step_mm, 1e-3)))
+    return np.append(np.arange(0, size - 1, every), size - 1)
+
+
+def _between_knots(values: Floats, knots: list[NDArray[np.intp]], shape: tuple[int, ...]) -> Floats:
+    """Values (a, b, c) at the knots of three axes, linearly interpolated to every index of `shape`."""
+    i, j, k = (
+        np.stack([np.interp(np.arange(size), at, row) for row in np.eye(len(at))], axis=1).astype(np.float32)  # (size, knots)
+        for size, at in zip(shape, knots, strict=True)
+    )
+    known = np.broadcast_to(values, (i.shape[1], j.shape[1], k.shape[1])).astype(np.float32)
+    along_i = (i @ known.reshape(i.shape[1], -1)).reshape(len(i), j.shape[1], k.shape[1])
+    return np.asarray((j @ along_i) @ k.T)          # contiguous, which everything painted on the grid gains from

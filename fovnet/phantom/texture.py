@@ -1,0 +1,114 @@
+"""What tissues look like from within: muscle with septa and streaks of fat, fat with fasciae and vessels, a breast with strands of gland.
+
+All of it is painted last and only on the voxels of one tissue, so that it follows whatever shape the tissue has been given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.grain import Box, Line, Sheets, Walls
+from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.limbs import placed
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Ellipsoid, mirrored
+from fovnet.phantom.trunk import breast, column_y
+
+Muscles = tuple[tuple[int, int], ...]
+
+THIGH: Muscles = ((0, 46), (4, 24), (34, 26), (-34, 22), (-50, 4), (-38, -16), (-18, -14), (-14, -44), (16, -46), (-34, -44), (38, -6))
+CALF: Muscles = ((24, -42), (-26, -42), (0, -14), (20, -16), (-16, -18), (26, 16), (10, 14), (32, 0))
+NECK: Muscles = ((44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4))
+CHEST: Muscles = ((100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70), (150, 20))
+BUTTOCK: Muscles = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40), (92, -66))
+"""x, y in mm of muscles of the right side, about the leg's middle or the body's: the walls between them stand half way."""
+
+
+def structure(person: Person) -> list[Paint]:
+    """The inner structure of this person's muscle, fat and breasts."""
+    rng = person.generator(66)
+    made = _septa(person, rng) + _streaks(person, rng) + _fat(person, rng)
+    return made + (_breasts(person, rng) if person.female else [])
+
+
+def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """Walls of fat between the muscles of thighs, calves, buttocks, chest and neck, where people's muscles do not stand quite alike."""
+    made: list[Paint] = []
+    thick = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
+
+    def walls(lines: list[Line], mm: float) -> None:
+        made.append(paint(Walls(tuple(lines), mm), "intermuscular fat", Layer.DETAIL, over=("muscle",)))
+
+    for side in (1, -1):
+        for muscles, low, high in ((THIGH, 545.0, 850.0), (CALF, 120.0, 425.0)):
+            heights = np.linspace(low, high, 4)
+            size = np.interp(heights, [120, 300, 425, 545, 700, 850], [0.5, 0.95, 1.0, 0.85, 1.0, 1.1])
+            lines = []
+            for x, y in muscles:
+                moved = rng.normal(0, 3.5, (4, 2))
+                rows = zip(heights.tolist(), size.tolist(), moved.tolist(), strict=True)
+                points = [(98 + s * x + dx, s * y + dy, z) for z, s, (dx, dy) in rows]
+                lines.append(tuple(placed(person, side, tuple(points))))
+            walls(lines, thick)
+        for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, 1430.0, 0.8), (NECK, 1432.0, 1532.0, 0.8)):
+            straight: list[Line] = []
+            for x, y in muscles:
+                (ax, ay), (bx, by) = (rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + np.array([x, y])).tolist()
+                straight.append((mirrored((ax, ay, low), side), mirrored((bx, by, high), side)))
+            walls(straight, share * thick)
+    return made
+
+
+def _streaks(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """Streaks of fat along the muscles: few in the young and lean, a third of the muscle in the old; more in back and buttocks."""
+    everywhere = Box((-420.0, -300.0, 60.0), (420.0, 300.0, 1600.0))
+    back = Box((-90.0, -150.0, 850.0), (90.0, -45.0, 1300.0))
+    made = []
+    for place, wavelengths, share in ((everywhere, (31.0, 27.0, 130.0), 0.5), (back, (17.0, 15.0, 80.0), 1.1)):
+        streaks = Sheets(place, wavelengths, share * person.marbling, _phase(rng))
+        if streaks.thick > 0.025:  # thinner ones could not be seen, and cost as much
+            made.append(paint(streaks, "intermuscular fat", Layer.DETAIL, over=("muscle",)))
+    return made
+
+
+def _fat(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """Fasciae under the skin, and vessels and folds of peritoneum between the organs."""
+    outer = Box((-420.0, -320.0, 60.0), (420.0, 320.0, 1500.0))
+    inner = Box((-190.0, -120.0, 850.0), (190.0, 220.0, 1260.0))
+    made = [paint(Sheets(outer, (38.0, 38.0, 52.0), 0.03, _phase(rng)), "tendon", Layer.DETAIL, over=("fat",))]
+    made.append(paint(Sheets(inner, (27.0, 25.0, 31.0), 0.08, _phase(rng)), "bowel wall", Layer.DETAIL, over=("visceral fat",)))
+    for z in np.arange(1010.0, 1150.0, 24.0):  # fascia between the two layers of fat on the back
+        at = (0.0, column_y(float(z)) - 64.0 - 0.5 * person.fat_mm, float(z))
+        made.append(paint(Ellipsoid(at, (80.0, 0.8, 12.0)), "tendon", Layer.DETAIL, over=("fat",)))
+    return made
+
+
+def _breasts(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """From almost all fat to almost all gland, in strands towards the nipple; the muscle behind; an implant where there is one."""
+    dense = float(np.clip(rng.beta(1.6, 1.8) + 0.006 * (45 - person.age), 0.05, 1.0))
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole, gland = breast(person, side)
+        wide = gland.shrunk(-5.0)
+        a, b, c = wide.semi
+        strands = Sheets(wide, (0.45 * a, 1.1 * b, 0.45 * c), 0.15 + 0.7 * dense, _phase(rng))
+        made.append(paint(gland, "fat", Layer.SEAM, over=("gland",)))
+        made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
+        core = gland.shrunk((0.75 - 0.6 * dense) * min(gland.semi))
+        made.append(paint(core, "gland", Layer.CAVITY, over=("fat",)))
+        x, y, z = np.asarray(whole.centre) + whole.axes @ (np.array([0.0, whole.semi[1], 0.0]))
+        made.append(paint(Ellipsoid((float(x), float(y), float(z)), (6.0, 4.5, 6.0)), "skin", Layer.SKIN))
+        plate = Ellipsoid((side * 84.0, whole.centre[1] - 12.0, 1330.0), (50.0, 6.0 * person.brawn, 58.0), (0.0, 0.0, -22.0 * side))
+        made += [paint(plate.shrunk(-2.0), "fat", Layer.SEAM, ("muscle",)), paint(plate, "muscle", Layer.SEAM)]
+        if "natural breasts" in person.missing and person.age > 20:
+            middle = np.asarray(whole.centre) + whole.axes @ np.array([0.0, 0.34 * whole.semi[1], 0.0])
+            x, y, z = middle.tolist()
+            bag = Ellipsoid((x, y, z), (0.72 * whole.semi[0], 0.42 * whole.semi[1], 0.72 * whole.semi[2]))
+            made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
+    return made
+
+
+def _phase(rng: np.random.Generator) -> tuple[float, float, float]:
+    a, b, c = rng.uniform(0, 2 * np.pi, 3).tolist()
+    return a, b, c
