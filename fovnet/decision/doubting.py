@@ -12,16 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import Decision, Rule, Span
+from fovnet.decision.spans import LOOK_MM, Decision, Rule, Span
 from fovnet.maths.ordering import neighbour_ratio
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 DISORDERED = 1.2
 """Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
-FEWEST = 5
-"""Independent looks (slices 10 mm apart, see LOOK_MM) below which nothing could contradict an answer: the slices of three, thrown into
-any order, are in the body's by chance every third time, those of four every twelfth, those of five every sixtieth."""
+FEWEST, LEAST_LOOKS = 5, 2.0
+"""Slices, and independent looks (one every 10 mm, see LOOK_MM), below which nothing could contradict an answer.  Three slices of a
+localiser, thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth;
+and slices within 20 mm show one thing."""
 EVEN, LIKELY = 0.5, 0.7
 """A region less probable than LIKELY may be the best guess, and is no answer; one below EVEN is rather absent than present, and a set of
 regions below EVEN is rather another set."""
@@ -72,8 +73,11 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
     if signs.agreement < rule.least_agreement:
         said = f"agreement {signs.agreement:.0%}, at least {rule.least_agreement:.0%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
-    if decision.looks < FEWEST:
-        yield Doubt("too-few-slices", f"too few slices: {_looks_in_words(decision)}, at least {FEWEST} wanted")
+    slices = len(decision.confidence)
+    if slices < FEWEST:
+        yield Doubt("too-few-slices", f"too few slices: {slices}, at least {FEWEST} wanted")
+    elif decision.looks < LEAST_LOOKS:
+        yield Doubt("too-few-slices", f"too thin a slab: {LOOK_MM * decision.looks:.0f} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
     if decision.flipped:
@@ -94,12 +98,6 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
         yield from _rivals(decision, vocabulary)
         bar = f"answers count from {rule.min_confidence:.0%} on"
         yield Doubt("low-confidence", f"not sure enough: confidence {decision.sure:.0%}, {bar}")
-
-
-def _looks_in_words(decision: Decision) -> str:
-    """ "3 slices are 3 independent looks": whole looks alone count."""
-    slices, looks = len(decision.confidence), int(decision.looks)
-    return f"{slices} {'slice is' if slices == 1 else 'slices are'} {looks} independent look{'' if looks == 1 else 's'} (10 mm each)"
 
 
 def _listed(names: list[str]) -> str:

@@ -73,9 +73,9 @@ def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
 
 @pytest.mark.parametrize(
     ("slices", "apart_mm", "few"),
-    [(2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 9.0, True), (16, 3.0, True), (17, 3.0, False)],
+    [(2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 4.0, False), (6, 3.0, True), (7, 3.0, False)],
 )
-def test_a_localiser_and_a_thin_slab_are_too_few_looks_however_sure(slices: int, apart_mm: float, few: bool) -> None:
+def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(slices: int, apart_mm: float, few: bool) -> None:
     """Three slices, or many within a few millimetres: nothing could contradict the answer."""
     decision = decide(one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE)
     assert decision.sure > 0.9
