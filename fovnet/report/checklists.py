@@ -66,7 +66,7 @@ CLAIM = (
     Item("28", "metrics of performance", "slices"),
     Item("29", "significance and statistical uncertainty", "method", "intervals; no test of significance is made"),
     Item("30", "robustness or sensitivity", "subgroups", "and, where the ablation was run, what each step is worth"),
-    Item("31", "explainability, interpretability", "failures", "each answer beside its picture and probabilities; no map of pixels"),
+    Item("31", "explainability, interpretability", "failures", "each answer beside picture and probabilities; no attribution to pixels"),
     Item("32", "evaluation on internal data", "slices"),
     Item("33", "testing on external data", "subgroups", "only where a collection from elsewhere was named in the configuration"),
     Item("34", "registration as a clinical trial", "", AUTHORS),
