@@ -16,6 +16,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,6 +76,26 @@ export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` o
 app.add_typer(export, name="export")
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 
+
+
+def _to_write(path: Path | None, folder: bool) -> Path | None:
+    """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
+    from fovnet.records import unwritable
+
+    if path is not None and (why := unwritable(path, folder=folder)):
+        raise ConfigError("out-unwritable", f"--out {path}: {why}; give a {'folder' if folder else 'file'} that can be written")
+    return path
+
+
+def _file_to_write(path: Path | None) -> Path | None:
+    return _to_write(path, folder=False)
+
+
+def _folder_to_write(path: Path | None) -> Path | None:
+    return _to_write(path, folder=True)
+
+
+FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
@@ -113,11 +134,15 @@ def check(config: ConfigFile) -> None:
 
 
 def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
-    """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them."""
-    from fovnet.volume.collection import read_collection
+    """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them, ConfigError
+    for a folder that does not exist."""
+    from fovnet.volume.collection import nearest_name, read_collection
     from fovnet.volume.dicom_address import split_address
 
-    if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():
+    if not folder.exists():
+        near = nearest_name(folder)
+        raise ConfigError("collection-missing", f"collections.{name}: {folder}: there is no such folder; {near or 'check the path'}")
+    if folder.is_dir() and not (folder / "volumes.tsv").exists():
         return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
     table = read_collection(folder, words)
     subjects = len({row.subject_id for row in table.volumes})
@@ -129,7 +154,7 @@ def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
 @app.command()
 def cost(
     config: ConfigFile,
-    out_file: Annotated[Path | None, typer.Option("--out", help="A TSV file: weights, operations, memory, seconds of every row.")] = None,
+    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file: weights, operations, memory, seconds of every row.")] = None,
 ) -> None:
     """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
     from fovnet.net.prices import quantiles, search_seconds, table
@@ -236,7 +261,7 @@ def _phantom_of_labels(
 
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
-Tables = Annotated[Path, typer.Option("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
+Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
 
 
@@ -245,7 +270,7 @@ def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> No
     """The anatomical MR images of a BIDS data set, with what their sidecars say of the scanner; unlabelled."""
     from fovnet.volume.adapters.bids import gather_bids
 
-    _collected(gather_bids(tree), out_folder, replace)
+    _collected(gather_bids(tree), tree, out_folder, replace)
 
 
 @collect.command("dicom")
@@ -255,7 +280,7 @@ def collect_dicom(
     """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
     from fovnet.volume.adapters.dicom import gather_dicom
 
-    _collected(gather_dicom(tree, _included(include)), out_folder, replace)
+    _collected(gather_dicom(tree, _included(include)), tree, out_folder, replace)
 
 
 @collect.command("organs")
@@ -268,7 +293,7 @@ def collect_organs(
     """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""
     from fovnet.volume.adapters.masked import gather_masked
 
-    _collected(gather_masked(tree, labels), out_folder, replace)
+    _collected(gather_masked(tree, labels), tree, out_folder, replace)
 
 
 @collect.command("totalsegmentator")
@@ -276,7 +301,7 @@ def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = 
     """The TotalSegmentator MRI data set as published, labelled by its organs."""
     from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
 
-    _collected(gather_totalsegmentator(tree), out_folder, replace)
+    _collected(gather_totalsegmentator(tree), tree, out_folder, replace)
 
 
 @collect.command("spider")
@@ -284,7 +309,7 @@ def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> 
     """SPIDER as published: lumbar spines."""
     from fovnet.volume.adapters.spider import gather_spider
 
-    _collected(gather_spider(tree), out_folder, replace)
+    _collected(gather_spider(tree), tree, out_folder, replace)
 
 
 @collect.command("chaos")
@@ -292,7 +317,7 @@ def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> N
     """CHAOS as published: the MR series, unlabelled."""
     from fovnet.volume.adapters.chaos import gather_chaos
 
-    _collected(gather_chaos(tree), out_folder, replace)
+    _collected(gather_chaos(tree), tree, out_folder, replace)
 
 
 @collect.command("ixi")
@@ -300,14 +325,14 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
     """IXI as published: heads."""
     from fovnet.volume.adapters.ixi import gather_ixi
 
-    _collected(gather_ixi(tree), out_folder, replace)
+    _collected(gather_ixi(tree), tree, out_folder, replace)
 
 
-def _collected(gathered: Gathered, folder: Path, replace: bool) -> None:
+def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
     """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
     from fovnet.volume.adapters.gathered import write_tables
 
-    table = write_tables(folder, gathered, replace=replace)
+    table = write_tables(folder, gathered, tree, replace=replace)
     subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
     aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
     out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
@@ -361,7 +386,7 @@ def search(
 @searching.command()
 def explain(
     run: Annotated[Path, typer.Argument(help="A search's journal, or a results folder whose search is done.")],
-    out_file: Annotated[Path | None, typer.Option("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
+    out_file: Annotated[Path | None, FileOut("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
 ) -> None:
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict
@@ -390,7 +415,7 @@ def explain(
 @app.command()
 def train(
     config: ConfigFile,
-    out_folder: Annotated[Path, typer.Option("--out", help="Where the network, trial.json and curve.png are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")],
     changes: Annotated[list[str] | None, typer.Option("--set", help="axis=level, several times; else search.start is trained.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
     training_seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the training; a trial's own repeats it.")] = None,
@@ -660,7 +685,7 @@ EXAMINED = (
 def examine(
     answers: Annotated[Path, typer.Argument(help="A folder that `predict --out` wrote.")],
     truth: Annotated[Path, typer.Option(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
     regions: Annotated[str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")] = "default",
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
@@ -693,7 +718,7 @@ def examine(
 def compare(
     first: Annotated[Path, typer.Argument(help="A results folder, or the folder `evaluation` in it.")],
     second: Annotated[Path, typer.Argument(help="Another one, on the same volumes and the same truth.")],
-    out_folder: Annotated[Path | None, typer.Option("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
+    out_folder: Annotated[Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
@@ -723,7 +748,7 @@ def report(config: ConfigFile) -> None:
 @app.command()
 def predict(
     paths: Annotated[list[Path], typer.Argument(readable=False, help="Volumes, or folders that hold some.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     model: ModelFolder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
@@ -802,7 +827,7 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
 
 @export.command("sr")
 def export_sr(
-    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="Where a DICOM file a volume is written.")],
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
     regions: Regions = "default",
 ) -> None:  # fmt: skip
     """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
@@ -813,7 +838,7 @@ def export_sr(
 
 @export.command("copies")
 def export_copies(
-    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="Where a folder of DICOM files a volume is written.")],
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
     regions: Regions = "default",
 ) -> None:  # fmt: skip
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
@@ -824,7 +849,7 @@ def export_copies(
 
 @export.command("bids")
 def export_bids(
-    answers: Answers, folder: Annotated[Path, typer.Option("--out", help="The derivative's folder.")], regions: Regions = "default"
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")], regions: Regions = "default"
 ) -> None:
     """A BIDS derivative: a JSON with BodyPart and the spans for every volume."""
     from fovnet.config import vocabulary
@@ -837,7 +862,7 @@ def export_bids(
 
 @export.command("headers")
 def export_headers(
-    answers: Answers, table: Annotated[Path, typer.Option("--out", help="The table to write.")], regions: Regions = "default"
+    answers: Answers, table: Annotated[Path, FileOut("--out", help="The table to write.")], regions: Regions = "default"
 ) -> None:
     """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first."""
     from fovnet.config import vocabulary
@@ -851,7 +876,7 @@ def export_headers(
 
 @export.command("bundle")
 def export_bundle(
-    folder: Annotated[Path, typer.Option("--out", help="The bundle's folder.")], model: ModelFolder = None
+    folder: Annotated[Path, FolderOut("--out", help="The bundle's folder.")], model: ModelFolder = None
 ) -> None:
     """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
     from fovnet.decision.bundle import write_bundle
@@ -862,7 +887,7 @@ def export_bundle(
 @export.command("shipped")
 def export_shipped(
     results: Annotated[Path, typer.Argument(help="The results folder of a finished run.")],
-    folder: Annotated[Path, typer.Option("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
+    folder: Annotated[Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
 ) -> None:
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and checksums, naming nobody."""
     from fovnet.decision.shipped import ship
@@ -891,7 +916,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
 @bench.command("search")
 def bench_search(
     tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
     method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
@@ -931,7 +956,7 @@ def bench_search(
 @bench.command("bound")
 def bench_bound(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
-    out_file: Annotated[Path | None, typer.Option("--out", help="A TSV file for the same numbers.")] = None,
+    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file for the same numbers.")] = None,
 ) -> None:
     """Say how many draws random search needs until it has probably drawn one of the best rows."""
     from fovnet.bench.bounds import CERTAINTIES, SHARES, bounds
@@ -952,7 +977,7 @@ def bench_bound(
 
 @bench.command("propose")
 def bench_propose(
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the numbers.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the numbers.")],
     trials: Annotated[list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
     diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
@@ -980,7 +1005,7 @@ def bench_propose(
 
 @bench.command("edge")
 def bench_edge(
-    out_folder: Annotated[Path, typer.Option("--out", help="Where edge.tsv and walks.tsv are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where edge.tsv and walks.tsv are written.")],
     scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
     method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
@@ -1017,7 +1042,7 @@ def bench_edge(
 
 @bench.command("train")
 def bench_train(
-    out_folder: Annotated[Path, typer.Option("--out", help="Where throughput.tsv and throughput.png are written.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where throughput.tsv and throughput.png are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are told.")] = 5,
     budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
@@ -1059,16 +1084,19 @@ def bench_train(
 @bench.command("slice")
 def bench_slice(
     paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times of every file.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file.")],
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
 ) -> None:
     """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
+    from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
     from fovnet.volume.discovery import find_volumes
 
     with _bar("slicing") as tell:
         rows = list(slicing_times(find_volumes(paths), repeats, tell))
+    if all(row.ours_ms is None for row in rows):
+        raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {'; '.join(row.note for row in rows[:3])}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = _table(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
                    "MONAI / ms", "ms / floor")  # fmt: skip
@@ -1092,7 +1120,7 @@ def bench_slice(
 
 @bench.command("predict")
 def bench_predict(
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times of every file and engine.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
     paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
     shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
     model: ModelFolder = None,
@@ -1128,7 +1156,7 @@ def bench_predict(
 @bench.command("oddities")
 def bench_oddities(
     model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for what was said of every volume.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for what was said of every volume.")],
     each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
@@ -1150,7 +1178,7 @@ def bench_oddities(
 
 @bench.command("simulator")
 def bench_simulator(
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file, a row an arm.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row an arm.")],
     collection: Annotated[Path | None, typer.Option(help="A labelled collection of real volumes to be judged on too.")] = None,
     arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
     subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
@@ -1185,7 +1213,7 @@ def bench_simulator(
 @bench.command("mistrust")
 def bench_mistrust(
     config: ConfigFile,
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the shares.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
     split: Annotated[str, typer.Option(help="validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
 ) -> None:
@@ -1195,6 +1223,7 @@ def bench_mistrust(
     from fovnet.decision.packed import examples, shown_volumes
     from fovnet.records import write_tsv
 
+    _refuse_unscored(split)
     settings = _settings(config)
     results, pack = _opened(settings)
     scored = _scored(results)
@@ -1211,7 +1240,7 @@ def bench_mistrust(
 @bench.command("crop")
 def bench_crop(
     config: ConfigFile,
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the shares.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
     split: Annotated[str, typer.Option(help="validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
 ) -> None:
@@ -1222,6 +1251,7 @@ def bench_crop(
     from fovnet.decision.packed import examples
     from fovnet.records import write_tsv
 
+    _refuse_unscored(split)
     settings = _settings(config)
     results, pack = _opened(settings)
     volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
@@ -1233,7 +1263,7 @@ def bench_crop(
 
 @bench.command("decide")
 def bench_decide(
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the times.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times.")],
     slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
@@ -1254,7 +1284,7 @@ def bench_decide(
 
 @bench.command("intervals")
 def bench_intervals(
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file: how often each kind of interval held the truth.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file: how often each kind of interval held the truth.")],
     subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
     studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
     correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
@@ -1282,7 +1312,7 @@ def bench_intervals(
 @bench.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
-    out_file: Annotated[Path, typer.Option("--out", help="A TSV file for the losses of every training.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the losses of every training.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
     seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,
     epochs: Annotated[int, typer.Option(min=1)] = 3,
@@ -1387,6 +1417,14 @@ def _table(title: str, *headings: str) -> Table:
 def _show(table: Table) -> None:
     """Where nobody's window is too small, as wide as it is."""
     (out if out.is_terminal else Console(width=120, markup=False)).print(table)
+
+
+def _refuse_unscored(split: str) -> None:
+    from fovnet.decision.packed import SCORED
+
+    if split not in SCORED:
+        known = " and the ".join(SCORED)
+        raise ConfigError("split-not-scored", f"--split {split}: the ensemble scores the {known} split alone; name one of these")
 
 
 def _show_shares(title: str, shares: Sequence[Share]) -> None:
@@ -1906,16 +1944,18 @@ def _included(kinds: str) -> list[str]:
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
     """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
     from fovnet.records import write_json, write_tsv
+    from fovnet.report.wording import several
     from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
 
     if not series:
         return
     write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
     write_json(folder / "found.json", {"series": series})
-    aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", *included))
+    unread = sum(row["kind"] == "unreadable" for row in series)
+    aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
-    told = f", of them set aside: {counted}" if aside else ""
-    out.print(f"{len(series)} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
+    told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
+    out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
 
 
 def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:

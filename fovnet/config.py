@@ -317,14 +317,44 @@ def write_settings(path: Path, settings: Settings) -> Path:
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file.  Raises ConfigError where there is none."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        doubled = doubled_keys(text)
+        raw = yaml.safe_load(text)
     except FileNotFoundError:
         raise ConfigError("config-missing", f"{path}: no such file; configs/demo.yaml is one to start from") from None
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
         raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {' '.join(str(error).split())}") from None
+    if doubled:
+        raise ConfigError("config-doubled", f"{path}: keys stand there twice, and only one of each can be meant; take one out:\n"
+                                            + "\n".join(f"  {fault}" for fault in doubled))
     if not isinstance(raw, dict):
         raise ConfigError("config-unreadable", f"{path}: holds a {type(raw).__name__}, wanted 'key: value' lines")
     return raw
+
+
+def doubled_keys(text: str) -> list[str]:
+    """ "line 7: search.trials stands in line 3 already", one for every key that its mapping has before; YAML alone keeps the last."""
+    found: list[str] = []
+    seen: set[int] = set()                      # an alias leads to the same node, and may lead to itself
+
+    def walk(node: yaml.Node | None, where: tuple[str, ...]) -> None:
+        if node is None or id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            for number, entry in enumerate(node.value):
+                walk(entry, (*where, str(number)))
+        if isinstance(node, yaml.MappingNode):
+            first: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                line, path = key.start_mark.line + 1, (*where, str(key.value))
+                known = first.setdefault((key.tag, str(key.value)), line) if isinstance(key, yaml.ScalarNode) else line
+                if known != line:
+                    found.append(f"line {line}: {'.'.join(path)} stands in line {known} already")
+                walk(value, path)
+
+    walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
+    return found
 
 
 def vocabulary(name: str) -> Vocabulary:

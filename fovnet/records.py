@@ -11,7 +11,9 @@ import hashlib
 import io
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -37,11 +39,28 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
                 os.fsync(file.fileno())        # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
     except OSError as fault:
-        fault.filename = fault.filename or str(path)      # the system names no file where a disk is full
+        if fault.filename in (None, str(temporary)):      # the system names no file where a disk is full, and else one nobody knows
+            fault.filename, fault.filename2 = str(path), None
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):                 # what cannot be written cannot be taken away either, and that must not be the message
+            temporary.unlink(missing_ok=True)
     return path
+
+
+def unwritable(path: Path, *, folder: bool) -> str:
+    """Why nothing could be written to `path`, a folder or a file; empty where it could.  Tried there; nothing is left behind."""
+    try:
+        if path.exists() and path.is_dir() != folder:
+            return "is a folder" if path.is_dir() else "is a file"
+        home = path if folder else path.parent
+        home = next(above for above in (home, *home.parents) if above.exists())
+        if not home.is_dir():
+            return f"{home} is a file, and no folder"
+        with tempfile.TemporaryFile(dir=home):
+            return ""
+    except (OSError, ValueError) as fault:      # a null character in the name
+        return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
 
 
 def write_text(path: Path, text: str, *, keep_same: bool = False) -> Path:

@@ -17,7 +17,16 @@ def checked(folder: Path):
     return CliRunner().invoke(app, ["check", "--config", str(config)])
 
 
-def test_a_collection_that_is_not_there_yet_is_said_to_be(tmp_path):
+def test_a_folder_that_does_not_exist_is_refused_with_the_name_that_may_be_meant(tmp_path):
+    (tmp_path / "dats").mkdir()
+    done = checked(tmp_path)
+    assert done.exit_code != 0 and "fine" not in done.output
+    assert f"collections.mine: {tmp_path / 'data'}: there is no such folder" in str(done.exception)
+    assert f"'{tmp_path / 'dats'}'?" in str(done.exception)
+
+
+def test_tables_that_are_not_there_yet_are_said_to_be(tmp_path):
+    (tmp_path / "data").mkdir()
     done = checked(tmp_path)
     assert done.exit_code == 0 and "collection mine: there is no" in done.output
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.config import Phantom, Settings, load, parse, vocabulary, write_settings
+from fovnet.config import Phantom, Settings, doubled_keys, load, parse, vocabulary, write_settings
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -21,6 +21,22 @@ def faults(**raw: object) -> str:
     with pytest.raises(ConfigError) as caught:
         parse({"phantom": {"subjects": 8}, **raw}, "mine.yaml")
     return caught.value.sentence
+
+
+def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
+    """YAML itself keeps the last one, without a word."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("seed: 1\nsearch:\n  trials: 5\n  method: random\n  trials: 500\nphantom: {subjects: 8}\nseed: 2\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    assert caught.value.code == "config-doubled"
+    told = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
+    assert told == ["line 5: search.trials stands in line 3 already", "line 7: seed stands in line 1 already"]
+
+
+def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
+    assert doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
+    assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x stands in line 1 already"]
 
 
 @pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact"])

@@ -17,6 +17,7 @@ from fovnet.volume.slices import SliceStack
 
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
+    "volume_confidence",
 )  # fmt: skip
 
 
@@ -53,10 +54,16 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 
 
 def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
-    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume."""
-    head = {"volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message}
+    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume.
+
+    `confidence` is the span's, `volume_confidence` the mean over all slices of the volume, the same in each of its rows.
+    """
+    sure = given.decision.sure if given.decision else None
+    head = {
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "volume_confidence": sure,
+    }  # fmt: skip
     if given.decision is None or stack is None or not given.decision.spans:
-        return [{**head, "confidence": given.decision.sure if given.decision else None}]
+        return [{**head, "confidence": sure}]
     return [{**head, **_span_cells(span, stack)} for span in given.decision.spans]
 
 

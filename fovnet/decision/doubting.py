@@ -12,17 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import Decision, Rule, Span
+from fovnet.decision.spans import LOOK_MM, Decision, Rule, Span
 from fovnet.maths.ordering import neighbour_ratio
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 DISORDERED = 1.2
 """Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
-FEWEST = 3
-"""Cuts below which no slice has two neighbours that could contradict it."""
+FEWEST, LEAST_LOOKS = 5, 2.0
+"""Slices, and independent looks (one every 10 mm, see LOOK_MM), below which nothing could contradict an answer.  Three slices of a
+localiser, thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth;
+and slices within 20 mm show one thing."""
 EVEN, LIKELY = 0.5, 0.7
-"""A region less probable than this may be the best guess, and is no answer: below EVEN rather absent than present."""
+"""A region less probable than LIKELY may be the best guess, and is no answer; one below EVEN is rather absent than present, and a set of
+regions below EVEN is rather another set."""
 NEAR = 0.7
 """Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
@@ -64,15 +67,17 @@ def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary)
 
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
     """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
-    slices = len(decision.confidence)
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
         share = f"only {signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
         yield Doubt("unlike-training", f"unlike anything the networks were trained on: {share}")
     if signs.agreement < rule.least_agreement:
         said = f"agreement {signs.agreement:.0%}, at least {rule.least_agreement:.0%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
+    slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices: {slices}, at least {FEWEST} wanted")
+    elif decision.looks < LEAST_LOOKS:
+        yield Doubt("too-few-slices", f"too thin a slab: {LOOK_MM * decision.looks:.0f} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
     if decision.flipped:
@@ -80,15 +85,25 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
 
 
 def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:
-    """What makes the answer itself uncertain: a region rather absent than present, a second answer nearby, the bar not reached."""
+    """What makes the answer itself uncertain: regions that are rather absent, or others rather present, a second answer nearby, the bar
+    not reached."""
     for span in decision.spans:
         if span.confidence < LIKELY:
             why = "more likely absent than present" if span.confidence < EVEN else f"not sure enough, at least {LIKELY:.0%} wanted"
             yield Doubt("low-confidence", f"{span.region} is only the best guess: {why} ({span.confidence:.0%})")
+    if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
+        only = f"{decision.set_probability:.0%} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
+        yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")
     if decision.sure < rule.min_confidence:
         yield from _rivals(decision, vocabulary)
         bar = f"answers count from {rule.min_confidence:.0%} on"
         yield Doubt("low-confidence", f"not sure enough: confidence {decision.sure:.0%}, {bar}")
+
+
+def _listed(names: list[str]) -> str:
+    """ "chest", "chest and head", "abdomen, chest and head": each name once."""
+    names = list(dict.fromkeys(names))
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _rivals(decision: Decision, vocabulary: Vocabulary) -> Iterator[Doubt]:

@@ -27,6 +27,9 @@ from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack, VolumeRecord
 from fovnet.volume.slices import SliceStack
 
+SCORED = ("validation", "test")
+"""Splits whose slices the members score."""
+
 
 @dataclass(frozen=True)
 class Scored:

@@ -65,7 +65,7 @@ class Decision:
     confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence
     set_probability  that the volume shows the regions said, and no others
     flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
-    misfit           log-evidence a look that the order of the body costs
+    misfit           log-evidence a look that the order of the body costs        looks  independent ones, at most one every LOOK_MM
     roughness        how much neighbouring slices differ beside any two; where either is more than usual, regions are less probable for it
     """
 
@@ -80,6 +80,7 @@ class Decision:
     flipped: bool = False
     misfit: float = 0.0
     roughness: float = 0.0
+    looks: float = 0.0
 
 
 def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Decision:
@@ -98,7 +99,7 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     return Decision(
         tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
-        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit, rough,
+        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
     )  # fmt: skip
 
 
@@ -117,6 +118,11 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided[:, :n] &= ~(climb.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, climb)
+
+
+def _looks(edges_mm: Floats) -> float:
+    """Independent looks: a slice counts as many as it is high, and never more than one; rounded, for heights are sums of floats."""
+    return float(np.round(np.minimum(1.0, np.diff(edges_mm) / LOOK_MM).sum(), 6))
 
 
 def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:

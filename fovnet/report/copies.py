@@ -17,7 +17,7 @@ from fovnet.errors import ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told
-from fovnet.report.sources import sources_of, uid_for
+from fovnet.report.sources import refuse_unanswered, sources_of, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
@@ -28,7 +28,7 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     """`folder/<volume_id>/0001.dcm` and on, one a source object.
 
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
-    "export-no-code"; those of `sources_of`.
+    "export-no-code", "export-refused"; those of `sources_of`.
     """
     term = said_together(told, vocabulary)
     paths = []
@@ -47,10 +47,12 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     A protocol such as spine comes before the regions it crosses where it goes through nearly all of them; regions that have no term
     together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-no-code".
     """
+    refuse_unanswered(told)
     names = {span.region for span in told.spans}
     if told.status != "ok" or not names:
-        raise ModelError("export-unsure", f"{told.volume_id}: {told.message or 'no region'}; only what is told with status ok is written "
-                                          "into a header. Look at it, and correct it by hand.")
+        why = f"its answer is uncertain ({told.message})" if told.status != "ok" else "it shows none of the regions"
+        raise ModelError("export-unsure", f"{told.volume_id}: {why}; only regions told with status ok are written into a header. Look at "
+                                          "it, and correct it by hand.")
     whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
     through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]

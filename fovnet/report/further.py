@@ -10,6 +10,7 @@ from typing import Any
 
 from fovnet.evaluate.measures import Measure
 from fovnet.regions import Vocabulary
+from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import AblationView, Shown, Table
 from fovnet.report.wording import percent, run_of, several, shown
 
@@ -35,7 +36,7 @@ MOST_HEADERS = 30
 def doubts_table(measured: Facts) -> Table:
     """Volumes by what was in doubt about them, and how often they were wrong."""
     rows = tuple(
-        (str(one["code"]), _share(one["wrong"], one["volumes"]), _share(one["wrong_slices"], one["slices"]))
+        (doubt_in_words(str(one["code"])), _share(one["wrong"], one["volumes"]), _share(one["wrong_slices"], one["slices"]))
         for one in _list(measured, "doubts")
     )
     return Table(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -18,13 +18,8 @@ from fovnet.report.explained import explained_view
 from fovnet.report.failures import failures_view
 from fovnet.report.flow import flow_table, flow_view, refused_table
 from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
-from fovnet.report.page import (
-    Headline,
-    Page,
-    Refusal,
-    Shown,
-    Table,
-)
+from fovnet.report.inputs import inputs_sentence, inputs_table, refusals
+from fovnet.report.page import Headline, Page, Shown, Table
 from fovnet.report.people import people_table
 from fovnet.report.pictures import chosen_pictures
 from fovnet.report.reference import convention_table, labels_table, reference_words
@@ -97,67 +92,96 @@ def gather(
     Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
     """
     check_splits(manifest)
-    whole, vocabulary = evaluation.everything, evaluation.vocabulary
-    uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
-    flow = flow_view(manifest, uncertain)
-    pictured = cases if gallery else ()
-    measured, ablated = measured_facts(evaluation), ablation_view(ablation or {})
+    ablated = ablation_view(ablation or {})
     places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
     return Page(
         title=title,
-        vocabulary=vocabulary,
-        sentence=_answer(evaluation),
-        by_collection=_by_collection(evaluation),
-        headlines=_headlines(whole),
-        use=USE,
-        not_for=NOT_FOR,
-        inputs_sentence=_inputs_sentence(manifest),
-        inputs=_inputs(manifest),
-        flow=flow,
-        flow_table=flow_table(flow),
-        refused=refused_table(manifest),
-        people=people_table(manifest),
-        reference=reference_words(vocabulary),
-        convention=convention_table(vocabulary),
-        labels=labels_table(labels or {}, vocabulary),
-        refusals=_refusals(cases, manifest),
-        confusion=confusion_view(evaluation),
-        regions=regions_table(evaluation),
-        stages=stages_table(evaluation),
-        borders=borders_table(evaluation),
-        border_dots=border_dots(evaluation),
-        handling=handling_table(evaluation),
-        volumes=volumes_table(evaluation),
-        subgroups=subgroups_table(evaluation),
-        too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
-        reliability=reliability_view(evaluation),
-        risk=risk_view(evaluation),
-        promise=promise_words(abstention or {}),
-        doubts=doubts_table(measured),
-        header_rates=header_rates(measured),
-        headers=header_rows(measured, vocabulary),
+        **_said(evaluation),
+        **_went_in(evaluation, cases, manifest, labels or {}),
+        **_measured(evaluation),
+        **_trusted(evaluation, abstention or {}),
         ablation=ablated,
-        failures=failures_view(evaluation, pictured, shown_failures, faces=faces),
-        gallery=gallery,
-        faces=faces,
-        pictures=chosen_pictures(evaluation, pictured, faces=faces),
-        search=search_view(trials),
-        explained=None if explanation is None else explained_view(explanation),
-        members=members_table(members),
-        decision=_decision(decision),
-        running=running_table(trials),
-        published=PUBLISHED,
-        versions=Table(
-            ("what", "value"), (*((name, setting(value)) for name, value in versions.items()), ("seed", str(seed))), name="versions"
-        ),
-        hashes=Table(("what", "SHA-256"), tuple((hashes or {}).items()), name="hashes"),
-        configuration=yaml.safe_dump(json.loads(json.dumps(configuration, default=str)), sort_keys=False, allow_unicode=True),
-        intervals=_intervals(evaluation),
-        limits=LIMITS,
-        references=REFERENCES,
-        stated=STATED,
-        checklists=checklists(places),
+        **_seen(evaluation, cases if gallery else (), shown_failures, gallery=gallery, faces=faces),
+        **_searched(trials, members, decision, explanation),
+        **_made_from(configuration, versions, hashes or {}, seed),
+        **_closing(evaluation, places),
     )
+
+
+def _said(evaluation: Evaluation) -> dict[str, Any]:
+    """The answer, and what it is for."""
+    return {
+        "vocabulary": evaluation.vocabulary, "sentence": _answer(evaluation), "by_collection": _by_collection(evaluation),
+        "headlines": _headlines(evaluation.everything), "use": USE, "not_for": NOT_FOR,
+    }  # fmt: skip
+
+
+def _went_in(
+    evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]], labels: Mapping[str, tuple[int, ...]]
+) -> dict[str, Any]:
+    """What went in, who is in which split, and what counts as true."""
+    flow = flow_view(manifest, sum(row.status == "uncertain" for row in evaluation.volumes))
+    return {
+        "inputs_sentence": inputs_sentence(manifest), "inputs": inputs_table(manifest), "flow": flow, "flow_table": flow_table(flow),
+        "refused": refused_table(manifest), "people": people_table(manifest), "reference": reference_words(evaluation.vocabulary),
+        "convention": convention_table(evaluation.vocabulary), "labels": labels_table(labels, evaluation.vocabulary),
+        "refusals": refusals(cases, manifest),
+    }  # fmt: skip
+
+
+def _measured(evaluation: Evaluation) -> dict[str, Any]:
+    """Slice by slice, border by border, volume by volume, subgroup by subgroup."""
+    return {
+        "confusion": confusion_view(evaluation), "regions": regions_table(evaluation), "stages": stages_table(evaluation),
+        "borders": borders_table(evaluation), "border_dots": border_dots(evaluation), "handling": handling_table(evaluation),
+        "volumes": volumes_table(evaluation), "subgroups": subgroups_table(evaluation),
+        "too_few": tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
+    }  # fmt: skip
+
+
+def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str, Any]:
+    """How honest the confidence is, what answering less is worth, what was in doubt, and what the headers say."""
+    measured = measured_facts(evaluation)
+    return {
+        "reliability": reliability_view(evaluation), "risk": risk_view(evaluation), "promise": promise_words(abstention),
+        "doubts": doubts_table(measured), "header_rates": header_rates(measured), "headers": header_rows(measured, evaluation.vocabulary),
+    }  # fmt: skip
+
+
+def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, gallery: bool, faces: bool) -> dict[str, Any]:
+    """Failures and chosen volumes, with their pictures where there are any."""
+    return {
+        "failures": failures_view(evaluation, pictured, most, faces=faces), "gallery": gallery, "faces": faces,
+        "pictures": chosen_pictures(evaluation, pictured, faces=faces),
+    }  # fmt: skip
+
+
+def _searched(
+    trials: Sequence[Mapping[str, Any]], members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], explanation: Explanation | None
+) -> dict[str, Any]:
+    """The search, the ensemble that came of it, its decision, and what all that took."""
+    return {
+        "search": search_view(trials), "explained": None if explanation is None else explained_view(explanation),
+        "members": members_table(members), "decision": _decision(decision), "running": running_table(trials), "published": PUBLISHED,
+    }  # fmt: skip
+
+
+def _made_from(configuration: Mapping[str, Any], versions: Mapping[str, Any], hashes: Mapping[str, str], seed: int) -> dict[str, Any]:
+    """Versions, hashes and the complete configuration."""
+    told = (*((name, setting(value)) for name, value in versions.items()), ("seed", str(seed)))
+    plain = json.loads(json.dumps(configuration, default=str))
+    return {
+        "versions": Table(("what", "value"), told, name="versions"),
+        "hashes": Table(("what", "SHA-256"), tuple(hashes.items()), name="hashes"),
+        "configuration": yaml.safe_dump(plain, sort_keys=False, allow_unicode=True),
+    }
+
+
+def _closing(evaluation: Evaluation, places: Collection[str]) -> dict[str, Any]:
+    """How intervals were made, what the report cannot say, and the guidelines it was held against."""
+    return {
+        "intervals": _intervals(evaluation), "limits": LIMITS, "references": REFERENCES, "stated": STATED, "checklists": checklists(places),
+    }
 
 
 def _answer(evaluation: Evaluation) -> str:
@@ -204,51 +228,6 @@ def _headlines(whole: Group) -> tuple[Headline, ...]:
         Headline("volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))),
         Headline("mean error of a border between regions", shown(whole.find("border_abs_mean_mm", "decided", ALL_BORDERS))),
     )
-
-
-def _inputs(manifest: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a collection and split."""
-    splits = [split for split in ("train", "validation", "test") if any(row.get("split") == split for row in manifest)]
-    splits += sorted({str(row.get("split") or "") for row in manifest} - {*splits, ""})
-    rows: list[tuple[str | Shown, ...]] = []
-    for collection in sorted({str(row.get("collection") or "") for row in manifest}):
-        for split in (*splits, ""):
-            here = [r for r in manifest if str(r.get("collection") or "") == collection and str(r.get("split") or "") == split]
-            if here:
-                rows.append((collection or "–", split or "for prediction only", *_counts(here)))
-    return Table(("collection", "split", "subjects", "volumes", "labelled", "slices", "refused"), tuple(rows), name="inputs")
-
-
-def _counts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    subjects = len({row.get("subject_id") for row in rows})
-    labelled = sum(_true(row.get("labelled")) for row in rows)
-    slices = sum(int(row.get("slices") or 0) for row in rows)
-    refused = sum(row.get("status") == "refused" for row in rows)
-    return tuple(f"{count:,}" for count in (subjects, len(rows), labelled, slices, refused))
-
-
-def _true(value: Any) -> bool:
-    """A flag that may have been through a table: True, "true", "yes", "1"."""
-    return str(value).strip().lower() in {"true", "yes", "1"}
-
-
-def _inputs_sentence(manifest: Sequence[Mapping[str, Any]]) -> str:
-    if not manifest:
-        return "No list of prepared volumes was handed to this report."
-    subjects = len({row.get("subject_id") for row in manifest})
-    hashed = " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, tells them (column shown_id)."
-    return (
-        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. "
-        "All volumes of one subject stand in the same split; this was checked."
-        f"{hashed if any(row.get('hashed') for row in manifest) else ''}"
-    )
-
-
-def _refusals(cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]]) -> tuple[Refusal, ...]:
-    """Every refused volume once, with its sentence."""
-    sentences = {str(row.get("volume_id")): str(row.get("message") or "") for row in manifest if row.get("status") == "refused"}
-    sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
-    return tuple(Refusal(volume_id, sentence or "no reason was recorded") for volume_id, sentence in sorted(sentences.items()))
 
 
 def _decision(rule: Mapping[str, Any]) -> Table:

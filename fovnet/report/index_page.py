@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE
+from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
 from fovnet.report.volume_page import ANSWERS, doubts_in_words
@@ -33,7 +34,10 @@ NAMED_DOUBTS = 12
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One volume: what was said, how sure, what is in doubt; `page` is the address of its page, empty where it has none."""
+    """One volume: what was said, how sure (of the whole volume), what is in doubt.
+
+    `page` is the address of its page, empty where it has none.
+    """
 
     volume_id: str
     status: str
@@ -63,24 +67,26 @@ class IndexPage:
 
 def index_page(volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path) -> IndexPage:
     """The index over the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`."""
-    rows, counted, regions, doubts = [], Counter[str](), Counter[str](), Counter[str]()
+    rows, counted, doubts = [], Counter[str](), Counter[str]()
+    regions: dict[str, Counter[str]] = {"ok": Counter(), "uncertain": Counter()}
     for spans in volumes:
         head = spans[0]
         said = tuple(dict.fromkeys(str(span["region"]) for span in spans if span.get("region")))
         why = _doubts(folder, head)
         counted[str(head["status"])] += 1
-        regions.update(said or ((NONE,) if head["status"] != "refused" else ()))
-        doubts.update({code for code, _ in why})
-        rows.append(_row(head, spans, said, "; ".join(sentence for _, sentence in why), folder))
+        if head["status"] in regions:
+            regions[str(head["status"])].update(said or (NONE,))
+        doubts.update({doubt_in_words(code) for code, _ in why})
+        rows.append(_row(head, said, "; ".join(sentence for _, sentence in why), folder))
     ordered = sorted(rows, key=lambda row: (URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id))
     return IndexPage(
         sentence=_sentence(counted),
         statuses=_counted("answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)),
-        regions=_counted("region", dict(regions.most_common()), len(rows)),
+        regions=_regions(regions["ok"], regions["uncertain"]),
         doubts=_counted("doubt", dict(doubts.most_common(NAMED_DOUBTS)), len(rows)),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
-        names=tuple(sorted(regions)),
+        names=tuple(sorted(regions["ok"] | regions["uncertain"])),
     )
 
 
@@ -96,12 +102,12 @@ def page_name(volume_id: str) -> str:
     return f"{PAGES}/{volume_id}.html"
 
 
-def _row(head: Mapping[str, Any], spans: Sequence[Mapping[str, Any]], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
-    sure = [float(span["confidence"]) for span in spans if span.get("confidence") is not None]
+def _row(head: Mapping[str, Any], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
+    sure = head.get("volume_confidence")
     name = page_name(str(head["volume_id"]))
     address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
     short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
-    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", min(sure) if sure else None, short, address)
+    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", sure, short, address)
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -128,6 +134,13 @@ def _sentence(counted: Counter[str]) -> str:
         f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, {counted['refused']:,} refused. "
         f"Those that need a look ({flagged:,}) come first."
     )
+
+
+def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
+    """Volumes by region, those answered apart from those of which it is a guess; the most frequent answers first."""
+    names = sorted(answered | guessed, key=lambda name: (-answered[name], -guessed[name], name))
+    rows = tuple((name, f"{answered[name]:,}", f"{guessed[name]:,}") for name in names)
+    return Table(("region", "answered", "best guess"), rows)
 
 
 def _counted(name: str, counts: Mapping[str, int], total: int) -> Table:

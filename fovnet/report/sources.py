@@ -38,6 +38,7 @@ class Source:
 
 def sources_of(told: Told) -> list[Source]:
     """The objects behind an answer, in the order of its slices.  Raises ModelError where they are no DICOM, or not those any more."""
+    refuse_unanswered(told)
     if told.images is None:
         raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
                                              "Predict from the DICOM series itself.")
@@ -49,6 +50,12 @@ def sources_of(told: Told) -> list[Source]:
                                            "are not there any more. Predict it again.")
     sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
     return [found for source in sources if (found := source.only(told.images)) is not None]
+
+
+def refuse_unanswered(told: Told) -> None:
+    """Nothing, where there is an answer to hand on.  Raises ModelError "export-refused" for a volume that was refused."""
+    if told.status == "refused":
+        raise ModelError("export-refused", f"{told.volume_id} was refused, so there is no answer to hand on: {told.message}")
 
 
 def uid_for(*identity: object) -> str:

@@ -156,6 +156,16 @@ def truth_at(
     return shown
 
 
+def nearest_name(path: Path) -> str:
+    """ "did you mean 'data/mine'?" for a path that is not there and whose folder holds a name like it; else empty."""
+    try:
+        names = sorted(beside.name for beside in path.parent.iterdir())
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, names, 1)
+    return f"did you mean '{path.with_name(near[0])}'?" if near else ""
+
+
 def region_named(text: str, vocabulary: Vocabulary) -> str | None:
     """The class a cell means: its name in any case, or a synonym such as THORAX or LEG; None if none does."""
     wanted = " ".join(text.upper().replace("_", " ").split())
@@ -264,7 +274,7 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
     else:
         first, last = (_number(line, column, given[0] == RANGES[1], found) for column in given[0])
         if first is not None and last is not None and first > last:
-            found.append(line.fault(given[0][1], f"lies below {given[0][0]} {first:g}; ranges run from feet to head"))
+            found.append(line.fault(given[0][1], f"lies below {given[0][0]} {first:g}; ranges run from feet to head. Are the two swapped?"))
     faults += found
     if found or volume_id is None or region is None or first is None or last is None:
         return None

@@ -160,6 +160,9 @@ def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
 def _chosen(path: Path) -> tuple[str, Series]:
     """(the path for messages, the series it means).  Raises VolumeError where it means none, or several."""
     place, wanted = split_address(Path(path))
+    if wanted and not place.exists():
+        raise VolumeError("volume-missing", f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
+                                            f"with the same #{wanted}.")
     found = survey(place)
     if wanted:
         named = next((series for series in found.series if series.id == wanted), None)
@@ -179,9 +182,9 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     """Why a place gives no volume."""
     if not found.series:
         if found.unread:
-            first = found.unread[0].fault
-            return first if len(found.unread) == 1 else VolumeError(
-                first.code, f"{place}: none of {len(found.unread)} objects can be used; the first: {first.sentence}")
+            first, *others = found.unread
+            return VolumeError(first.fault.code, f"{place}: none of {len(found.unread)} objects can be used; the first: "
+                                                 f"{first.fault.sentence} Nor: {_names(others)}.") if others else first.fault
         what = "folder" if place.is_dir() else "archive"
         return VolumeError("volume-no-dicom", f"{place}: no DICOM image in this {what}. Name a volume, or the folder that "
                                               "holds the series.")
@@ -195,6 +198,12 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
             remedy = "Frames of one place over time are no volume; give a stack of slices."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
+
+
+def _names(unread: Sequence[Unread]) -> str:
+    """The members or files, as many as a message names."""
+    named = ", ".join(one.item.member or one.item.path.name for one in unread[:LISTED])
+    return named + (f" and {len(unread) - LISTED} more" if len(unread) > LISTED else "")
 
 
 def _code(series: Series) -> str:

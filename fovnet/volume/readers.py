@@ -18,6 +18,7 @@ from fovnet.errors import VolumeError
 from fovnet.records import checksum
 from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom_source import is_archive, looks_like_dicom
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, regular
@@ -173,6 +174,9 @@ def _opening(path: Path) -> bytes:
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
         place, hash_sign, digits = str(path).rpartition("#")
+        if hash_sign and os.path.lexists(place) and not _may_hold_series(Path(place)):
+            return VolumeError("volume-series", f"{path}: {place} is no folder, archive or DICOM file, so it holds no series to name. "
+                                                f"Leave #{digits} out.")
         if hash_sign and os.path.lexists(place):
             return VolumeError("volume-series", f"{path}: {digits!r} behind # is no series: twelve hex digits are wanted, as found.tsv and "
                                                 f"`fovnet predict {place}` show them. Name one of those.")
@@ -184,6 +188,10 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if fault.errno is None:     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"
         return VolumeError("volume-truncated", f"{path}: the data end too early ({fault}). Copy it again from its origin.")
     return VolumeError("volume-unreadable", f"{path}: cannot be read ({fault.strerror or fault}). Check the disk and the path.")
+
+
+def _may_hold_series(place: Path) -> bool:
+    return place.is_dir() or is_archive(place) or looks_like_dicom(place)
 
 
 def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:

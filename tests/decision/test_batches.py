@@ -161,8 +161,13 @@ def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path,
     (series / "brain.nii").write_bytes(image(1).to_bytes())
     told = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
     assert "brain.nii: of an archive only DICOM is read" in told and "1 volume, 0 refused, 1 object in archives could not be read" in told
-    row, *_ = read_tsv(tmp_path / "out" / "spans.tsv")
-    assert row["status"] != "refused"
+    assert "1 DICOM series found; 1 object could not be read" in told
+    rows = read_tsv(tmp_path / "out" / "spans.tsv")
+    assert rows[0]["status"] != "refused"
+    assert list(rows[0])[:10] == ["volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
+                                  "message"]  # fmt: skip
+    (volume,) = {(row["volume_id"], row["volume_confidence"]) for row in rows}
+    assert float(volume[1]) == pytest.approx(read_json(tmp_path / "out" / f"{volume[0]}.json")["confidence"], abs=5e-4)
 
 
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:

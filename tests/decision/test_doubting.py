@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis.strategies import floats, integers
 
 from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts
 from fovnet.decision.spans import Decision, Rule, decide
@@ -71,9 +71,44 @@ def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
     assert "flipped" not in codes(decide(example.probabilities, example.z_mm, DEFAULT, RULE))
 
 
-def test_two_slices_are_too_few_and_three_are_not() -> None:
-    assert codes(decided(one_region(0.97, 0.01, slices=2))) == ["too-few-slices"]
-    assert codes(decided(one_region(0.97, 0.01, slices=3))) == []
+@pytest.mark.parametrize(
+    ("slices", "apart_mm", "few"),
+    [(2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 4.0, False), (6, 3.0, True), (7, 3.0, False)],
+)
+def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(slices: int, apart_mm: float, few: bool) -> None:
+    """Three slices, or many within a few millimetres: nothing could contradict the answer."""
+    decision = decide(one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE)
+    assert decision.sure > 0.9
+    assert codes(decision) == (["too-few-slices"] if few else [])
+
+
+def cut_at_the_top(share: float, slices: int = 40) -> np.ndarray:
+    """Pelvis, and at the upper end three slices that are abdomen with a probability."""
+    p = one_region(0.98, 0.001, slices)
+    p[-3:, DEFAULT.classes.index("pelvis")], p[-3:, DEFAULT.classes.index("abdomen")] = 0.98 - share, share
+    return p
+
+
+def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is_sure() -> None:
+    """Whether the top of the pelvis still shows abdomen: the slices are all but right, the set of regions is a guess."""
+    sets = {share: decided(cut_at_the_top(share)) for share in (0.001, 0.2, 0.45, 0.97)}
+    for decision in sets.values():
+        assert decision.sure > 0.9
+        assert ("other-regions" in codes(decision)) == (decision.set_probability < 0.5)
+    assert codes(sets[0.001]) == codes(sets[0.97]) == []
+    (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE, DEFAULT) if one.code == "other-regions"]
+    assert "a region more, or one less" in doubt.sentence and "pelvis" in doubt.sentence
+
+
+@given(spine=floats(0.3, 0.9), rest=floats(0.0, 1.0))
+def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(spine: float, rest: float) -> None:
+    """A spine whose confidence is that of its own share alone, whatever lies beside it."""
+    p = np.full((30, len(DEFAULT.classes)), 1e-3)
+    p[:, DEFAULT.classes.index("spine")] = spine
+    p[:, DEFAULT.classes.index("abdomen")] = (1 - spine) * rest
+    p[:, DEFAULT.classes.index("chest")] = (1 - spine) * (1 - rest)
+    decision = decided(p / p.sum(axis=1, keepdims=True))
+    assert codes(decision) or decision.set_probability >= 0.5
 
 
 def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> None:

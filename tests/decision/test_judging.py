@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fovnet.decision.abstaining import SURE_ENOUGH
+from fovnet.decision.doubting import doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.novelty import calibrated, familiar
@@ -123,3 +124,18 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     weights.write_bytes(b"any")
     assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
+
+
+def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodies: Bodies) -> None:
+    """The promise counts the volumes that are answered, so what a doubt withholds afterwards is withheld in it too."""
+    few = bodies(0, noise=0.5)
+    guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])                 # three slices: too few
+    volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
+    judge, facts = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    answered = [
+        not {doubt.code for doubt in doubts(judge.decision(one.look, one.z_mm), judge.signs(one.look, one.pixels), judge.rule, DEFAULT)}
+        - {"none", "low-confidence"}
+        for one in volumes
+    ]
+    assert not answered[-1]
+    assert facts["curve"][-1]["volumes"] == sum(answered)

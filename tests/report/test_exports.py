@@ -19,10 +19,10 @@ from hypothesis.strategies import text
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, facts, table_rows
+from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.spans import Rule
-from fovnet.errors import ModelError
+from fovnet.errors import ModelError, VolumeError
 from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
@@ -31,6 +31,8 @@ from fovnet.report.copies import said_together, write_copies
 from fovnet.report.headers import compare
 from fovnet.report.sources import uid_for
 from fovnet.report.structured import spans_in, structured_report, write_report
+from fovnet.volume.dicom import survey
+from fovnet.volume.dicom_address import address
 from fovnet.volume.slices import Slicing, slice_volume
 
 
@@ -110,7 +112,7 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
     assert told.status == "uncertain" and structured_report(told, DEFAULT).CompletionFlag == "PARTIAL"
-    with pytest.raises(ModelError, match="only what is told with status ok") as refusal:
+    with pytest.raises(ModelError, match="only regions told with status ok") as refusal:
         write_copies(told, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
 
@@ -210,3 +212,24 @@ def test_uids_are_valid_and_tell_things_apart(one, other):
     uid = pydicom.uid.UID(uid_for(one))
     assert uid.is_valid and len(uid) <= 64
     assert (uid_for(one) == uid_for(other)) == (one == other)
+
+
+def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
+    said = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
+    (tmp_path / "answers").mkdir()
+    write_json(tmp_path / "answers" / "a.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
+    write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(said, None))
+    (told,) = read_answers(tmp_path / "answers")
+    for hand_on in (write_report, write_copies):
+        with pytest.raises(ModelError) as fault:
+            hand_on(told, DEFAULT, tmp_path / "out")
+        assert fault.value.code == "export-refused" and "a was refused" in fault.value.sentence and "Copy it again" in fault.value.sentence
+
+
+def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
+    archive = write.zipped(tmp_path / "study.zip", classic)
+    told, = read_answers(answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"]))
+    archive.rename(tmp_path / "elsewhere.zip")
+    with pytest.raises(VolumeError) as fault:
+        write_report(told, DEFAULT, tmp_path / "sr")
+    assert fault.value.code == "volume-missing" and "study.zip to hold that series. If it was moved" in fault.value.sentence

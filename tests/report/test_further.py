@@ -46,8 +46,8 @@ class TestAblation:
 
 def test_doubts_are_told_with_how_often_they_were_right():
     row = {"code": "members-disagree", "volumes": 4, "wrong": 3, "slices": 100, "wrong_slices": 25}
-    ((code, sets, slices),) = doubts_table({"doubts": [row]}).rows
-    assert (code, sets.count, slices.count) == ("members-disagree", "3/4", "25/100") and slices.value.startswith("25.0")
+    ((doubt, sets, slices),) = doubts_table({"doubts": [row]}).rows
+    assert (doubt, sets.count, slices.count) == ("the networks disagree", "3/4", "25/100") and slices.value.startswith("25.0")
     assert doubts_table({}).rows == ()
 
 

@@ -63,7 +63,7 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         const names = () => Array.from(document.querySelectorAll("#volumes tbody th"), one => one.textContent);
         const set = (id, value) => { const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event("input")); };
         const click = at => document.querySelectorAll("#volumes thead button")[at].click();
-        const told = {first: names()};
+        const told = {first: names(), more: document.getElementById("more").checkVisibility()};
         click(0); told.byName = names();
         click(3); click(3); told.surest = names()[0];
         told.arrow = document.querySelectorAll("#volumes thead th")[3].getAttribute("aria-sort");
@@ -72,6 +72,7 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         set("text", ""); set("status", "ok"); told.ok = document.getElementById("found").textContent;
         return told;
     """)  # fmt: skip
+    assert found["more"] is False, "all rows are shown"
     assert found["first"][0] == "doubtful" and found["byName"] == ["doubtful", *(f"v{number}" for number in range(12))]
     assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
     assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")

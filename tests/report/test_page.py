@@ -145,6 +145,14 @@ def test_items_of_the_guidelines_lead_to_sections_of_the_page(page, reader):
         assert all(row[3] for row in listed.table.rows if row[2] == "unfilled"), "what is unfilled says why"
 
 
+def test_the_guidelines_are_numbered_as_published(page):
+    """CLAIM 2024: 44 items (Radiology: AI 6, e240300); TRIPOD+AI: 27 items, these of them in parts (BMJ 385, e078378, table 2)."""
+    claim, tripod = ([row[0] for row in listed.table.rows] for listed in page.checklists)
+    assert claim == [str(number) for number in range(1, 45)]
+    parts = {3: 3, 5: 2, 6: 3, 8: 3, 9: 3, 12: 7, 18: 6, 20: 3, 23: 2, 27: 3}
+    assert tripod == [f"{number}{letter}" for number in range(1, 28) for letter in "abcdefg"[: parts.get(number, 0)] or [""]]
+
+
 def test_a_section_that_the_page_lacks_answers_no_item(make_page):
     page = make_page(explanation=None)
     assert not any("explained" in row[2] for listed in page.checklists for row in listed.table.rows)

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fovnet.decision import doubting
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing
+from fovnet.report.doubt_words import DOUBTS, doubt_in_words
 from fovnet.report.index_page import FIRST, index_page, page_name, write_index
 from fovnet.report.raster import contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
@@ -180,8 +182,8 @@ def test_the_contact_sheet_is_read_like_a_page():
     assert sheet.shape == (6, 6) and sheet[::2, ::3].tolist() == [[0, 1], [2, 3], [4, 0]]
 
 
-def spans_row(volume_id, status="ok", region="head", confidence=0.9, message=""):
-    told = {"region": region, "confidence": confidence, "message": message}
+def spans_row(volume_id, status="ok", region="head", confidence=0.9, message="", volume_confidence=None):
+    told = {"region": region, "confidence": confidence, "message": message, "volume_confidence": volume_confidence or confidence}
     return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **told}
 
 
@@ -193,7 +195,7 @@ class TestIndex:
         for name in "ac":
             (tmp_path / page_name(name)).write_text("a page")
         volumes = [
-            [spans_row("a", region="legs", confidence=0.8), spans_row("a", region="pelvis", confidence=0.95)],
+            [spans_row("a", region="legs", confidence=0.3, volume_confidence=0.8), spans_row("a", region="pelvis", volume_confidence=0.8)],
             [spans_row("b", status="refused", region=None, confidence=None, message="b.nii: a CT.")],
             [spans_row("c", status="uncertain", confidence=0.4, message="not this")],
             [spans_row("d", region=None, confidence=0.9, message="shows none of the regions")],
@@ -207,8 +209,23 @@ class TestIndex:
     def test_counts_are_volumes_by_answer_region_and_doubt(self, batch):
         page, _ = batch
         assert dict(row[:2] for row in page.statuses.rows) == {"cannot say": "1/4", "refused": "1/4", "answered": "2/4"}
-        assert dict(row[:2] for row in page.regions.rows) == {"legs": "1/4", "pelvis": "1/4", "head": "1/4", "none": "1/4"}
-        assert {row[0] for row in page.doubts.rows} == {"two-answers", "refused"}
+        assert {row[0] for row in page.doubts.rows} == {"two answers nearly equal", "refused"}
+
+    def test_every_doubt_has_words(self):
+        """A table shows no code; that of every doubt is found in the room that has them."""
+        source = Path(doubting.__file__).read_text(encoding="utf-8")
+        codes = set(re.findall(r'Doubt\("([a-z-]+)"', source)) - {"none"}
+        assert codes == set(DOUBTS) and len(codes) > 5
+        assert doubt_in_words("volume-corrupt") == "refused: damaged" and doubt_in_words("never-heard-of") == "never heard of"
+
+    def test_a_guess_is_not_counted_with_the_answers(self, batch):
+        """One volume of the four shows a head, and it is the one that cannot be said."""
+        answers = {"legs": ("1", "0"), "pelvis": ("1", "0"), "none": ("1", "0"), "head": ("0", "1")}
+        assert batch[0].regions.header[1:] == ("answered", "best guess")
+        assert {row[0]: row[1:] for row in batch[0].regions.rows} == answers
+
+    def test_the_confidence_is_the_volumes_not_that_of_its_least_sure_region(self, batch):
+        assert {row.volume_id: row.confidence for row in batch[0].rows} == {"a": 0.8, "b": None, "c": 0.4, "d": 0.9}
 
     def test_doubts_are_the_jsons_and_else_the_message(self, batch):
         told = {row.volume_id: row.doubt for row in batch[0].rows}

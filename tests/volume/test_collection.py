@@ -103,7 +103,7 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
-        "regions.tsv, line 4, last_slice '5': lies below first_slice 9",
+        "regions.tsv, line 4, last_slice '5': lies below first_slice 9; ranges run from feet to head. Are the two swapped?",
         "regions.tsv, line 5, first_slice '-1': a whole slice number",
         "regions.tsv, line 5, last_slice '5.5': a whole slice number",
         "regions.tsv, line 6: give first_slice and last_slice, or from_mm and to_mm",

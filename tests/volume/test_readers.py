@@ -312,3 +312,15 @@ def test_real_volumes_become_slices_or_a_sentence(shared):
         counted = stack.counted_slices or int(stack.covers[-1, 1]) + 1
         assert (np.diff(stack.z_mm) > 0).all() and stack.pixels.std() > 10, name
         assert last_seen.get(name, 0) < counted, name
+
+
+@pytest.mark.parametrize("digits", ["12", "0123456789ab"])
+def test_a_file_that_holds_no_series_wants_no_digits(tmp_path, digits):
+    """Digits name a DICOM series of a folder, an archive or an object; behind a NIfTI there is none to look for."""
+    volume = tmp_path / "calf.nii.gz"
+    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(20, 20, 20)), np.eye(4)), volume)
+    with pytest.raises(VolumeError) as refusal:
+        read(Path(f"{volume}#{digits}"))
+    assert refusal.value.code == "volume-series" and f"Leave #{digits} out" in refusal.value.sentence
+    with pytest.raises(VolumeError, match="twelve hex digits are wanted"):
+        read(Path(f"{tmp_path}#12"))

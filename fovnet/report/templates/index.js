@@ -43,7 +43,7 @@
     if (column >= 0) { rows.sort(compare); }
     body.replaceChildren(...rows.slice(0, limit).map(line));
     get("found").textContent = rows.length + " of " + all.length + " volumes" + (rows.length > limit ? ", the first " + limit + " shown" : "");
-    get("more").disabled = rows.length <= limit;
+    get("more").hidden = rows.length <= limit;
   }
   Array.from(table.tHead.rows[0].cells).forEach(function (head, at) {
     const button = document.createElement("button");

@@ -65,11 +65,11 @@ class Gathered:
         self.aside.append(Aside(path, kind, reason))
 
 
-def write_tables(out: Path, gathered: Gathered, *, replace: bool = False) -> Path:
+def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False) -> Path:
     """`out`/volumes.tsv, beside it regions.tsv where anything is labelled, and aside.tsv, always.
 
     Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists" where tables lie there
-    already, which may have been corrected by hand, unless `replace`; "collect-nothing" where no volume was found.
+    already, which may have been corrected by hand, unless `replace`; "collect-nothing" where no volume was found in `tree`.
     """
     table, labels = out / "volumes.tsv", out / "regions.tsv"
     present = [path.name for path in (table, labels) if path.exists()]
@@ -80,7 +80,7 @@ def write_tables(out: Path, gathered: Gathered, *, replace: bool = False) -> Pat
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:
         why = f"{out / 'aside.tsv'} says why of {len(rows)}" if rows else "nothing in it is laid out as this verb expects (see --help)"
-        raise CollectionError("collect-nothing", f"{out}: no volume was found; {why}. Is this the top folder of the tree?")
+        raise CollectionError("collect-nothing", f"{tree or out}: no volume was found; {why}. Is this the top folder of the tree?")
     used = {name for row in gathered.volumes for name, value in row.attributes.items() if value}
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
     for name in present:

@@ -294,3 +294,13 @@ def test_an_image_one_may_not_read_is_refused(tmp_path, write):
     with pytest.raises(VolumeError) as refusal:
         slice_volume(path)
     assert refusal.value.code == "volume-permission"
+
+
+def test_of_archives_in_an_archive_each_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as opened:
+        for number in range(9):
+            opened.writestr(f"inner-{number}.zip", b"PK\x03\x04")
+    with pytest.raises(VolumeError) as refusal:
+        slice_volume(tmp_path / "all.zip")
+    told = refusal.value.sentence
+    assert "none of 9 objects" in told and all(f"inner-{number}.zip" in told for number in range(7)) and "and 2 more" in told

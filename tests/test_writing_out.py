@@ -1,0 +1,77 @@
+"""`--out` of every verb: what cannot be written is said at once, by the path that was given, and nothing is left of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer import Context
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from fovnet.cli import app
+from fovnet.errors import ConfigError
+from fovnet.records import replace_with, unwritable
+
+
+def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
+    """Every verb that has an `--out`, by its words."""
+    for option in command.params:
+        if "--out" in option.opts:
+            yield " ".join(words), command, option
+    for name, below in getattr(command, "commands", {}).items():
+        yield from verbs(below, (*words, name))
+
+
+WRITING = list(verbs(get_command(app)))
+
+
+def test_they_are_many() -> None:
+    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench mistrust"} <= {words for words, *_ in WRITING}
+
+
+@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
+def test_a_path_below_a_file_is_refused_at_once(verb: str, command: Any, option: Any, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    given = file / "deeper" / "out"
+    with pytest.raises(ConfigError) as refused:
+        option.process_value(Context(command), str(given))
+    assert refused.value.code == "out-unwritable" and str(given) in refused.value.sentence and ".part" not in refused.value.sentence
+    assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_is_no_table_and_a_table_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "table.tsv").touch()
+    assert "is a file" in unwritable(tmp_path / "table.tsv", folder=True)
+    assert "is a folder" in unwritable(tmp_path, folder=False)
+    assert unwritable(tmp_path / "new" / "er", folder=True) == unwritable(tmp_path / "new" / "er.tsv", folder=False) == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["table.tsv"]
+
+
+def test_a_fault_of_the_system_names_the_file_that_was_wanted(tmp_path: Path) -> None:
+    """A name of 255 bytes is a file's longest, and the temporary one is longer still."""
+    wanted = tmp_path / ("a" * 250)
+    with pytest.raises(OSError) as fault:
+        replace_with(wanted, lambda file: file.write(b"x"))
+    assert fault.value.filename == str(wanted)
+
+
+def test_a_volume_that_is_not_there_makes_no_empty_table(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["bench", "slice", str(tmp_path / "nosuch"), "--out", str(tmp_path / "times.tsv")])
+    assert done.exit_code != 0 and "nosuch: there is no such file" in str(done.exception) and not (tmp_path / "times.tsv").exists()
+
+
+def test_the_train_split_is_not_scored_and_said_so(tmp_path: Path) -> None:
+    """"Run fovnet ensemble again" would score it no more than before."""
+    words = ["bench", "mistrust", "--config", str(tmp_path / "none.yaml"), "--split", "train", "--out", str(tmp_path / "shares.tsv")]
+    fault = CliRunner().invoke(app, words).exception
+    assert isinstance(fault, ConfigError) and fault.code == "split-not-scored" and "validation and the test" in fault.sentence
+
+
+def test_a_tree_without_volumes_is_named_and_not_the_folder_of_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    fault = CliRunner().invoke(app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")]).exception
+    assert str(fault).startswith(f"{tmp_path / 'tree'}: no volume was found")
