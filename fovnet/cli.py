@@ -1026,9 +1026,10 @@ def bench_engines(
     """Measure the engines that are installed: loading, slices a second beside torch's, and whether they say the same."""
     from fovnet.bench.engines import COLUMNS, engine_times
     from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
 
-    with _bar("running") as tell:
-        rows = engine_times(model, slices, batch or [32, 128], repeats, most, tell)
+    with _bar("deciding") as tell:
+        rows = engine_times(model, load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
     write_tsv(out_file, COLUMNS, rows)
     shown = _table(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
                    "probabilities off", "features off", "decisions changed")  # fmt: skip

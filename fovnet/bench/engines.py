@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.bench.throughput import drawn_slices
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.net.engines import Engine, engine_of, installed
-from fovnet.volume.pack import Pack, load_pack
+from fovnet.volume.pack import Pack
 
 Told = Callable[[int, int], None]
 Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
@@ -29,18 +29,17 @@ COLUMNS = (
 
 
 def engine_times(
-    model: Path, slices: Path | None, batches: Sequence[int], repeats: int, most: int, tell: Told
+    model: Path, pack: Pack | None, batches: Sequence[int], repeats: int, most: int, tell: Told
 ) -> list[dict[str, Any]]:
     """One row an engine and batch, torch first: COLUMNS.
 
     ratio     of its slices per second to torch's
     probabilities_off, features_off   the largest difference from torch's, of the features relative to the largest of them
-    changed   of `volumes` of the collection `slices`, how many have another status or other spans than with torch; None without one
+    changed   of `volumes` of the collection, how many have another status or other spans than with torch; None without one
     """
     import torch
 
     ensemble = load(model, "cpu")
-    pack = load_pack(slices) if slices else None
     engines, loading = {}, {}
     for name in installed():
         began = time.perf_counter()

@@ -58,7 +58,7 @@ class Ensemble:
     @property
     def computed_by(self) -> dict[str, str] | None:
         """Name and version of the engine; None where it was not chosen."""
-        return self.engine and {"name": self.engine.name, "version": self.engine.version}
+        return None if self.engine is None else {"name": self.engine.name, "version": self.engine.version}
 
     @property
     def judge(self) -> Judge:

@@ -186,7 +186,7 @@ def _untold() -> Iterator[None]:
 def _in_parts(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
     """What `run` says of the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") where it cannot, as for lack of memory."""
     try:
-        said = [run(part.contiguous().numpy()) for part in images.split(AT_ONCE)]
+        said = [run(part.contiguous().numpy()) for part in torch.split(images, AT_ONCE)]
     except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
         raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
     return np.concatenate([each[0] for each in said], axis=1), np.concatenate([each[1] for each in said])

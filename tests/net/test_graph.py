@@ -68,7 +68,8 @@ def test_the_graph_is_valid_onnx_and_its_weights_are_the_networks():
 
 
 def test_several_channels_come_from_the_first_layer():
-    network = Network(nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3), nn.MaxPool2d(2), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(2 * 15 * 15, 4)).eval()
+    layers = nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3), nn.MaxPool2d(2), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(2 * 15 * 15, 4)
+    network = Network(*layers).eval()
     images = torch.rand(2, 3, 128, 128, generator=torch.Generator().manual_seed(0))
     session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
     with torch.inference_mode():
