@@ -96,6 +96,7 @@ def _folder_to_write(path: Path | None) -> Path | None:
 
 
 FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
+ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
@@ -757,6 +758,7 @@ def predict(
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
+    engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.
 
@@ -769,7 +771,7 @@ def predict(
     from fovnet.volume.discovery import find, name_volumes
 
     keep_freed_memory()
-    networks, wanted = load(_model_folder(model), device), _included(include)
+    networks, wanted = load(_model_folder(model), device, engine=engine), _included(include)
     found = find(paths, wanted, show_ids=show_ids)
     _write_found(out_folder, found.series, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
@@ -786,7 +788,7 @@ def predict(
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = _write_prediction(
-                out_folder, one, networks.vocabulary, networks.identity, pictures=pictures, pages=pages, faces=faces
+                out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, pictures=pictures, pages=pages, faces=faces
             )
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
@@ -1206,6 +1208,34 @@ def bench_simulator(
         told = [f"{row[f'{on}_accuracy']:.1%} ({row[f'{on}_low']:.1%} to {row[f'{on}_high']:.1%})"
                 if row.get(f"{on}_low") is not None else "" for on in ("simulated", "labelled")]  # fmt: skip
         shown.add_row(row["arm"], *told)
+    _show(shown)
+    out.print(f"{out_file}")
+
+
+@bench.command("engines")
+def bench_engines(
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the figures.")],
+    slices: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
+    batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
+    most: Annotated[int, typer.Option(min=1, help="Volumes of the collection to decide on, evenly chosen.")] = 1000,
+) -> None:
+    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they say the same."""
+    from fovnet.bench.engines import COLUMNS, engine_times
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    with _bar("deciding") as tell:
+        rows = engine_times(model, load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
+    write_tsv(out_file, COLUMNS, rows)
+    shown = _table(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
+                   "probabilities off", "features off", "decisions changed")  # fmt: skip
+    for row in rows:
+        changed = "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}"
+        off = (f"{row[name]:.1e}" for name in ("probabilities_off", "features_off"))
+        shown.add_row(f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]), f"{row['slices_per_second']:,.0f}",
+                      f"{row['ratio']:.2f}", *off, changed)  # fmt: skip
     _show(shown)
     out.print(f"{out_file}")
 
@@ -1969,7 +1999,8 @@ def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
 
 
 def _write_prediction(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, *, pictures: bool, pages: bool, faces: bool
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
+    faces: bool,
 ) -> list[dict[str, Any]]:
     """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done."""
     from fovnet.decision.answer import facts, table_rows
@@ -1977,7 +2008,7 @@ def _write_prediction(
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
-    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "faces": faces}
+    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
     if one.stack is not None and one.answer.decision is not None:
         _draw_prediction(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
     file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}

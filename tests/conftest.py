@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before numpy is read: two threads that wait for each other lose more than they gain
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # tests that ask ONNX Runtime itself tell nobody either
 
 import pytest
 

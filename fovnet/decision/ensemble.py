@@ -32,13 +32,18 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
     import torch
     from torch import nn
 
+    from fovnet.net.engines import Engine
+
 FACTS, RULE, WEIGHING = "ensemble.json", "decision.json", "weighing.json"
 PIECE = 1024        # slices: ten members of five blocks of 256 filters have 51 MB of features for so many
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does."""
+    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does.
+
+    engine  what computes the members' answers, no part of the identity; None: torch
+    """
 
     vocabulary: Vocabulary
     prepare: Mapping[str, Any]
@@ -47,6 +52,12 @@ class Ensemble:
     device: torch.device
     identity: str
     familiar: Familiar | None = None
+    engine: Engine | None = None
+
+    @property
+    def computed_by(self) -> dict[str, str] | None:
+        """Name and version of the engine; None where it was not chosen."""
+        return None if self.engine is None else {"name": self.engine.name, "version": self.engine.version}
 
     @property
     def judge(self) -> Judge:
@@ -67,7 +78,8 @@ class Ensemble:
         answers, distances = [], []
         for start in range(0, len(wanted), PIECE):
             piece = wanted[start : start + PIECE]
-            said, features = member_answers(self.members, pixels, self.device, _shifted(progress, start, len(wanted)), piece, placing)
+            tell = _shifted(progress, start, len(wanted))
+            said, features = member_answers(self.members, pixels, self.device, tell, piece, placing, engine=self.engine)
             answers.append(said)
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
@@ -196,13 +208,15 @@ def read_rule(folder: Path) -> Rule:
         raise ModelError("rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it") from None
 
 
-def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ensemble:
+def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch") -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
 
     rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
+    engine  what computes the answers, a name of `fovnet.net.engines`; what is trained or tuned is always computed by torch
     Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum; and where a network was trained for
     other classes, or on slices that look otherwise than those that will be cut for it, or is shown something else than the others.
     """
+    from fovnet.net.engines import engine_of
     from fovnet.net.inputs import inputs_of
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network, refuse_other_inputs
@@ -221,4 +235,4 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None) -> Ens
     rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
     identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE) if (folder / name).exists())
-    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder))
+    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder), engine_of(engine, members, where))

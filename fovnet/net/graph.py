@@ -1,74 +1,193 @@
-"""A trained network as an ONNX graph: its layers, one by one, for runtimes other than torch.
+"""Trained networks as one ONNX graph: their layers, one by one, for runtimes other than torch.
 
-Written with the `onnx` package itself rather than traced: a network of ours is a list of six kinds of layers, the graph then has names
-that a person can follow, and no exporter has to be trusted.  Source: ONNX operators, opset 17 (onnx.ai).
+    p  networks    n  images    c  channels of their input    k  classes    f  features of all networks together
+
+Written with the `onnx` package itself rather than traced: a network of ours is made of a few kinds of layers, the graph then has names
+that a person can follow, and no exporter has to be trusted.  Each kind is one function of the table DRAWN, from the name of what enters
+a layer to the name of what leaves it; a kind made of others draws those.  Source: ONNX operators, opset 17 (onnx.ai).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from fovnet.net.model import Network
+from fovnet.errors import ModelError
+from fovnet.net.model import Residual
 from fovnet.volume.resizing import SIDE
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import ModelProto, NodeProto, TensorProto
 
 OPSET = 17
-SLICES, PROBABILITIES = "slices", "probabilities"
+IMAGES, PROBABILITIES, FEATURES = "images", "probabilities", "features"
+MOST_BYTES = 1_900_000_000      # of weights: protobuf ends at 2 GiB
+PICTURE = [2, 3]                # the axes of an image's rows and columns
 
 
-def graph_of(network: Network) -> ModelProto:
-    """slices (n, 1, 128, 128) float32 in [0, 1] to class probabilities (n, k), as `network(slices).softmax(1)` gives them.
+@dataclass
+class Drawing:
+    """A graph as it grows; `features` are the names of what has been felt so far."""
 
-    Raises TypeError for a layer that networks of ours have not.
+    nodes: list[NodeProto] = field(default_factory=list)
+    weights: list[TensorProto] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
+
+    def add(self, operator: str, *entering: str, called: str = "", **attributes: Any) -> str:
+        """The name of what a new node gives."""
+        from onnx import helper
+
+        name = called or f"{operator}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(entering), [name], **attributes))
+        return name
+
+    def keep(self, name: str, values: Tensor | NDArray[Any]) -> str:
+        """The name of an array that belongs to the graph."""
+        from onnx import numpy_helper
+
+        plain = values.detach().float().cpu().numpy() if isinstance(values, Tensor) else values
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(plain), name))
+        return name
+
+
+def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
+    """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as `inference.member_answers` defines them.
+
+    One graph for all: ten sessions would each have threads of their own, and pass the images ten times.
+    Raises ModelError: "graph-layer" for a layer no function here draws, "graph-inputs" where the networks want different numbers of
+    channels, "graph-too-large" where their weights do not fit into one file of the format.
     """
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
 
-    nodes, weights, at = [], [], SLICES
-    for number, layer in enumerate(_layers(network)):
-        operator, parameters, attributes = _operator(layer)
-        names = [f"layer{number}_{name}" for name in parameters]
-        weights += [numpy_helper.from_array(array, name) for array, name in zip(parameters.values(), names, strict=True)]
-        nodes.append(helper.make_node(operator, [at, *names], [f"after{number}"], **attributes))
-        at = f"after{number}"
-    nodes.append(helper.make_node("Softmax", [at], [PROBABILITIES], axis=1))
-    given = helper.make_tensor_value_info(SLICES, TensorProto.FLOAT, ["n", 1, SIDE, SIDE])
-    wanted = helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, ["n", None])
-    graph = helper.make_graph(nodes, "fovnet", [given], [wanted], weights)
+    channels, drawing = _channels(networks), Drawing()
+    first = drawing.keep("first_axis", np.array([0], dtype=np.int64))
+    said = []
+    for member, network in enumerate(networks):
+        scores = _sequence(drawing, network, f"member{member}", IMAGES)
+        said.append(drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first))
+    drawing.add("Concat", *said, called=PROBABILITIES, axis=0)
+    wanted = [helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])]
+    if drawing.features:
+        drawing.add("Concat", *drawing.features, called=FEATURES, axis=1)
+        wanted.append(helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["n", None]))
+    given = helper.make_tensor_value_info(IMAGES, TensorProto.FLOAT, ["n", channels, SIDE, SIDE])
+    graph = helper.make_graph(drawing.nodes, "fovnet", [given], wanted, drawing.weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 
 
-def _layers(module: nn.Module) -> Iterator[nn.Module]:
-    """The layers in the order in which they are applied; sequences (separable convolutions) opened."""
-    for child in module.children():
-        if isinstance(child, nn.Sequential):
-            yield from _layers(child)
-        else:
-            yield child
+def _channels(networks: Sequence[nn.Module]) -> int:
+    """Of the input of all the networks; each begins by normalising it."""
+    sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
+    if sizes > MOST_BYTES:
+        said = f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an ONNX graph"
+        raise ModelError("graph-too-large", f"{said}; use the engine torch")
+    found = {getattr(next(network.children(), None), "num_features", None) for network in networks}
+    channels = found.pop() if len(found) == 1 else None
+    if channels is None:
+        raise ModelError("graph-inputs", "the networks do not all normalise the same number of channels first; use the engine torch")
+    return int(channels)
 
 
-def _operator(layer: nn.Module) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """(operator, parameters by name, attributes) of one layer."""
-    if isinstance(layer, nn.BatchNorm2d):
-        parameters = {"scale": layer.weight, "shift": layer.bias, "mean": layer.running_mean, "variance": layer.running_var}
-        return "BatchNormalization", _arrays(parameters), {"epsilon": layer.eps}
-    if isinstance(layer, nn.Conv2d):
-        down, across = (int(side) for side in layer.padding)
-        return "Conv", _arrays({"weight": layer.weight, "bias": layer.bias}), {"pads": [down, across, down, across]}
-    if isinstance(layer, nn.Linear):
-        return "Gemm", _arrays({"weight": layer.weight, "bias": layer.bias}), {"transB": 1}
-    if isinstance(layer, nn.MaxPool2d):
-        return "MaxPool", {}, {"kernel_shape": [2, 2], "strides": [2, 2]}
-    plain = {nn.ReLU: "Relu", nn.Flatten: "Flatten", nn.AdaptiveAvgPool2d: "GlobalAveragePool"}
-    if type(layer) not in plain:
-        raise TypeError(f"{type(layer).__name__}: no layer of a network of fovnet's")
-    return plain[type(layer)], {}, {}
+def _drawn(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
+    draw = DRAWN.get(type(layer))
+    if draw is None:
+        raise _unknown(layer, name)
+    return draw(drawing, layer, name, at)
 
 
-def _arrays(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.ascontiguousarray(tensor.detach().cpu().numpy()) for name, tensor in parameters.items()}
+def _unknown(layer: nn.Module, name: str) -> ModelError:
+    return ModelError("graph-layer", f"{name}: {layer} cannot be written as a graph; use the engine torch")
+
+
+def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
+    for child, inner in layer.named_children():
+        at = _drawn(drawing, inner, f"{name}.{child}", at)
+    return at
+
+
+def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) -> str:
+    parameters = {"weight": layer.weight, "bias": layer.bias, "running_mean": layer.running_mean, "running_var": layer.running_var}
+    if any(values is None for values in parameters.values()):
+        raise _unknown(layer, name)
+    kept = [drawing.keep(f"{name}.{of}", values) for of, values in parameters.items() if values is not None]
+    return drawing.add("BatchNormalization", at, *kept, epsilon=layer.eps)
+
+
+def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, at: str) -> str:
+    if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
+        raise _unknown(layer, name)
+    pads, strides, dilations = list(layer.padding) * 2, list(layer.stride), list(layer.dilation)
+    return drawing.add("Conv", at, *_weights(drawing, layer, name), pads=pads, strides=strides, dilations=dilations, group=layer.groups)
+
+
+def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
+    return drawing.add("Gemm", at, *_weights(drawing, layer, name), transB=1)
+
+
+def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
+    bias: Tensor | None = layer.bias          # typed as always there, and None with bias=False
+    return [drawing.keep(f"{name}.{of}", values) for of, values in (("weight", layer.weight), ("bias", bias)) if values is not None]
+
+
+def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
+    """Max-pooling; what comes out is felt."""
+    if _pair(layer.dilation) != [1, 1]:
+        raise _unknown(layer, name)
+    pooled = drawing.add("MaxPool", at, **_windows(layer))
+    drawing.features.append(_deviation(drawing, pooled))
+    return pooled
+
+
+def _deviation(drawing: Drawing, pooled: str) -> str:
+    """(n, filters): the standard deviation over the picture after the ReLU, from the mean first: E[x²] - E[x]² would cancel."""
+    active = drawing.add("Relu", pooled)
+    apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
+    return drawing.add("Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0))
+
+
+def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
+    if layer.divisor_override is not None:
+        raise _unknown(layer, name)
+    return drawing.add("AveragePool", at, count_include_pad=int(layer.count_include_pad), **_windows(layer))
+
+
+def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
+    pads = _pair(layer.padding) * 2
+    return {"kernel_shape": _pair(layer.kernel_size), "strides": _pair(layer.stride), "pads": pads, "ceil_mode": int(layer.ceil_mode)}
+
+
+def _pair(sides: int | tuple[int, ...]) -> list[int]:
+    return [sides, sides] if isinstance(sides, int) else list(sides)
+
+
+def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, at: str) -> str:
+    if layer.output_size not in (1, (1, 1)):
+        raise _unknown(layer, name)
+    return drawing.add("GlobalAveragePool", at)
+
+
+def _residual(drawing: Drawing, layer: Residual, name: str, at: str) -> str:
+    branch, shortcut = _drawn(drawing, layer.branch, f"{name}.branch", at), _drawn(drawing, layer.shortcut, f"{name}.shortcut", at)
+    return drawing.add("Add", branch, shortcut)
+
+
+Draw = Callable[[Drawing, Any, str, str], str]
+DRAWN: dict[type[nn.Module], Draw] = {
+    nn.Sequential: _sequence,
+    nn.BatchNorm2d: _normalisation,
+    nn.Conv2d: _convolution,
+    nn.Linear: _dense,
+    nn.MaxPool2d: _largest,
+    nn.AvgPool2d: _mean,
+    nn.AdaptiveAvgPool2d: _mean_of_all,
+    nn.ReLU: lambda drawing, _, __, at: drawing.add("Relu", at),
+    nn.Flatten: lambda drawing, _, __, at: drawing.add("Flatten", at),
+    Residual: _residual,
+    nn.Identity: lambda _, __, ___, at: at,
+}
+"""How each kind of layer is drawn: (the graph so far, the layer, its name, what enters it) to what leaves it."""

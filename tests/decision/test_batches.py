@@ -151,6 +151,24 @@ def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Pat
     assert contents(tmp_path / "three") == contents(answers)
 
 
+def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model: Path, tmp_path: Path) -> None:
+    from fovnet.net.engines import installed
+
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        (tmp_path / "in" / f"v{number}.nii").write_bytes(image(number).to_bytes())
+    tables = {}
+    for name in installed():
+        predict(model, tmp_path / name, tmp_path / "in", "--engine", name, "--no-pages", status=0)
+        tables[name] = [row | {"confidence": round(float(row["confidence"]), 2)} for row in read_tsv(tmp_path / name / "spans.tsv")]
+        engine = read_json(tmp_path / name / "v0.json")["engine"]
+        assert engine["name"] == name and engine["version"]
+    assert all(rows == tables["torch"] for rows in tables.values()) and len(tables["torch"]) >= 3
+    before = {path: path.read_bytes() for path in (tmp_path / "torch").glob("*.json")}
+    predict(model, tmp_path / "torch", tmp_path / "in", "--no-pages", status=0)
+    assert before == {path: path.read_bytes() for path in (tmp_path / "torch").glob("*.json")}
+
+
 def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path, tmp_path: Path) -> None:
     """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
     writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"

@@ -64,6 +64,18 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
     np.testing.assert_allclose(ensemble.probabilities(pixels), np.mean(each, axis=0), atol=1e-5)
 
 
+def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
+    """The engine is no part of its identity, so answers are kept from one to the other."""
+    from fovnet.net.engines import installed
+
+    pixels = np.random.default_rng(0).integers(0, 255, (5, 128, 128)).astype(np.uint8)
+    ensembles = [load(folder, "cpu", engine=name) for name in installed()]
+    assert len({ensemble.identity for ensemble in ensembles}) == 1
+    assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed()
+    for ensemble in ensembles:
+        np.testing.assert_allclose(ensemble.probabilities(pixels), ensembles[0].probabilities(pixels), atol=1e-4)
+
+
 def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
     moved = folder.rename(tmp_path / "elsewhere")
     for left in tmp_path.glob("slot-*"):

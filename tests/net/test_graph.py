@@ -1,4 +1,4 @@
-"""A network as an ONNX graph says what the network says."""
+"""Networks as an ONNX graph say what the networks say."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch import nn
 
+from fovnet.errors import ModelError
 from fovnet.net.architecture import Architecture
-from fovnet.net.graph import graph_of
+from fovnet.net.graph import DRAWN, Drawing, graph_of
+from fovnet.net.inference import member_answers
 from fovnet.net.model import Network, build
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
@@ -35,25 +37,99 @@ def trained(net: Architecture) -> Network:
 def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, separable, head):
     """Sums of floats in another order: scores of 100 differ by 1e-5, and so do probabilities."""
     network = trained(Architecture(blocks, convolutions, 2, kernel, separable, 7, head))
-    slices = np.random.default_rng(0).random((3, 1, 128, 128), dtype=np.float32)
-    with torch.inference_mode():
-        wanted = network(torch.from_numpy(slices)).softmax(dim=1).numpy()
-    session = onnxruntime.InferenceSession(graph_of(network).SerializeToString())
-    given, = session.run(None, {"slices": slices})
-    assert np.ptp(wanted, axis=0).max() > 1e-4                          # the slices differ, or everything would agree
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 128, 128)).astype(np.uint8)
+    wanted, felt = member_answers([network], pixels, torch.device("cpu"))
+    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    given, features = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
+    assert np.ptp(wanted, axis=1).max() > 1e-4                          # the slices differ, or everything would agree
     np.testing.assert_allclose(given, wanted, atol=5e-5)
+    np.testing.assert_allclose(features, felt, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("more", [
+    {"head": "small"}, {"block": "residual", "convolutions": 2}, {"block": "residual", "convolutions": 2, "widen": 2, "separable": True},
+    {"widen": 2, "inputs": ("slice", "neighbours", "millimetres")},
+])
+def test_compact_networks_have_graphs_too(more):
+    network = trained(Architecture(**{"blocks": 3, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "classes": 7,
+                                      "head": "gap"} | more))
+    images = np.random.default_rng(0).random((3, len(network.normalise.weight), 128, 128)).astype(np.float32)
+    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    given, features = session.run(None, {"images": images})
+    with torch.no_grad():
+        wanted = network(torch.from_numpy(images)).softmax(1).numpy()
+    assert np.ptp(wanted, axis=0).max() > 1e-4
+    np.testing.assert_allclose(given[0], wanted, atol=5e-5)
+    assert features.shape == (3, sum(4 * more.get("widen", 1) ** block for block in range(3)))
+
+
+def test_a_picture_without_texture_has_no_deviation_also_where_it_is_bright():
+    """Rounding of the mean is left, 5e-6 of it; the mean of the squares less the square of the mean would leave the root of that."""
+    bright = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 1, 1), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    with torch.no_grad():
+        bright[1].weight.fill_(1.0), bright[1].bias.fill_(1000.0)
+    session = onnxruntime.InferenceSession(graph_of([bright]).SerializeToString())
+    _, features = session.run(None, {"images": np.full((1, 1, 128, 128), 0.3, dtype=np.float32)})
+    assert features[0, 0] < 1000.0 * 5e-5
 
 
 def test_the_graph_is_valid_onnx_and_its_weights_are_the_networks():
     onnx = pytest.importorskip("onnx")
-    network = trained(Architecture(2, 1, 2, 3, False, 7, "gap"))
-    graph = graph_of(network)
+    networks = [trained(Architecture(2, 1, 2, 3, False, 7, "gap")), trained(Architecture(1, 2, 2, 5, True, 7, "gap"))]
+    graph = graph_of(networks)
     onnx.checker.check_model(graph, full_check=True)
-    numbers = sum(int(np.prod(weight.dims)) for weight in graph.graph.initializer)
-    assert numbers == sum(parameter.numel() for parameter in network.parameters()) + 2      # and running mean and variance
+    numbers = {weight.name: int(np.prod(weight.dims)) for weight in graph.graph.initializer if weight.name.startswith("member")}
+    wanted = {f"member{at}.{name}": values.numel() for at, network in enumerate(networks) for name, values in network.state_dict().items()
+              if not name.endswith("num_batches_tracked")}  # fmt: skip
+    assert numbers == wanted
 
 
-def test_a_layer_that_is_not_ours_is_refused():
-    network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), nn.Sigmoid())
-    with pytest.raises(TypeError, match="Sigmoid"):
-        graph_of(network)
+def test_several_channels_come_from_the_first_layer():
+    layers = nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3), nn.MaxPool2d(2), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(2 * 15 * 15, 4)
+    network = Network(*layers).eval()
+    images = torch.rand(2, 3, 128, 128, generator=torch.Generator().manual_seed(0))
+    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    with torch.inference_mode():
+        wanted = nn.Sequential.forward(network, images).softmax(dim=1)
+    np.testing.assert_allclose(session.run(["probabilities"], {"images": images.numpy()})[0][0], wanted, atol=1e-5)
+
+
+class _Twice(nn.Module):
+    """x + x: a module of its own, with a forward of its own."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+
+def test_another_kind_of_layer_is_one_function_more(monkeypatch):
+    network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), _Twice(), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 128, 128)).astype(np.uint8)
+
+    def twice(drawing: Drawing, _: _Twice, __: str, at: str) -> str:
+        return drawing.add("Add", at, at)
+
+    monkeypatch.setitem(DRAWN, _Twice, twice)
+    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    given = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
+    for mine, torchs in zip(given, member_answers([network], pixels, torch.device("cpu")), strict=True):
+        np.testing.assert_allclose(mine, torchs, atol=1e-5)
+
+
+@pytest.mark.parametrize("layer", [nn.Sigmoid(), nn.AdaptiveAvgPool2d(2), nn.Conv2d(2, 2, 3, padding="same")])
+def test_a_layer_that_is_not_ours_is_refused_by_its_place(layer):
+    network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), layer)
+    with pytest.raises(ModelError, match=r"member0\.2: ") as refused:
+        graph_of([network])
+    assert refused.value.code == "graph-layer" and type(layer).__name__ in refused.value.sentence
+
+
+def test_networks_that_are_shown_different_things_are_no_graph():
+    with pytest.raises(ModelError, match="same number of channels"):
+        graph_of([Network(nn.BatchNorm2d(channels), nn.Conv2d(channels, 2, 3)) for channels in (1, 2)])
+
+
+def test_networks_too_large_for_the_format_are_refused_before_they_are_copied():
+    network = Network(nn.BatchNorm2d(1), nn.Linear(50_000, 10_000, device="meta"))              # 2 GB that nobody has to have
+    with pytest.raises(ModelError) as refused:
+        graph_of([network])
+    assert refused.value.code == "graph-too-large"

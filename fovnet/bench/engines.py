@@ -1,0 +1,109 @@
+"""The engines side by side: how long each takes to load, how fast it answers, and whether it says what torch says.
+
+They take turns in one process on the same threads, so that whatever else the machine does meets them alike; the ratio is the median over
+the turns.  Timed are the networks alone, from images to probabilities and features.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.throughput import drawn_slices
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.net.engines import Engine, engine_of, installed
+from fovnet.net.inputs import inputs_of
+from fovnet.volume.pack import Pack
+from fovnet.volume.placing import Placing
+
+Told = Callable[[int, int], None]
+Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
+COLUMNS = (
+    "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off", "features_off", "volumes",
+    "changed",
+)  # fmt: skip
+
+
+def engine_times(
+    model: Path, pack: Pack | None, batches: Sequence[int], repeats: int, most: int, tell: Told
+) -> list[dict[str, Any]]:
+    """One row an engine and batch, torch first: COLUMNS.
+
+    ratio     of its slices per second to torch's
+    probabilities_off, features_off   the largest difference from torch's, of the features relative to the largest of them
+    changed   of `volumes` of the collection, how many have another status or other spans than with torch; None without one
+    """
+    import torch
+
+    ensemble = load(model, "cpu")
+    engines, loading = {}, {}
+    for name in installed():
+        began = time.perf_counter()
+        engines[name] = engine_of(name, ensemble.members, ensemble.device)
+        loading[name] = time.perf_counter() - began
+    changed = _changed(ensemble, engines, pack, most, tell) if pack else {}
+    rows = []
+    for batch in batches:
+        images = _images(pack, batch, inputs_of(ensemble.members))
+        said = {name: engine.answers(images) for name, engine in engines.items()}            # and warm
+        seconds = _turns(engines, images, repeats)
+        for name, engine in engines.items():
+            off = [float(np.abs(mine - torchs).max()) for mine, torchs in zip(said[name], said["torch"], strict=True)]
+            volumes, others = changed.get(name, (None, None))
+            rows.append({
+                "engine": name, "version": engine.version, "threads": torch.get_num_threads(), "load_s": loading[name], "batch": batch,
+                "slices_per_second": batch / float(np.median(seconds[name])), "ratio": float(np.median(seconds["torch"] / seconds[name])),
+                "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(said["torch"][1]).max()), 1e-9),
+                "volumes": volumes, "changed": others,
+            })  # fmt: skip
+    return rows
+
+
+def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
+    """(batch, c, 128, 128) on the CPU: slices of the collection, evenly chosen, or drawn ones of 400 mm, as one volume."""
+    import torch
+
+    from fovnet.net.inputs import images_of
+
+    cpu = torch.device("cpu")
+    if pack is not None:
+        return images_of(pack.pixels, np.linspace(0, len(pack.pixels) - 1, batch).astype(int), kinds, pack.placing, cpu)
+    drawn = drawn_slices(batch)[0]
+    return images_of(drawn, np.arange(batch), kinds, Placing(np.full(batch, 400.0), np.zeros(batch, dtype=np.int64)), cpu)
+
+
+def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, NDArray[np.float64]]:
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    for _ in range(repeats):
+        for name, engine in engines.items():
+            began = time.perf_counter()
+            engine.answers(images)
+            seconds[name].append(time.perf_counter() - began)
+    return {name: np.array(each) for name, each in seconds.items()}
+
+
+def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, tell: Told) -> dict[str, tuple[int, int]]:
+    """Of how many volumes, and how many of them each engine decides otherwise than torch."""
+    readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
+    chosen = [readable[at] for at in np.unique(np.linspace(0, len(readable) - 1, most).astype(int))] if readable else []
+    others = dict.fromkeys(engines, 0)
+    for done, index in enumerate(chosen, start=1):
+        said = {name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()}
+        for name in engines:
+            others[name] += said[name] != said["torch"]
+        tell(done, len(chosen))
+    return {name: (len(chosen), count) for name, count in others.items()}
+
+
+def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
+    """Status and spans of a volume."""
+    record, stack = pack.records[index], pack.stack(index)
+    given = ensemble.judge.answer(record.volume_id, record.path, ensemble.look(stack.pixels, placing=stack.placing), stack, stack.notes)
+    spans = given.decision.spans if given.decision else ()
+    return given.status, tuple((span.region, span.first, span.last) for span in spans)

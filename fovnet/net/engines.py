@@ -1,0 +1,216 @@
+"""What computes the members' answers: torch, which is always there, or a runtime that is faster on a CPU.
+
+    torch      the networks as they were trained; the only one on CUDA
+    onnx       ONNX Runtime, all networks as one graph (fovnet.net.graph)
+    openvino   OpenVINO, the same graph
+    auto       the fastest of them that is installed and can express the networks
+
+Their probabilities differ by sums of floats in another order, 1e-6; each is compared with torch on two pictures when it is made, and
+not used where it differs.  Graphs are made in memory: nothing is written.  Both runtimes report their use to their makers unless they are
+told not to (ONNX Runtime from 1.29 on, with hashes of graph and weights; OpenVINO when it is imported): here they are told not to.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fovnet.errors import ConfigError, FovnetError, ModelError
+from fovnet.net.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
+
+Floats32 = NDArray[np.float32]
+AUTO = "auto"
+AT_ONCE = 32        # images a run: as fast a slice as 128, with a quarter of the memory
+AGREE = 1e-4        # probabilities
+
+
+class Engine(Protocol):
+    """Networks that are ready to answer."""
+
+    name: str
+    version: str
+
+    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        """Probabilities (p, n, k) and features (n, f) of all members for images (n, c, 128, 128) float."""
+
+
+class Torch:
+    """The networks themselves, on the device they are on."""
+
+    name, version = "torch", str(torch.__version__)
+
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        self._members = members
+
+    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        with torch.inference_mode():
+            seen = [_answer(member, images) for member in self._members]
+        probabilities, features = torch.stack([said for said, _ in seen]), torch.cat([felt for _, felt in seen], dim=1)
+        return probabilities.float().cpu().numpy(), features.cpu().numpy()
+
+
+class Onnx:
+    """ONNX Runtime on as many threads as torch would use."""
+
+    name = "onnx"
+
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        _package("onnx", self.name)
+        with _untold():
+            runtime = _package("onnxruntime", self.name)
+        runtime.disable_telemetry_events()      # where somebody has imported it before
+        self.version = str(runtime.__version__)
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = torch.get_num_threads(), 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")      # who reads the next volume wants the core meanwhile
+        graph = graph_of(members).SerializeToString()
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        return _in_parts(images, lambda part: self._session.run([PROBABILITIES, FEATURES], {IMAGES: part}))
+
+
+class OpenVino:
+    """OpenVINO in float32, on as many threads as torch would use."""
+
+    name = "openvino"
+
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        _package("onnx", self.name)
+        with _untold():
+            runtime = _package("openvino", self.name)
+        self.version = str(runtime.__version__)
+        core = runtime.Core()
+        settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1}
+        compiled = core.compile_model(core.read_model(graph_of(members).SerializeToString()), "CPU", settings)
+        self._request = compiled.create_infer_request()
+
+    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        return _in_parts(images, self._run)
+
+    def _run(self, part: Floats32) -> tuple[Floats32, Floats32]:
+        given = self._request.infer({IMAGES: part}, share_inputs=True)
+        return np.array(given[PROBABILITIES]), np.array(given[FEATURES])            # copies: the next run writes into the same memory
+
+
+ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx, "openvino": OpenVino}
+PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime"), "openvino": ("onnx", "openvino")}
+FASTEST_FIRST = ("onnx", "openvino")
+"""The order of `auto`: `fovnet bench engines` measures it."""
+
+
+def installed() -> list[str]:
+    """The names of the engines whose packages are here."""
+    return [name for name in ENGINES if all(find_spec(package) for package in PACKAGES[name])]
+
+
+def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
+    """The engine of that name, or the fastest there is ("auto"), ready to answer for networks that are on `device`.
+
+    Raises ConfigError ("engine-unknown", "engine-device") for one there is not, or not on that device; ModelError ("engine-missing",
+    "engine-failed", "engine-differs", or what `graph_of` raises) for one that cannot be had; with "auto" and "torch" none of these.
+    """
+    if name not in (AUTO, *ENGINES):
+        raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
+    if name == AUTO:
+        return _fastest(members) if device.type == "cpu" else Torch(members)
+    if name != "torch" and device.type != "cpu":
+        raise ConfigError("engine-device", f"engine {name} computes on the CPU, and the device is {device}; use --device cpu, or torch")
+    return _made(name, members)
+
+
+def _fastest(members: Sequence[nn.Module]) -> Engine:
+    for name in FASTEST_FIRST:
+        with suppress(FovnetError):             # whatever is wrong with one, the next can answer
+            return _made(name, members)
+    return Torch(members)
+
+
+def _made(name: str, members: Sequence[nn.Module]) -> Engine:
+    """One of ENGINES, compared with torch."""
+    try:
+        engine = ENGINES[name](members)
+        if name != "torch":
+            _compare(engine, members)
+    except FovnetError:
+        raise
+    except Exception as fault:                  # a runtime has its own kinds of errors
+        raise ModelError("engine-failed", f"engine {name}: {type(fault).__name__}: {fault}; use the engine torch") from fault
+    return engine
+
+
+def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
+    """Nothing, where the engine says of two pictures of noise, one dark and one bright, what torch says of them."""
+    channels = int(next(members[0].parameters()).shape[0])
+    images = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.2, 1.0])[:, None, None, None]
+    (said, felt), (wanted, deviations) = engine.answers(images), Torch(members).answers(images)
+    off = float(np.abs(said - wanted).max())
+    if off > AGREE or not np.allclose(felt, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())):
+        said_of = f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, {AGREE:g} is allowed"
+        raise ModelError("engine-differs", f"{said_of}, or its features do; use the engine torch")
+
+
+def _package(package: str, engine: str) -> Any:
+    try:
+        return import_module(package)
+    except (ImportError, OSError) as fault:     # OSError: it is there, and a library it needs is not
+        raise ModelError("engine-missing", f"engine {engine}: the package {package} is not usable here ({fault}); "
+                                           f"pip install 'fovnet[{engine}]', or use the engine torch") from fault
+
+
+@contextmanager
+def _untold() -> Iterator[None]:
+    """While a runtime is imported: ONNX Runtime finds its telemetry switched off, OpenVINO finds that of its own not installed."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # for as long as the process lives; no uploader, no identifier in the home folder
+    hidden = "openvino_telemetry"
+    if hidden in sys.modules:
+        yield
+        return
+    sys.modules[hidden] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[hidden]
+
+
+def _in_parts(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
+    """What `run` says of the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") where it cannot, as for lack of memory."""
+    try:
+        said = [run(part.contiguous().numpy()) for part in torch.split(images, AT_ONCE)]
+    except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
+        raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
+    return np.concatenate([each[0] for each in said], axis=1), np.concatenate([each[1] for each in said])
+
+
+def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
+    """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
+    with _watched(member) as felt:
+        said = member(images).softmax(dim=1)
+    return said, torch.cat(felt, dim=1)
+
+
+@contextmanager
+def _watched(member: nn.Module) -> Iterator[list[Tensor]]:
+    """A list that fills with each block's features as the member runs."""
+    felt: list[Tensor] = []
+
+    def keep(_: nn.Module, __: Any, pooled: Tensor) -> None:
+        flat = pooled.clamp_min(0).flatten(2)                    # the block's ReLU comes after its pooling
+        felt.append(flat.float().std(dim=2, correction=0))
+
+    handles = [layer.register_forward_hook(keep) for layer in member.children() if isinstance(layer, nn.MaxPool2d)]
+    try:
+        yield felt
+    finally:
+        for handle in handles:
+            handle.remove()
