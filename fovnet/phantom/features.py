@@ -35,9 +35,15 @@ def known_features() -> dict[str, str]:
     return {**ANATOMY, **SCANNING}
 
 
+EVERYTHING = "everything"
+"""Stands for all of them."""
+
+
 def left_out(names: Iterable[str]) -> frozenset[str]:
-    """The features named.  Raises ConfigError ("phantom-feature") for one that is none, with the nearest that is."""
+    """The features named, all of them where "everything" is named.  Raises ConfigError ("phantom-feature") for one that is none, with the nearest that is."""
     wanted, known = list(names), known_features()
+    if EVERYTHING in wanted:
+        return frozenset(known)
     for name in wanted:
         if name not in known:
             near = get_close_matches(name, known, n=1)
