@@ -58,30 +58,34 @@ class Morph:
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
         up = np.interp(z, *self._table).astype(np.float32)
-        rise = np.clip((up - RISE_MM[0]) / (RISE_MM[1] - RISE_MM[0]), 0, 1).astype(np.float32)
-        rise = rise * rise * (3 - 2 * rise)  # 0 in the trunk, 1 in the head
+        rise = _rise(up)
         wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
         x, y = x / wide, y / deep
-        bend_x, bend_y = self._bend_on_lattice(x, y, up)
+        shift_x, shift_y = self._shift_on_lattice(x, y, up)
+        return np.asarray(x + shift_x), np.asarray(y + shift_y), up
+
+    def _shift(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """How far points are moved along x and y by the turn of the head and the bend."""
+        shift_x, shift_y = self._bend(x, y, z)
+        rise = _rise(z)
         if self.yaw_deg and float(rise.max()) > 0:
             turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
-            cos, sin = np.cos(turn), np.sin(turn)
-            behind = y - NECK_Y_MM
-            x, y = cos * x + sin * behind, cos * behind - sin * x + NECK_Y_MM
-        return np.asarray(x + bend_x), np.asarray(y + bend_y), up
+            less, sin, behind = np.cos(turn) - 1, np.sin(turn), y - NECK_Y_MM
+            shift_x, shift_y = shift_x + less * x + sin * behind, shift_y + less * behind - sin * x
+        return np.asarray(shift_x), np.asarray(shift_y)
 
-    def _bend_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """The bend at points on a grid, linear between knots LATTICE_MM apart; of fewer than a thousand points, at every one.
+    def _shift_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """The shift of points on a grid, linear between knots LATTICE_MM apart; of fewer than a thousand points, at every one.
 
         Ten waves over three million oblique points would take a second; the knots are a hundredth of them.
         """
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         if len(shape) != 3 or np.prod(shape) < 1000:
-            return self._bend(x, y, z)
+            return self._shift(x, y, z)
         knots = [_knots(size, step) for size, step in zip(shape, _steps_mm(x, y, z), strict=True)]
         at_knots = (values[np.ix_(*(k if n > 1 else [0] for k, n in zip(knots, values.shape, strict=True)))] for values in (x, y, z))
-        bend_x, bend_y = self._bend(*at_knots)
-        return _between_knots(bend_x, knots, shape), _between_knots(bend_y, knots, shape)
+        shift_x, shift_y = self._shift(*at_knots)
+        return _between_knots(shift_x, knots, shape), _between_knots(shift_y, knots, shape)
 
     @cached_property
     def _reach(self) -> NDArray[np.float64]:
@@ -121,6 +125,12 @@ class Morph:
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
         high[:, 2] = np.interp(high[:, 2], self._table[1], self._table[0]) + 0.5
         return np.stack([low, high], axis=1)
+
+
+def _rise(z: Floats) -> Floats:
+    """0 in the trunk, 1 in the head, smooth between the two ends of RISE_MM."""
+    rise = np.clip((z - RISE_MM[0]) / (RISE_MM[1] - RISE_MM[0]), 0, 1).astype(np.float32)
+    return np.asarray(rise * rise * (3 - 2 * rise))
 
 
 def _steps_mm(x: Floats, y: Floats, z: Floats) -> list[float]:
