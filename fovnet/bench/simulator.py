@@ -28,7 +28,8 @@ SPACING_MM, BATCH, RATE, AVERAGING = 8.0, 16, 10**-2.5, 0.97
 RANGES = (5.0, 0.04, 0.05, 0.08, 0.03)      # degrees, translation, shear, zoom and noise of configs/demo.yaml
 VOLUMES = 4                                 # of each subject
 COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
-           "simulated_high", "simulated_slices", "labelled_accuracy", "labelled_low", "labelled_high", "labelled_slices")  # fmt: skip
+           "simulated_high", "simulated_slices", "simulated_refused", "labelled_accuracy", "labelled_low", "labelled_high",
+           "labelled_slices", "labelled_refused")  # fmt: skip
 
 
 class Accuracy(Protocol):
@@ -146,7 +147,7 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
 
 
 def _judged(study: Study, network: Path, on: str, pack: Pack, score: Score) -> dict[str, Any]:
-    """The columns of one judgement: balanced accuracy of the labelled slices, with its interval."""
+    """The columns of one judgement: balanced accuracy of the labelled slices, with its interval, and how many volumes were refused."""
     from fovnet.net.inference import member_probabilities
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network
@@ -159,4 +160,6 @@ def _judged(study: Study, network: Path, on: str, pack: Pack, score: Score) -> d
     probabilities = member_probabilities([member], np.array(pack.pixels[known]), device)[0]
     owners = [pack.records[row].subject_id for row in pack.volume[known].tolist()]
     said = score(probabilities, pack.truth[known], owners)
-    return {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator}
+    refused = sum(record.status == "refused" for record in pack.records)
+    return {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator,
+            f"{on}_refused": refused}
