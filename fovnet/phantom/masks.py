@@ -14,7 +14,7 @@ from fovnet.phantom.tissues import AIR, TISSUES
 from fovnet.volume.volume import Volume
 
 BRAIN, FACE, BACKGROUND = "brain", "face", "background"
-BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam", "nucleus")
+BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam")
 FACE_SLOPE = 0.35       # the cut of a defaced head leans back so far from the forehead to the chin, mm a mm
 
 
