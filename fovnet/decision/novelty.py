@@ -29,6 +29,7 @@ PER_DIRECTION = 5       # slices that each kept direction needs at least: fewer 
 FLAT = 1e-10            # a direction with so little of the largest variance is rounding
 RIDGE = 0.02            # of the mean variance within classes
 KEPT = 4000             # validation distances kept a class, evenly by rank
+TIE = 1e-4              # of a distance: a slice that is its own reference ties with itself; engines and processors differ by 1e-5
 LEAST = 30              # validation slices a class needs for a distribution of its own
 
 
@@ -62,7 +63,7 @@ class Familiar:
             mine = given == column
             same = self.known[self.given == column]
             reference = np.sort(same if len(same) >= LEAST else self.known)
-            farther = len(reference) - np.searchsorted(reference, distances[mine], side="left")
+            farther = len(reference) - np.searchsorted(reference, distances[mine] * (1 - TIE), side="left")
             shares[mine] = (farther + 1) / (len(reference) + 1)
         return shares
 

@@ -95,3 +95,15 @@ def test_air_around_a_thing_does_not_make_it_familiar() -> None:
     unusual = np.where(raw.argmax(axis=1) == 0, 0.01, 0.9)
     assert of_volume(unusual, raw) == pytest.approx(0.01)
     assert of_volume(unusual[:3], raw[:3]) == pytest.approx(0.9)
+
+
+def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is_rounded() -> None:
+    """Another engine, another processor or a file in single precision differ in the sixth digit; a tie with itself is still a tie."""
+    known = np.random.default_rng(3).permutation(np.linspace(5.0, 12.0, 60))
+    none = np.zeros(0)
+    what = Familiar(1, none, none, none, none, known.astype(np.float32).astype(float), np.zeros(60, dtype=np.int64))
+    raw = np.ones((60, 1))
+    shares = what.unusual(known, raw)
+    np.testing.assert_array_equal(np.sort(shares), np.arange(2, 62) / 61)
+    for part in (1 - 1e-5, 1 + 1e-5):
+        np.testing.assert_array_equal(what.unusual(known * part, raw), shares)
