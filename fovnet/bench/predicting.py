@@ -29,7 +29,7 @@ import numpy as np
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
-from fovnet.errors import FovnetError
+from fovnet.errors import ConfigError, FovnetError
 from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.maths.memory import forget_peak, peak_bytes
 from fovnet.phantom.body import label_volume
@@ -138,7 +138,8 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
 
 
 def _loaded(folder: Path, engine: str) -> Ensemble:
-    assert engine in engines(), engine
+    if engine not in engines():
+        raise ConfigError("engine-unknown", f"engine {engine!r} is not installed or unknown; there are {', '.join(engines())}")
     return load(folder, "cpu")
 
 
