@@ -22,3 +22,13 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):       # another C library: musl has no mallopt
         return False
     return bool(mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, 2**31 - 1))
+
+
+def give_back_freed_memory() -> bool:
+    """Whether anything was given back to the system of what this process has freed: glibc only (malloc_trim)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (OSError, AttributeError):
+        return False
