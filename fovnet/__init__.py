@@ -18,12 +18,13 @@ __all__ = ["__version__", "load"]
 __version__ = "0.1.0"
 
 
-def load(folder: str | PathLike[str] | None = None, device: str = "auto") -> Model:
+def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto") -> Model:
     """The model in an ensemble folder, or without one the model that comes with the package; its `predict` gives answers.
 
-    device  auto, cpu or cuda
-    Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one.
+    device  auto, cpu or cuda       engine  auto (the fastest that is installed), torch, onnx or openvino; the answers are the same
+    Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one, or the engine is not
+    installed.
     """
     from fovnet.decision.model import load_model
 
-    return load_model(folder, device)
+    return load_model(folder, device, engine)

@@ -29,7 +29,7 @@ import numpy as np
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
-from fovnet.errors import ConfigError, FovnetError
+from fovnet.errors import FovnetError
 from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.maths.memory import forget_peak, peak_bytes
 from fovnet.phantom.body import label_volume
@@ -84,16 +84,13 @@ class PredictingTime:
 COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
-def engines() -> tuple[str, ...]:
-    """The engines that are installed, by name."""
-    return ("torch",)
-
-
 def predicting_times(
     paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = ()
 ) -> Iterator[PredictingTime]:
-    """The times of every file with every engine (or those named), on the CPU; a refused file has a note instead."""
-    work = [(path, engine) for path in paths for engine in (names or engines())]
+    """The times of every file with every engine installed (or those named), on the CPU; a refused file has a note instead."""
+    from fovnet.net.engines import installed
+
+    work = [(path, engine) for path in paths for engine in (names or installed())]
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -116,7 +113,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
     import torch
 
     try:
-        ensemble = _loaded(folder, engine)
+        ensemble = load(folder, "cpu", engine=engine)
         with TemporaryDirectory() as place:
             out = Path(place) / "answer.json"
             _turn(path, ensemble, out)                       # fills caches
@@ -135,12 +132,6 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
         networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
         threads=torch.get_num_threads(),
     )  # fmt: skip
-
-
-def _loaded(folder: Path, engine: str) -> Ensemble:
-    if engine not in engines():
-        raise ConfigError("engine-unknown", f"engine {engine!r} is not installed or unknown; there are {', '.join(engines())}")
-    return load(folder, "cpu")
 
 
 class Clock:

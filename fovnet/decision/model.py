@@ -94,18 +94,15 @@ class Model:
     def _told(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack), "model": self.identity,
+            "rows": table_rows(given, one.stack), "model": self.identity, "engine": self._ensemble.computed_by,
         }  # fmt: skip
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(given.volume_id, given.path, given.status, given.message, given.code, sure, spans, everything)
 
 
-def load_model(folder: File | None = None, device: str = "auto") -> Model:
-    """The model in an ensemble folder, or the one that comes with the package.
-
-    Raises ModelError where the folder is none, or the package came without one.
-    """
-    return Model(load(shipped_folder() if folder is None else Path(folder), device))
+def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:
+    """The model in an ensemble folder, or the one that comes with the package, as `fovnet.load` says."""
+    return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
 
 
 def _volumes(path: Path) -> list[Path]:

@@ -41,7 +41,7 @@ LEAST_SEEN = 5
 EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 FALSE_ALARMS = 0.01
 """Share of the validation volumes, which are in order and the right way up, that may look as if they were not."""
-LEAST_GAIN, LEAST_MISFIT = 0.5, 0.1
+LEAST_GAIN, LEAST_MISFIT = 0.4, 0.1
 """Where few volumes or very good networks would put the two bars lower, a body merely short of evidence would exceed them."""
 ROUGHNESS = (0.7, 0.9)
 """Bounds of the third bar: random order has 1, give or take a tenth, a body of thick slices up to a half."""

@@ -40,7 +40,10 @@ EVERYTHING = "everything"
 
 
 def left_out(names: Iterable[str]) -> frozenset[str]:
-    """The features named, all of them where "everything" is named.  Raises ConfigError ("phantom-feature") for one that is none, with the nearest that is."""
+    """The features named, all of them where "everything" is named.
+
+    Raises ConfigError ("phantom-feature") for one that is none, with the nearest that is.
+    """
     wanted, known = list(names), known_features()
     if EVERYTHING in wanted:
         return frozenset(known)
