@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import platform
 import sys
 import tempfile
 import traceback
@@ -28,37 +27,25 @@ from rich.table import Table
 
 from fovnet import __version__
 from fovnet.errors import ConfigError, FovnetError
+from fovnet.evaluate import finished_run
 from fovnet.maths.pace import Pace
+from fovnet.net import configured
+from fovnet.report import predictions, run_report
 from fovnet.results import Results
 
 if TYPE_CHECKING:
     from fovnet.bench.mistrust import Share
     from fovnet.config import Settings
-    from fovnet.decision.predicting import Predicted
-    from fovnet.evaluate.cases import Case
-    from fovnet.evaluate.evaluation import Evaluation
     from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
     from fovnet.net.by_hand import Training
     from fovnet.net.calibration import Calibration
-    from fovnet.net.cost import Device
-    from fovnet.net.ends import Ends
-    from fovnet.net.prices import Prices
-    from fovnet.net.probing import Bench
-    from fovnet.net.speed import Timings
     from fovnet.net.training import Progress as TrainingProgress
-    from fovnet.net.trials import Labelled
-    from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
     from fovnet.report.answers import Told
-    from fovnet.search.envelope import Envelope
-    from fovnet.search.explaining import Explanation
-    from fovnet.search.proposing import Search
-    from fovnet.search.space import Space
     from fovnet.search.trial import Outcome, Trial
     from fovnet.volume.adapters.gathered import Gathered
     from fovnet.volume.discovery import Found
-    from fovnet.volume.pack import Pack
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -121,9 +108,9 @@ def check(config: ConfigFile) -> None:
     from fovnet.config import vocabulary
 
     settings = _settings(config)
-    space = _space(settings)
+    space = configured.space_of(settings)
     row = space.row_of(settings.search.start)
-    fit = _fitting(settings, space)
+    fit = configured.count_fitting(settings, space)
     classes = ", ".join(vocabulary(settings.regions).classes)
     told = [_told_of(name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
     out.print(
@@ -163,7 +150,7 @@ def cost(
     from fovnet.report.wording import duration
 
     settings = _settings(config)
-    priced = _priced(settings)
+    priced = configured.prices_of(settings)
     if out_file is not None:
         write_tsv(out_file, *table(priced))
     options, rows = settings.search, len(priced.space)
@@ -171,7 +158,7 @@ def cost(
     if options.seconds_limit is not None:
         limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
     out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.", highlight=False)
-    _refuse_where_nothing_fits(settings, priced)
+    configured.refuse_where_nothing_fits(settings, priced)
     shown = _table("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
     for name, values in quantiles(priced).items():
         shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
@@ -212,7 +199,7 @@ def calibrate(
         out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
     known = read_calibration(path)
     if trials_of is not None:
-        known = with_trials(known, _finished_trainings(settings, trials_of, known.name))
+        known = with_trials(known, configured.finished_in(settings, trials_of, known.name))
         write_calibration(path, known, **told)
     numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
     near = (abs(known.misfits - 1) <= 0.25).sum()
@@ -355,7 +342,7 @@ def slice_(
 
     settings = _settings(config)
     results = Results(Path(settings.results))
-    collections = _collections(settings, results)
+    collections = finished_run.collections_of(settings, results)
     with _bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
@@ -399,8 +386,8 @@ def explain(
     if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
         wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
         raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
-    journal = run if (run / "search.json").exists() else _journal(Results(run))
-    owner, explanation = _explained(journal)
+    journal = run if (run / "search.json").exists() else configured.journal_of(Results(run))
+    owner, explanation = configured.explained(journal)
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
         out.print(paragraph, highlight=False)
@@ -425,10 +412,10 @@ def train(
     from fovnet.net.training import choose_device
 
     settings = _settings(config)
-    configuration = _configuration(settings, changes or [])
+    configuration = configured.configuration_of(settings, changes or [])
     choose_device(settings.training.device)
-    pack = _pack_to_train_on(settings, config)
-    training = _training(settings, pack, configuration, out_folder, epochs, training_seed)
+    pack = configured.pack_to_train_on(settings, config)
+    training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
     with _epochs(settings.training.slices_per_epoch) as tell:
         outcome = training.outcome(tell)
     _draw_training(training, outcome)
@@ -447,12 +434,12 @@ def _search(config: Path) -> None:
 
     settings = _settings(config)
     choose_device(settings.training.device)
-    results, pack = _opened(settings)
-    journal = results.journal(_search_digest(settings, pack))
-    planned = _planned(settings, pack, journal)
+    results, pack = configured.opened(settings)
+    journal = results.journal(configured.search_digest(settings, pack))
+    planned = configured.search_of(settings, pack, journal)
     with _bar("searching") as tell:
         trials = search_networks(
-            planned, _job(settings, pack, journal), journal, trials=settings.search.trials,
+            planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
             stop_below_regret=settings.search.stop_below_regret, progress=tell,
         )  # fmt: skip
     _conclude(settings, results, journal, trials)
@@ -464,10 +451,10 @@ def slot_begin(config: ConfigFile) -> None:
     from fovnet.search.jobs import begin
 
     settings = _settings(config)
-    results, pack = _opened(settings)
-    journal = _jobs(settings, results)
-    planned = _planned(settings, pack, journal)
-    begin(planned, journal, _search_digest(settings, pack))
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    planned = configured.search_of(settings, pack, journal)
+    begin(planned, journal, configured.search_digest(settings, pack))
     out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
 
 
@@ -477,7 +464,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
     from fovnet.search.jobs import propose
 
     settings = _settings(config)
-    decided = propose(_jobs(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
+    decided = propose(configured.jobs_of(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
     out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
 
 
@@ -491,10 +478,10 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
         from fovnet.net.training import choose_device
 
         choose_device(settings.training.device)
-    results, pack = _opened(settings)
-    journal = _jobs(settings, results)
-    _refuse_other_slices(settings, pack, journal)
-    trial = train_slot(_job(settings, pack, journal), journal, slot)
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    configured.refuse_other_slices(settings, pack, journal)
+    trial = train_slot(configured.job_of(settings, pack, journal), journal, slot)
     out.print(" ".join(["slot", str(slot), trial.outcome.status, _number(trial.score), trial.outcome.message]).rstrip())
 
 
@@ -504,9 +491,9 @@ def slot_gather(config: ConfigFile) -> None:
     from fovnet.search.jobs import gather
 
     settings = _settings(config)
-    results, pack = _opened(settings)
-    journal = _jobs(settings, results)
-    _refuse_other_slices(settings, pack, journal)
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    configured.refuse_other_slices(settings, pack, journal)
     _conclude(settings, results, journal, gather(journal, settings.search.trials))
 
 
@@ -542,12 +529,12 @@ def ensemble(config: ConfigFile) -> None:
 
     keep_freed_memory()
     settings = _settings(config)
-    results, pack = _opened(settings)
-    journal = _journal(results)
+    results, pack = configured.opened(settings)
+    journal = configured.journal_of(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
-        results.ensemble, members, _vocabulary(settings), settings.prepare.model_dump(),
+        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.model_dump(),
         settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack), precision=settings.ensemble.precision,
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
@@ -580,21 +567,21 @@ def tune(config: ConfigFile) -> None:
     from fovnet.evaluate.guards import learned_from
 
     settings = _settings(config)
-    results, pack = _opened(settings)
+    results, pack = configured.opened(settings)
     options, scored = settings.decision, _scored(results)
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
-        volumes, _vocabulary(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), _vocabulary(settings)) if options.heights == "where better" else (),
+        volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
+        heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights == "where better" else (),
         method=options.method,
     )  # fmt: skip
     judge, abstention = settle(
-        Judge(_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
+        Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
         shown_volumes(pack, scored, "validation"), stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
     )  # fmt: skip
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
-    error = slice_error(volumes, _vocabulary(settings), judge.rule)
+    error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     told = f"answers from confidence {judge.rule.min_confidence:.2f} on, at most {options.stated_error:.0%} of their slices wrong"
     seen = f"{abstention['subjects']} validation subjects"
@@ -614,13 +601,13 @@ def decide(config: ConfigFile) -> None:
     from fovnet.records import write_json, write_tsv
 
     settings = _settings(config)
-    results, pack = _opened(settings)
+    results, pack = configured.opened(settings)
     rows = []
-    judge = Judge(_vocabulary(settings), read_rule(results.ensemble), novelty.load(results.ensemble))
+    judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), novelty.load(results.ensemble))
     for given, stack, raw in decisions(pack, _scored(results), "test", judge):
         rows += table_rows(given, stack)
         write_json(
-            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, _vocabulary(settings)),
+            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
             settings=settings.decision.model_dump(), seed=settings.seed,
         )  # fmt: skip
     out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / 'spans.tsv', COLUMNS, rows)}")
@@ -632,8 +619,8 @@ def evaluate(config: ConfigFile) -> None:
     from fovnet.evaluate.writing import write_evaluation
 
     settings = _settings(config)
-    results, pack = _opened(settings)
-    evaluation, _ = _evaluated(settings, results, pack)
+    results, pack = configured.opened(settings)
+    evaluation, _ = finished_run.evaluation_of(settings, results, pack)
     written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
     out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
 
@@ -647,9 +634,9 @@ def ablate(config: ConfigFile) -> None:
     from fovnet.search.journal import read_trials
 
     settings = _settings(config)
-    results, pack = _opened(settings)
-    _evaluated(settings, results, pack)                          # what stops an evaluation stops this one too
-    journal, arrays = _journal(results), _scored_arrays(results)
+    results, pack = configured.opened(settings)
+    finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
+    journal, arrays = configured.journal_of(results), _scored_arrays(results)
     with _bar("scoring") as tell:
         networks = networks_of(
             pack, arrays, results.ensemble, read_trials(journal), journal / "networks", settings.search.start,
@@ -657,8 +644,8 @@ def ablate(config: ConfigFile) -> None:
         )  # fmt: skip
     with _bar("deciding") as tell:
         found = ablate(
-            pack, networks, arrays["rows"], _vocabulary(settings), read_rule(results.ensemble), bootstrap=settings.evaluate.bootstrap,
-            seed=settings.seed, progress=tell,
+            pack, networks, arrays["rows"], configured.vocabulary_of(settings), read_rule(results.ensemble),
+            bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
         )  # fmt: skip
     written = write_ablation(results.evaluation, found, settings=settings.evaluate.model_dump())
     shown = _table("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
@@ -741,8 +728,8 @@ def compare(
 def report(config: ConfigFile) -> None:
     """Write the report: one page that needs nothing else."""
     settings = _settings(config)
-    results, pack = _opened(settings)
-    _write_report(settings, results, pack)
+    results, pack = configured.opened(settings)
+    run_report.write(settings, results, pack)
     out.print(f"report: {results.report}")
 
 
@@ -779,7 +766,7 @@ def predict(
     rows: dict[str, list[dict[str, Any]]] = {}
     fresh = []
     for volume_id, path in named:
-        kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=_beside(volume_id, pictures, pages), faces=faces)
+        kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
         if kept is None:
             fresh.append((volume_id, path))
         else:
@@ -787,14 +774,14 @@ def predict(
     with _bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
-            rows[one.answer.volume_id] = _write_prediction(
+            rows[one.answer.volume_id] = predictions.write(
                 out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, pictures=pictures, pages=pages, faces=faces
             )
             tell(len(rows), len(named))
     table = [row for volume_id, _ in named for row in rows[volume_id]]
     _write_spans(out_folder, table)
     if pages:
-        _write_index(out_folder, [rows[volume_id] for volume_id, _ in named])
+        predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
     left = _told_of_refusals(table, found)
     counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / INDEX}" if pages else ""
     out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
@@ -952,7 +939,7 @@ def bench_search(
     ]  # fmt: skip
     with _bar("racing") as tell:
         results = list(race(entries, processes, tell))
-    _write_standings(out_folder, loaded, results)
+    _show_standings(out_folder, loaded, results)
 
 
 @bench.command("bound")
@@ -1255,14 +1242,14 @@ def bench_mistrust(
 
     _refuse_unscored(split)
     settings = _settings(config)
-    results, pack = _opened(settings)
+    results, pack = configured.opened(settings)
     scored = _scored(results)
     volumes = [
         Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels)
         for one, seen in zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
     ]
     with _bar("deciding") as tell:
-        shares = mistrusted(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+        shares = mistrusted(volumes, configured.vocabulary_of(settings), read_rule(results.ensemble), seed=seed, progress=tell)
     _show_shares(f"{len(volumes)} volumes of the {split} split", shares)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
 
@@ -1283,10 +1270,10 @@ def bench_crop(
 
     _refuse_unscored(split)
     settings = _settings(config)
-    results, pack = _opened(settings)
+    results, pack = configured.opened(settings)
     volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
     with _bar("deciding") as tell:
-        shares = cropped(volumes, _vocabulary(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+        shares = cropped(volumes, configured.vocabulary_of(settings), read_rule(results.ensemble), seed=seed, progress=tell)
     _show_shares(f"{len(volumes)} volumes of the {split} split, parts of them cut away", shares)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
 
@@ -1395,35 +1382,13 @@ def main() -> None:
         sys.exit(1)
 
 
-def _write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
+def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
     """standings.tsv, runs.tsv and standings.png, and on the terminal how many draws each method needed."""
-    from dataclasses import asdict, fields
+    from fovnet.bench.races import GOALS
+    from fovnet.report.racing import label
+    from fovnet.report.standings import write_standings
 
-    from fovnet.bench.races import GOALS, Standing, chance_curve, curve, standings
-    from fovnet.records import write_tsv
-    from fovnet.report.canvas import save_png
-    from fovnet.report.racing import RaceView, label, race_figure
-
-    rows: list[Standing] = []
-    views = []
-    for path, table in tables.items():
-        runs: dict[str, list[Any]] = {}
-        for entry, replay in results:
-            if entry.table == path:
-                runs.setdefault(entry.method, []).append((entry, replay))
-        mine = [(same[0][0], [replay for _, replay in same]) for same in runs.values()]
-        stood = [row for entry, replays in mine for row in standings(table, entry, replays)]
-        curves = [curve(table, entry, replays) for entry, replays in mine]
-        views.append(RaceView(table.name, len(table.space), chance_curve(table, mine[0][0].draws), curves, stood))
-        rows += stood
-    write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
-    lines = [
-        {"table": entry.table.stem, "method": entry.method, "seed": entry.seed, "draw": draw, "row": int(row), "loss": repr(float(loss))}
-        for entry, replay in results
-        for draw, (row, loss) in enumerate(zip(replay.rows, replay.loss, strict=True), start=1)
-    ]
-    write_tsv(folder / "runs.tsv", ["table", "method", "seed", "draw", "row", "loss"], lines)
-    save_png(race_figure(views), folder / "standings.png")
+    views = write_standings(folder, tables, results)
     for view in views:
         title = f"{view.name}: draws until the best row, and mean draws until the good ones"
         shown = _table(title)
@@ -1475,156 +1440,20 @@ def _settings(config: Path) -> Settings:
     return settings
 
 
-def _opened(settings: Settings) -> tuple[Results, Pack]:
-    """The results folder of a configuration, and the slices in it."""
-    from fovnet.volume.pack import load_pack
-
-    results = Results(Path(settings.results))
-    return results, load_pack(results.slices)
-
-
-def _journal(results: Results) -> Path:
-    """The journal of the last finished search in a results folder."""
-    from fovnet.errors import SearchError
-    from fovnet.records import read_json
-
-    try:
-        return results.search / str(read_json(results.search / "current.json")["journal"])
-    except (OSError, ValueError, KeyError):
-        raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
-
-
-def _explained(journal: Path) -> tuple[Search, Explanation]:
-    """The search in a journal, and what can be said of it afterwards."""
-    from fovnet.search.explaining import explain
-    from fovnet.search.journal import read_search, read_trials
-    from fovnet.search.proposals import asked_and_told
-
-    owner, trials = read_search(journal), read_trials(journal)
-    asked, notes = asked_and_told(journal, len(trials))
-    return owner, explain(owner, trials, asked=asked, notes=notes)
-
-
-def _vocabulary(settings: Settings) -> Vocabulary:
-    from fovnet.config import vocabulary
-
-    return vocabulary(settings.regions)
-
-
-def _space(settings: Settings) -> Space:
-    from fovnet.net.axes import in_order
-    from fovnet.search.space import Axis, Space, paper_space
-
-    if settings.search.space == "paper":
-        return paper_space()
-    given = settings.search.model_dump()["space"]
-    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
-
-
-def _search_digest(settings: Settings, pack: Pack) -> str:
-    """What a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
-    from fovnet.config import deciding
-    from fovnet.records import digest
-
-    return digest([*deciding(settings), *_source(pack)])
-
-
-def _source(pack: Pack) -> list[Any]:
-    """What a training learns from the pack: the pixels, what they show, how large they are, and who is in which split."""
-    from fovnet.records import checksum
-
-    told = [(record.split, record.side_mm) for record in pack.records]
-    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told]
-
-
-def _device(settings: Settings) -> Device:
-    """The device as the cost model sees it: as configured, or as calibrated."""
-    from fovnet.net.calibration import read_calibration
-    from fovnet.net.cost import Device
-
-    speed = settings.search.speed
-    return read_calibration(Results(Path(settings.results)).calibration).device if isinstance(speed, str) else Device(**speed.model_dump())
-
-
-def _priced(settings: Settings, device: Device | None = None) -> Prices:
-    """Every configuration priced; the validation slices are those of the settings, else of the pack, else none."""
-    from fovnet.net.cost import Limits, Work
-    from fovnet.net.prices import prices
-
-    training, options, validation = settings.training, settings.search, settings.training.validation_slices
-    if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
-        validation = len(_opened(settings)[1].rows("validation"))
-    return prices(
-        _space(settings), classes=len(_vocabulary(settings).classes), head=training.head, inputs=training.inputs,
-        averaged=training.averaging > 0,
-        device=device or _device(settings),
-        work=Work(training.slices_per_epoch, validation or 0, training.epochs),
-        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
-    )  # fmt: skip
-
-
-def _refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
-    from fovnet.net.cost import Limits, fits
-
-    fits(priced.memory, priced.seconds, Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit))
-
-
-def _fitting(settings: Settings, space: Space) -> int:
-    """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
-    from fovnet.net.cost import Device
-
-    unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
-    if unknown:
-        settings = settings.model_copy(update={"search": settings.search.model_copy(update={"seconds_limit": None})})
-    priced = _priced(settings, Device(1.0, 1.0, 1.0) if unknown else None)
-    _refuse_where_nothing_fits(settings, priced)
-    return int(priced.fits.sum())
-
-
 def _calibrated(settings: Settings) -> Calibration:
     """The device as a short run finds it, with networks of the configured space."""
     from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.columns import columns_of_space
     from fovnet.net.probing import device_name
 
-    classes, training = len(_vocabulary(settings).classes), settings.training
-    rows = candidates(columns_of_space(_space(settings), classes=classes, head=training.head, inputs=training.inputs))
-    bench = _bench(settings)
+    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
+    rows = candidates(columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs))
+    bench = configured.bench_of(settings)
     with _bar("timing") as tell:
         return calibrate(
             rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
             largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
         )  # fmt: skip
-
-
-def _bench(settings: Settings) -> Bench:
-    """The configured device, set as a worker sets it."""
-    import torch
-
-    from fovnet.maths.allocation import keep_freed_memory
-    from fovnet.net.augment import Ranges
-    from fovnet.net.probing import Bench
-    from fovnet.net.training import choose_device
-
-    torch.set_num_threads(1)
-    keep_freed_memory()
-    ranges = Ranges(**settings.training.augmentation.model_dump())
-    return Bench(choose_device(settings.training.device), ranges, len(_vocabulary(settings).classes))
-
-
-def _finished_trainings(settings: Settings, folder: Path, device: str) -> Timings:
-    """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
-    from fovnet.config import load
-    from fovnet.errors import SearchError
-    from fovnet.net.finished import finished_trainings
-
-    kept = folder / "config.yaml"
-    if kept.exists() and load(kept).training != settings.training:
-        raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
-    training = settings.training
-    return finished_trainings(
-        _journal(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
-    )
 
 
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
@@ -1635,10 +1464,10 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     from fovnet.net.heldout import WITHIN, HeldOut, held_out, measured
     from fovnet.records import write_tsv
 
-    classes, training = len(_vocabulary(settings).classes), settings.training
-    rows = columns_of_space(_space(settings), classes=classes, head=training.head, inputs=training.inputs)
+    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
+    rows = columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs)
     chosen = held_out(candidates(rows), known, count, settings.seed)
-    bench, found = _bench(settings), []
+    bench, found = configured.bench_of(settings), []
     with _bar("checking") as tell:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)
@@ -1654,109 +1483,6 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     out.print(f"{path}")
 
 
-def _labelled(pack: Pack) -> Labelled:
-    """What of the pack a training learns from: a slice of two regions has half its target on each."""
-    from fovnet.net.trials import Labelled
-
-    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
-
-
-def _planned(settings: Settings, pack: Pack, journal: Path) -> Search:
-    """The search over the pack's slices, every configuration priced."""
-    from fovnet.net.cost import Limits
-    from fovnet.net.trials import plan_search
-    from fovnet.search.view import Modelling
-
-    options, training = settings.search, settings.training
-    return plan_search(
-        _space(settings), _labelled(pack), journal,
-        head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs, averaged=training.averaging > 0,
-        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
-        speed=_device(settings),
-        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,
-        initial=options.initial,
-        modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
-        validation_slices=training.validation_slices, inputs=training.inputs,
-    )  # fmt: skip
-
-
-def _job(settings: Settings, pack: Pack, journal: Path) -> Job:
-    """What the trainings of a search share."""
-    from fovnet.net.trials import training_job
-
-    training = settings.training
-    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs"}
-    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
-    ends, envelope = _ends(settings)
-    recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
-    return training_job(pack.folder / "pixels.npy", journal, recipe)
-
-
-def _ends(settings: Settings) -> tuple[Ends, Envelope | None]:
-    """What ends a training before its last epoch, and what more a search prunes by."""
-    from fovnet.net.ends import Ends, Plateau
-    from fovnet.search.envelope import Envelope
-
-    training, early = settings.training, settings.training.early_stopping
-    plateau = Plateau(**early.plateau.model_dump()) if early.plateau else None
-    envelope = Envelope(tuple(early.envelope.milestones), early.envelope.margin) if early.envelope else None
-    seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
-    return Ends(training.guessing_epochs, seconds, plateau), envelope
-
-
-def _configuration(settings: Settings, changes: list[str]) -> dict[str, Any]:
-    """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
-    import yaml
-
-    from fovnet.config import number_in_words
-    from fovnet.net.axes import changed
-
-    levels = {}
-    for change in changes:
-        name, equals, level = change.partition("=")
-        if not equals:
-            raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
-        levels[name.strip()] = number_in_words(yaml.safe_load(level))
-    return changed(settings.search.start, levels)
-
-
-def _pack_to_train_on(settings: Settings, config: Path) -> Pack:
-    """The slices in the results folder.  Raises CollectionError with what to run first where there are none."""
-    from fovnet.errors import CollectionError
-
-    try:
-        return _opened(settings)[1]
-    except CollectionError as fault:
-        if fault.code != "pack-missing":
-            raise
-        results, phantom = Results(Path(settings.results)), settings.phantom
-        first = f"`fovnet slice --config {config}`"
-        if phantom.subjects and not (results.phantom / "volumes.tsv").exists():
-            wanted = f"--subjects {phantom.subjects} --volumes {phantom.volumes_per_subject} --seed {settings.seed}"
-            wanted += "".join(f" --without '{name}'" for name in phantom.without)
-            first = f"`fovnet phantom {results.phantom} {wanted}` and {first}"
-        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
-
-
-def _training(
-    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
-) -> Training:
-    """The training of one configuration on the pack's slices."""
-    from dataclasses import fields
-
-    from fovnet.net.by_hand import Training
-    from fovnet.records import digest
-
-    shared = _job(settings, pack, folder)
-    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
-    source = digest(_source(pack))
-    return Training(
-        configuration, _labelled(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
-        settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
-    )  # fmt: skip
-
-
 def _draw_training(training: Training, outcome: Outcome) -> None:
     """curve.png, beside the record."""
     from fovnet.report.canvas import save_png
@@ -1766,25 +1492,6 @@ def _draw_training(training: Training, outcome: Outcome) -> None:
     ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
     figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)
     save_png(figure, training.folder / "curve.png")
-
-
-def _jobs(settings: Settings, results: Results) -> Path:
-    """The journal of the search with these settings whose slots are jobs."""
-    from fovnet.config import deciding
-    from fovnet.records import digest
-
-    return results.jobs(digest(deciding(settings)))
-
-
-def _refuse_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
-    """Nothing, where the journal was begun for the slices that lie there now.  Raises SearchError."""
-    from fovnet.errors import SearchError
-    from fovnet.search.jobs import source_of
-
-    if source_of(journal) != _search_digest(settings, pack):
-        raise SearchError(
-            "journal-of-other-slices", f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it anew"
-        )
 
 
 def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
@@ -1864,102 +1571,6 @@ def _gain(one: Difference | None) -> str:
     return f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
 
 
-def _evaluated(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
-    """The evaluation of the test split, and its cases; people it was tuned on, or labels that have changed, stop it."""
-    from fovnet.decision.ensemble import FACTS, RULE, read_rule
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.guards import check_not_learned, check_tables
-    from fovnet.evaluate.reading import read_cases
-    from fovnet.records import read_json
-
-    cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
-    files = [results.ensemble / name for name in (FACTS, RULE)]
-    check_not_learned(cases, {str(file): read_json(file) for file in files})
-    check_tables(pack, _collections(settings, results), _vocabulary(settings))
-    options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
-    stated = settings.decision.stated_error
-    return evaluated(cases, _vocabulary(settings), manifest=_manifest(pack), stated_error=stated, **options), cases
-
-
-def _collections(settings: Settings, results: Results) -> dict[str, Path]:
-    """The folders of all collections, the simulated one too."""
-    collections = {name: Path(folder) for name, folder in settings.collections.items()}
-    return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
-
-
-def _manifest(pack: Pack) -> list[dict[str, Any]]:
-    """A row a volume; a subject is known by collection and id together, as in the split."""
-    from dataclasses import asdict
-
-    return [
-        {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
-         "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
-        for record in pack.records
-    ]  # fmt: skip
-
-
-def _write_report(settings: Settings, results: Results, pack: Pack) -> None:
-    """The report page, from what lies in the results folder."""
-    from importlib.metadata import version as installed
-
-    from fovnet.decision.ensemble import facts_of, read_rule
-    from fovnet.records import checksum, digest
-    from fovnet.report.facts import write_facts
-    from fovnet.report.gather import gather
-    from fovnet.report.pour import write_report
-    from fovnet.report.reference import labelled_slices
-    from fovnet.report.wording import usual_heights
-    from fovnet.search.journal import read_trials
-
-    evaluation, cases = _evaluated(settings, results, pack)
-    manifest, journal = _manifest(pack), _journal(results)
-    trials, (_, explanation) = read_trials(journal), _explained(journal)
-    rule, options = read_rule(results.ensemble), settings.report
-    made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
-    page = gather(
-        evaluation=evaluation,
-        cases=cases,
-        manifest=manifest,
-        trials=[_trial_facts(trial) for trial in trials],
-        members=facts_of(results.ensemble)["members"],
-        decision={**vars(rule), "heights": usual_heights(rule.heights, _vocabulary(settings).chain)},
-        configuration=settings.model_dump(mode="json"),
-        title=options.title,
-        versions={
-            "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
-            **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
-        },
-        hashes={
-            "configuration": digest(settings.model_dump(mode="json")),
-            **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
-        },
-        labels=labelled_slices(pack),
-        seed=settings.seed,
-        explanation=explanation,
-        abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
-        ablation=_facts_in(results.evaluation / "ablation.json"),
-        shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
-    )  # fmt: skip
-    write_report(results.report, page)
-    write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
-
-
-def _facts_in(path: Path) -> dict[str, Any]:
-    """The facts of a JSON file; none where it is not there."""
-    from fovnet.records import read_json
-
-    return read_json(path) if path.exists() else {}
-
-
-def _trial_facts(trial: Any) -> dict[str, Any]:
-    return {
-        "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
-        "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
-        "epochs": len(trial.outcome.validation_loss),
-        "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
-    }  # fmt: skip
-
-
 def _included(kinds: str) -> list[str]:
     """The kinds of DICOM series named in `--include`.  Raises ConfigError for one that there is not."""
     from fovnet.volume.dicom_triage import INCLUDABLE
@@ -1986,69 +1597,6 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
     told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
     out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
-
-
-def _beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
-    """What has to lie beside an answer for it to be complete."""
-    picture = (f"{volume_id}.png",) if pictures else ()
-    if not pages:
-        return picture                               # without pages nothing that draws is imported
-    from fovnet.report.index_page import page_name
-
-    return (*picture, page_name(volume_id))
-
-
-def _write_prediction(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
-    faces: bool,
-) -> list[dict[str, Any]]:
-    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done."""
-    from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.kept import content
-    from fovnet.records import write_json
-
-    rows = table_rows(one.answer, one.stack)
-    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
-    if one.stack is not None and one.answer.decision is not None:
-        _draw_prediction(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
-    file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
-    return rows
-
-
-def _draw_prediction(
-    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
-) -> None:
-    """The picture and the page of a volume, each if it is wanted."""
-    from fovnet.evaluate.reading import stretches
-    from fovnet.report.canvas import save_png
-    from fovnet.report.faces import covered
-    from fovnet.report.index_page import page_name
-    from fovnet.report.views import coronal_view
-    from fovnet.report.volume_page import volume_page, write_volume_page
-    from fovnet.report.whole_body import volume_figure
-
-    stack, decision = one.stack, one.answer.decision
-    if stack is None or decision is None or one.raw is None:
-        return
-    believed = (decision.decided, one.raw, decision.smoothed)
-    pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
-    if pictures:
-        spans = stretches([row for row in body["rows"] if row.get("region")])
-        figure = volume_figure(
-            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-            message=one.answer.message,
-        )  # fmt: skip
-        save_png(figure, folder / f"{one.answer.volume_id}.png")
-    if pages:
-        write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
-
-
-def _write_index(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:
-    """index.html: what was said of every volume, those that need a look first."""
-    from fovnet.report.index_page import index_page, write_index
-
-    write_index(folder / "index.html", index_page(volumes, folder))
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:

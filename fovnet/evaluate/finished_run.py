@@ -1,0 +1,49 @@
+"""The evaluation of a run, from what lies in its results folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.net import configured
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.evaluate.cases import Case
+    from fovnet.evaluate.evaluation import Evaluation
+    from fovnet.results import Results
+    from fovnet.volume.pack import Pack
+
+
+def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
+    """The evaluation of the test split, and its cases; people it was tuned on, or labels that have changed, stop it."""
+    from fovnet.decision.ensemble import FACTS, RULE, read_rule
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.guards import check_not_learned, check_tables
+    from fovnet.evaluate.reading import read_cases
+    from fovnet.records import read_json
+
+    cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
+    files = [results.ensemble / name for name in (FACTS, RULE)]
+    check_not_learned(cases, {str(file): read_json(file) for file in files})
+    check_tables(pack, collections_of(settings, results), configured.vocabulary_of(settings))
+    options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
+    stated = settings.decision.stated_error
+    return evaluated(cases, configured.vocabulary_of(settings), manifest=manifest_of(pack), stated_error=stated, **options), cases
+
+
+def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
+    """The folders of all collections, the simulated one too."""
+    collections = {name: Path(folder) for name, folder in settings.collections.items()}
+    return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
+
+
+def manifest_of(pack: Pack) -> list[dict[str, Any]]:
+    """A row a volume; a subject is known by collection and id together, as in the split."""
+    from dataclasses import asdict
+
+    return [
+        {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
+         "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
+        for record in pack.records
+    ]  # fmt: skip

@@ -1,0 +1,287 @@
+"""What a configuration means here: its space, device, prices, search and trainings, made of its settings and of the slices on disk.
+
+Nothing heavy is imported before it is needed: pricing a space costs no torch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.errors import ConfigError
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.net.by_hand import Training
+    from fovnet.net.cost import Device
+    from fovnet.net.ends import Ends
+    from fovnet.net.prices import Prices
+    from fovnet.net.probing import Bench
+    from fovnet.net.speed import Timings
+    from fovnet.net.trials import Labelled
+    from fovnet.net.workers import Job
+    from fovnet.regions import Vocabulary
+    from fovnet.search.envelope import Envelope
+    from fovnet.search.explaining import Explanation
+    from fovnet.search.proposing import Search
+    from fovnet.search.space import Space
+    from fovnet.volume.pack import Pack
+
+
+def opened(settings: Settings) -> tuple[Results, Pack]:
+    """The results folder of a configuration, and the slices in it."""
+    from fovnet.volume.pack import load_pack
+
+    results = Results(Path(settings.results))
+    return results, load_pack(results.slices)
+
+
+def journal_of(results: Results) -> Path:
+    """The journal of the last finished search in a results folder."""
+    from fovnet.errors import SearchError
+    from fovnet.records import read_json
+
+    try:
+        return results.search / str(read_json(results.search / "current.json")["journal"])
+    except (OSError, ValueError, KeyError):
+        raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
+
+
+def explained(journal: Path) -> tuple[Search, Explanation]:
+    """The search in a journal, and what can be said of it afterwards."""
+    from fovnet.search.explaining import explain
+    from fovnet.search.journal import read_search, read_trials
+    from fovnet.search.proposals import asked_and_told
+
+    owner, trials = read_search(journal), read_trials(journal)
+    asked, notes = asked_and_told(journal, len(trials))
+    return owner, explain(owner, trials, asked=asked, notes=notes)
+
+
+def vocabulary_of(settings: Settings) -> Vocabulary:
+    from fovnet.config import vocabulary
+
+    return vocabulary(settings.regions)
+
+
+def space_of(settings: Settings) -> Space:
+    from fovnet.net.axes import in_order
+    from fovnet.search.space import Axis, Space, paper_space
+
+    if settings.search.space == "paper":
+        return paper_space()
+    given = settings.search.model_dump()["space"]
+    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+
+
+def search_digest(settings: Settings, pack: Pack) -> str:
+    """What a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
+    from fovnet.config import deciding
+    from fovnet.records import digest
+
+    return digest([*deciding(settings), *learned_from(pack)])
+
+
+def learned_from(pack: Pack) -> list[Any]:
+    """What a training learns from the pack: the pixels, what they show, how large they are, and who is in which split."""
+    from fovnet.records import checksum
+
+    told = [(record.split, record.side_mm) for record in pack.records]
+    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told]
+
+
+def device_of(settings: Settings) -> Device:
+    """The device as the cost model sees it: as configured, or as calibrated."""
+    from fovnet.net.calibration import read_calibration
+    from fovnet.net.cost import Device
+
+    speed = settings.search.speed
+    return read_calibration(Results(Path(settings.results)).calibration).device if isinstance(speed, str) else Device(**speed.model_dump())
+
+
+def prices_of(settings: Settings, device: Device | None = None) -> Prices:
+    """Every configuration priced; the validation slices are those of the settings, else of the pack, else none."""
+    from fovnet.net.cost import Limits, Work
+    from fovnet.net.prices import prices
+
+    training, options, validation = settings.training, settings.search, settings.training.validation_slices
+    if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
+        validation = len(opened(settings)[1].rows("validation"))
+    return prices(
+        space_of(settings), classes=len(vocabulary_of(settings).classes), head=training.head, inputs=training.inputs,
+        averaged=training.averaging > 0,
+        device=device or device_of(settings),
+        work=Work(training.slices_per_epoch, validation or 0, training.epochs),
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+    )  # fmt: skip
+
+
+def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
+    from fovnet.net.cost import Limits, fits
+
+    fits(priced.memory, priced.seconds, Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit))
+
+
+def count_fitting(settings: Settings, space: Space) -> int:
+    """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
+    from fovnet.net.cost import Device
+
+    unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
+    if unknown:
+        settings = settings.model_copy(update={"search": settings.search.model_copy(update={"seconds_limit": None})})
+    priced = prices_of(settings, Device(1.0, 1.0, 1.0) if unknown else None)
+    refuse_where_nothing_fits(settings, priced)
+    return int(priced.fits.sum())
+
+
+def bench_of(settings: Settings) -> Bench:
+    """The configured device, set as a worker sets it."""
+    import torch
+
+    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.net.augment import Ranges
+    from fovnet.net.probing import Bench
+    from fovnet.net.training import choose_device
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    ranges = Ranges(**settings.training.augmentation.model_dump())
+    return Bench(choose_device(settings.training.device), ranges, len(vocabulary_of(settings).classes))
+
+
+def finished_in(settings: Settings, folder: Path, device: str) -> Timings:
+    """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
+    from fovnet.config import load
+    from fovnet.errors import SearchError
+    from fovnet.net.finished import finished_trainings
+
+    kept = folder / "config.yaml"
+    if kept.exists() and load(kept).training != settings.training:
+        raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
+    training = settings.training
+    return finished_trainings(
+        journal_of(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
+    )
+
+
+def labelled_of(pack: Pack) -> Labelled:
+    """What of the pack a training learns from: a slice of two regions has half its target on each."""
+    from fovnet.net.trials import Labelled
+
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
+
+
+def search_of(settings: Settings, pack: Pack, journal: Path) -> Search:
+    """The search over the pack's slices, every configuration priced."""
+    from fovnet.net.cost import Limits
+    from fovnet.net.trials import plan_search
+    from fovnet.search.view import Modelling
+
+    options, training = settings.search, settings.training
+    return plan_search(
+        space_of(settings), labelled_of(pack), journal,
+        head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs, averaged=training.averaging > 0,
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+        speed=device_of(settings),
+        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,
+        initial=options.initial,
+        modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
+        validation_slices=training.validation_slices, inputs=training.inputs,
+    )  # fmt: skip
+
+
+def job_of(settings: Settings, pack: Pack, journal: Path) -> Job:
+    """What the trainings of a search share."""
+    from fovnet.net.trials import training_job
+
+    training = settings.training
+    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs"}
+    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
+    ends, envelope = ends_of(settings)
+    recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
+    return training_job(pack.folder / "pixels.npy", journal, recipe)
+
+
+def ends_of(settings: Settings) -> tuple[Ends, Envelope | None]:
+    """What ends a training before its last epoch, and what more a search prunes by."""
+    from fovnet.net.ends import Ends, Plateau
+    from fovnet.search.envelope import Envelope
+
+    training, early = settings.training, settings.training.early_stopping
+    plateau = Plateau(**early.plateau.model_dump()) if early.plateau else None
+    envelope = Envelope(tuple(early.envelope.milestones), early.envelope.margin) if early.envelope else None
+    seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
+    return Ends(training.guessing_epochs, seconds, plateau), envelope
+
+
+def configuration_of(settings: Settings, changes: list[str]) -> dict[str, Any]:
+    """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
+    import yaml
+
+    from fovnet.config import number_in_words
+    from fovnet.net.axes import changed
+
+    levels = {}
+    for change in changes:
+        name, equals, level = change.partition("=")
+        if not equals:
+            raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
+        levels[name.strip()] = number_in_words(yaml.safe_load(level))
+    return changed(settings.search.start, levels)
+
+
+def pack_to_train_on(settings: Settings, config: Path) -> Pack:
+    """The slices in the results folder.  Raises CollectionError with what to run first where there are none."""
+    from fovnet.errors import CollectionError
+
+    try:
+        return opened(settings)[1]
+    except CollectionError as fault:
+        if fault.code != "pack-missing":
+            raise
+        results, phantom = Results(Path(settings.results)), settings.phantom
+        first = f"`fovnet slice --config {config}`"
+        if phantom.subjects and not (results.phantom / "volumes.tsv").exists():
+            wanted = f"--subjects {phantom.subjects} --volumes {phantom.volumes_per_subject} --seed {settings.seed}"
+            wanted += "".join(f" --without '{name}'" for name in phantom.without)
+            first = f"`fovnet phantom {results.phantom} {wanted}` and {first}"
+        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
+
+
+def training_of(
+    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+) -> Training:
+    """The training of one configuration on the pack's slices."""
+    from dataclasses import fields
+
+    from fovnet.net.by_hand import Training
+    from fovnet.records import digest
+
+    shared = job_of(settings, pack, folder)
+    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
+    source = digest(learned_from(pack))
+    return Training(
+        configuration, labelled_of(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
+        settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
+    )  # fmt: skip
+
+
+def jobs_of(settings: Settings, results: Results) -> Path:
+    """The journal of the search with these settings whose slots are jobs."""
+    from fovnet.config import deciding
+    from fovnet.records import digest
+
+    return results.jobs(digest(deciding(settings)))
+
+
+def refuse_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
+    """Nothing, where the journal was begun for the slices that lie there now.  Raises SearchError."""
+    from fovnet.errors import SearchError
+    from fovnet.search.jobs import source_of
+
+    if source_of(journal) != search_digest(settings, pack):
+        raise SearchError(
+            "journal-of-other-slices", f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it anew"
+        )

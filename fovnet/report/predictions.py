@@ -1,0 +1,75 @@
+"""What `predict` leaves of a volume: its JSON, its picture, its page, and the index over all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fovnet.decision.predicting import Predicted
+    from fovnet.regions import Vocabulary
+
+INDEX = "index.html"
+
+
+def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
+    """What has to lie beside an answer for it to be complete."""
+    picture = (f"{volume_id}.png",) if pictures else ()
+    if not pages:
+        return picture                               # without pages nothing that draws is imported
+    from fovnet.report.index_page import page_name
+
+    return (*picture, page_name(volume_id))
+
+
+def write(
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
+    faces: bool,
+) -> list[dict[str, Any]]:
+    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done."""
+    from fovnet.decision.answer import facts, table_rows
+    from fovnet.decision.kept import content
+    from fovnet.records import write_json
+
+    rows = table_rows(one.answer, one.stack)
+    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
+    if one.stack is not None and one.answer.decision is not None:
+        _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
+    file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
+    return rows
+
+
+def _draw(
+    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
+) -> None:
+    """The picture and the page of a volume, each if it is wanted."""
+    from fovnet.evaluate.reading import stretches
+    from fovnet.report.canvas import save_png
+    from fovnet.report.faces import covered
+    from fovnet.report.index_page import page_name
+    from fovnet.report.views import coronal_view
+    from fovnet.report.volume_page import volume_page, write_volume_page
+    from fovnet.report.whole_body import volume_figure
+
+    stack, decision = one.stack, one.answer.decision
+    if stack is None or decision is None or one.raw is None:
+        return
+    believed = (decision.decided, one.raw, decision.smoothed)
+    pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
+    if pictures:
+        spans = stretches([row for row in body["rows"] if row.get("region")])
+        figure = volume_figure(
+            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+            message=one.answer.message,
+        )  # fmt: skip
+        save_png(figure, folder / f"{one.answer.volume_id}.png")
+    if pages:
+        write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+
+
+def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:
+    """index.html: what was said of every volume, those that need a look first."""
+    from fovnet.report.index_page import index_page, write_index
+
+    write_index(folder / "index.html", index_page(volumes, folder))

@@ -1,0 +1,78 @@
+"""The report of a run, from what lies in its results folder."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet import __version__
+from fovnet.evaluate import finished_run
+from fovnet.net import configured
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.results import Results
+    from fovnet.volume.pack import Pack
+
+
+def write(settings: Settings, results: Results, pack: Pack) -> None:
+    """The report page, from what lies in the results folder."""
+    from importlib.metadata import version as installed
+
+    from fovnet.decision.ensemble import facts_of, read_rule
+    from fovnet.records import checksum, digest
+    from fovnet.report.facts import write_facts
+    from fovnet.report.gather import gather
+    from fovnet.report.pour import write_report
+    from fovnet.report.reference import labelled_slices
+    from fovnet.report.wording import usual_heights
+    from fovnet.search.journal import read_trials
+
+    evaluation, cases = finished_run.evaluation_of(settings, results, pack)
+    manifest, journal = finished_run.manifest_of(pack), configured.journal_of(results)
+    trials, (_, explanation) = read_trials(journal), configured.explained(journal)
+    rule, options = read_rule(results.ensemble), settings.report
+    made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
+    page = gather(
+        evaluation=evaluation,
+        cases=cases,
+        manifest=manifest,
+        trials=[_trial_facts(trial) for trial in trials],
+        members=facts_of(results.ensemble)["members"],
+        decision={**vars(rule), "heights": usual_heights(rule.heights, configured.vocabulary_of(settings).chain)},
+        configuration=settings.model_dump(mode="json"),
+        title=options.title,
+        versions={
+            "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
+            **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
+        },
+        hashes={
+            "configuration": digest(settings.model_dump(mode="json")),
+            **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
+        },
+        labels=labelled_slices(pack),
+        seed=settings.seed,
+        explanation=explanation,
+        abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
+        ablation=_facts_in(results.evaluation / "ablation.json"),
+        shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
+    )  # fmt: skip
+    write_report(results.report, page)
+    write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
+
+
+def _facts_in(path: Path) -> dict[str, Any]:
+    """The facts of a JSON file; none where it is not there."""
+    from fovnet.records import read_json
+
+    return read_json(path) if path.exists() else {}
+
+
+def _trial_facts(trial: Any) -> dict[str, Any]:
+    return {
+        "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
+        "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
+        "epochs": len(trial.outcome.validation_loss),
+        "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
+    }  # fmt: skip
