@@ -84,7 +84,7 @@ def _folder_to_write(path: Path | None) -> Path | None:
 
 FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
-ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has four to start from.")]
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 ModelFolder = Annotated[Path | None, typer.Option(
@@ -361,7 +361,7 @@ def slice_(
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has four to start from.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has some to start from.")] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:
@@ -686,9 +686,12 @@ def examine(
     from fovnet.volume.collection import read_collection
 
     known = vocabulary(regions)
-    cases = answered_cases(answers, read_collection(truth, known), known)
+    cases, lacking = answered_cases(answers, read_collection(truth, known), known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
-    rows = _table(f"{len(cases)} labelled volumes", "volume", "status", "truth", "said", "slices right")
+    if lacking:
+        out.print(f"{len(lacking)} labelled volumes without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+    rows = _table(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
+                  "slices right")
     for row in shown(cases, known):
         rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], f"{row['right']}/{row['slices']}" if row["slices"] else "")
     _show(rows)

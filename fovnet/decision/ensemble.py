@@ -178,7 +178,9 @@ def facts_of(folder: Path) -> dict[str, Any]:
     try:
         return read_json(folder / FACTS)
     except (OSError, ValueError):
-        raise ModelError("model-missing", f"{folder}: no readable {FACTS} in it; give the folder `ensemble` of a workflow run") from None
+        seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
+        raise ModelError("model-missing", f"{folder}: {seen}; give the folder `ensemble` of a workflow run, or no model at all for the "
+                                          "networks that come with the package") from None
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:

@@ -79,13 +79,16 @@ class Model:
         """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"."""
         return next(self._answers([Path(path)], 1))
 
-    def predict_many(self, paths: Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
+    def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
         """The answers on many, each as soon as it is there, in the order of the paths; a folder stands for every volume in it, sorted.
+
+        paths  files and folders, or a single one
 
         jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script has to begin its work
               under `if __name__ == "__main__":`, as always with processes of Python's.
         """
-        return self._answers([volume for path in paths for volume in _volumes(Path(path))], jobs)
+        named = [paths] if isinstance(paths, str | PathLike) else paths         # a string is one path, not its letters
+        return self._answers([volume for path in named for volume in _volumes(Path(path))], jobs)
 
     def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
         for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):

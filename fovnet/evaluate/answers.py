@@ -21,8 +21,8 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
 TABLE = "spans.tsv"
 
 
-def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> list[Case]:
-    """One case a labelled volume, in the collection's order; without an answer (a localiser that was passed over) it counts as refused.
+def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str]]:
+    """One case a labelled volume that has an answer, in the collection's order; and the names of those without one, set aside or not given.
 
     An answer belongs to the volume whose file it is about, else to the one of its name.  Raises CollectionError where `answers` holds
     none of the labelled volumes, where none is labelled, or where one was answered with other regions.
@@ -35,7 +35,9 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     if not any(found):
         raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
                                                  f"{collection.path}. Predict them into this folder first.")
-    return [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in zip(labelled, found, strict=True)]
+    pairs = list(zip(labelled, found, strict=True))
+    cases = [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in pairs if said]
+    return cases, [row.volume_id for row, said in pairs if not said]
 
 
 def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
@@ -49,9 +51,9 @@ def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mappi
                                                  "--out` wrote.") from None
 
 
-def _case(row: VolumeRow, said: Mapping[str, Any] | None, labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
-    if said is None or "raw" not in said:
-        return _refused(row, said["message"] if said else "no answer: passed over, or not among the files given", len(vocabulary.classes))
+def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
+    if "raw" not in said:
+        return _refused(row, said["message"], len(vocabulary.classes))
     if tuple(said["classes"]) != vocabulary.classes:
         raise CollectionError("answers-other-regions", f"{row.volume_id}: answered with the classes {', '.join(said['classes'])}, wanted "
                                                        f"{', '.join(vocabulary.classes)}. Give the regions file of the ensemble.")

@@ -50,6 +50,6 @@ def left_out(names: Iterable[str]) -> frozenset[str]:
     for name in wanted:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join((*known, EVERYTHING))}"
             raise ConfigError("phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}")
     return frozenset(wanted)

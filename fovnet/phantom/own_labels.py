@@ -106,11 +106,17 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
                 ends = float(row["from_mm"]), float(row["to_mm"])
             else:
                 ends = heights[int(row["first_slice"])] - step / 2, heights[int(row["last_slice"])] + step / 2
-            spans.append((row["region"], float(ends[0]), float(ends[1])))
+            spans.append((row["region"], *_upwards(float(ends[0]), float(ends[1]))))
         except (KeyError, ValueError, IndexError) as fault:
-            wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}"
+            wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
             raise CollectionError("regions-invalid", f"{path}, line {number}: {fault}; {wanted}") from None
     return tuple(spans)
+
+
+def _upwards(low_mm: float, high_mm: float) -> tuple[float, float]:
+    if not low_mm < high_mm:
+        raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
+    return low_mm, high_mm
 
 
 def _rows(path: Path, code: str) -> list[dict[str, str]]:

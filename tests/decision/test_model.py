@@ -65,6 +65,12 @@ def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, mod
     assert one[0] == model.predict(files[0])
 
 
+def test_a_string_is_one_path_and_not_its_letters(scans: Path, model: fovnet.decision.model.Model) -> None:
+    assert [answer.volume_id for answer in model.predict_many(str(scans / "v0.nii.gz"))] == ["v0"]
+
+
 def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="model-missing"):
+    with pytest.raises(ModelError, match=r"no readable ensemble\.json.*model-missing"):
         fovnet.load(tmp_path)
+    with pytest.raises(ModelError, match=r"no such folder.*come with the package.*model-missing"):
+        fovnet.load(tmp_path / "nowhere")

@@ -71,6 +71,12 @@ def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path,
         read_labels(*files)
 
 
+def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t70\t20\n")
+    with pytest.raises(CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"):
+        read_labels(*files)
+
+
 def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
     nib.save(nib.Nifti1Image(np.full((6, 6, 6), 0.5, np.float32), np.eye(4)), files[0])
     with pytest.raises(VolumeError, match="labels-not-whole"):
