@@ -572,8 +572,8 @@ def tune(config: ConfigFile) -> None:
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
         volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights == "where better" else (),
-        method=options.method,
+        heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights != "never" else (),
+        method=options.method, heights_for="presence" if options.heights == "presence" else "all",
     )  # fmt: skip
     judge, abstention = settle(
         Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),

@@ -227,8 +227,9 @@ class Decision(Section):
     """Candidates the validation split chooses among, the error rate that an answer may have before it is withheld, and the risk that
     more than this rate is found on new people.
 
-    heights  whether the decision may know how high a region usually is: where the validation split is decided better so, or never.
-             With them fewer borders are missed; without, what is cut off a volume moves hardly a border that is left.
+    heights  whether the decision may know how high a region usually is: for all it says, where the validation split is decided better
+             so; for which regions are shown (presence), the slices alone telling where their borders lie, so that what is cut off a
+             volume moves no border that is left; or never
     """
 
     sigma_mm: list[float] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
@@ -236,7 +237,7 @@ class Decision(Section):
     stated_error: float = Field(0.05, gt=0, lt=1)
     at_risk: float = Field(0.1, gt=0, lt=1)
     method: Literal["exact", "intersections"] = "exact"
-    heights: Literal["where better", "never"] = "where better"
+    heights: Literal["where better", "presence", "never"] = "where better"
 
 
 class Evaluate(Section):

@@ -2,8 +2,8 @@
 
 Every volume of a labelled split is decided whole, and again as some of its windows; a border is *left* in a window that holds MARGIN_MM
 of body on either side of it.  Knowing how high a region usually is finds more borders than the slices alone do, and it knows less of a
-region that is cut: a border that the slices hardly tell may then move.  Hence both rules, with usual heights and without, and beside
-the borders that move at most one slice those that at least stay within the interval that was stated for them.
+region that is cut: a border that the slices hardly tell may then move.  Hence three rules, with usual heights, with heights that tell
+presence alone, and without; and beside the borders that move at most one slice those that move farther and those that are not found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fovnet.regions import NONE, Vocabulary
 MARGIN_MM = 30.0
 WINDOWS = 6
 """Of each volume."""
-STAYED = ("within a slice", "within 90 %")
+STAYED = ("within a slice", "farther", "not found")
 LEAST = 8
 """Slices of a window: with fewer hardly a border has its margins."""
 
@@ -31,8 +31,10 @@ LEAST = 8
 def cropped(
     volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Share]:
-    """Shares of the borders left, with the rule as it is and, where it knows heights, without them; `seed` draws the windows."""
-    rules = {"usual heights": rule, "no heights": replace(rule, heights=())} if rule.heights else {"no heights": rule}
+    """Shares of the borders left, by each use of heights, where the rule knows any, and without; `seed` draws the windows."""
+    rules = {"no heights": replace(rule, heights=())}
+    if rule.heights:
+        rules = {"usual heights": replace(rule, heights_for="all"), "for presence": replace(rule, heights_for="presence"), **rules}
     counts: Counter[tuple[str, str]] = Counter()
     for number, one in enumerate(volumes, start=1):
         for name, by in rules.items():
@@ -57,10 +59,10 @@ def _moves(one: Labelled, vocabulary: Vocabulary, rule: Rule, rng: np.random.Gen
             if not one.z_mm[low] + MARGIN_MM <= border.mm <= one.z_mm[high - 1] - MARGIN_MM:
                 continue
             yield "left"
-            if kind in seen and abs(seen[kind].mm - border.mm) <= 1.01 * slice_mm:
-                yield "within a slice"
-            if kind in seen and border.low_mm <= seen[kind].mm <= border.high_mm:
-                yield "within 90 %"
+            if kind not in seen:
+                yield "not found"
+            else:
+                yield "within a slice" if abs(seen[kind].mm - border.mm) <= 1.01 * slice_mm else "farther"
 
 
 def _borders(found: Sequence[Boundary]) -> dict[tuple[str, str], Boundary]:

@@ -63,12 +63,16 @@ class Climb:
         return Climb(scale * self.fits, scale * self.free, scale * self.looks, self.edges_mm, weaker, self.blank)
 
     def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path and its worth."""
+        """States (s,) of the best path and its worth; where heights tell presence alone, the best one through the regions they tell."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.free, self.rule.border_toll)
         if not self.rule.heights:
             return ladder.best_path(self.fits, self.free, self.rule.border_toll)
-        return rungs.best_path(self.fits, self.free, self.edges_mm, self.rule.heights, self.rule.border_toll)
+        states, worth = rungs.best_path(self.fits, self.free, self.edges_mm, self.rule.heights, self.rule.border_toll)
+        on = states[(states >= 1) & (states <= len(self.rule.heights))]
+        if self.rule.heights_for == "presence" and len(on):
+            return ladder.best_path(self.fits, self.free, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1))
+        return states, worth
 
     def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
         """Where paths begin, step up and end, all paths weighed; `states`, a good path, saves looking for one."""

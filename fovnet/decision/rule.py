@@ -25,6 +25,7 @@ class Rule:
     border_toll         log-evidence that a border between two regions has to be worth
     evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
     heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
+    heights_for         "all", or "presence": they tell which regions are shown, and the slices alone where the borders lie
     min_confidence      a volume below it is answered with status "uncertain"
     method              "exact", or "intersections": the thesis's borders, only where two adjacent curves cross
     interval_stretch    how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say
@@ -53,6 +54,7 @@ class Rule:
     weights: tuple[float, ...] = ()
     beta: Beta = AS_SAID
     least_novelty: float = 0.0
+    heights_for: str = "all"
     least_agreement: float = 0.0
 
     def say(self, members: int) -> NDArray[np.float64]:

@@ -49,14 +49,15 @@ ROUGHNESS = (0.7, 0.9)
 
 def tune(
     examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float],
-    heights: Sequence[Height | None] = (), method: str = "exact",
+    heights: Sequence[Height | None] = (), method: str = "exact", heights_for: str = "all",
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm, protocol_threshold) tried first.
 
     heights  of the regions as the training split shows them; the rule has them only if these examples are decided better with them
     """
     temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
-    rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method)
+    rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method,
+                heights_for=heights_for)
     rule, candidates = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
     known = [tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights) for width in WIDTHS]
     for sweep in range(SWEEPS):

@@ -137,18 +137,24 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     )  # fmt: skip
 
 
-def best(runs: Runs, evidence: Evidence) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path, and its worth.  Among equals the one that climbs least far, and ends lowest, wins."""
-    up = ahead(runs, evidence, np.maximum)
+def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
+    """States (s,) of the best path, and its worth.  Among equals the one that climbs least far, and ends lowest, wins.
+
+    between  only among climbs whose first and last rung are these; -inf and no climb where the slices are too few for them
+    """
+    up = ahead(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)
     ending = up.last + evidence.above
+    if between is not None:
+        ending[: between[1]] = -np.inf
     r, e = (int(at) for at in np.unravel_index(int(ending.argmax()), ending.shape))
-    if not ending[r, e] > evidence.below[-1]:
-        return states, float(evidence.below[-1])
+    if not ending[r, e] > (evidence.below[-1] if between is None else -np.inf):
+        return states, float(evidence.below[-1] if between is None else -np.inf)
     states[e:] = evidence.rungs + 1
-    onward = False
+    nothing, onward = np.full(len(evidence.below), -np.inf), False
     while True:
-        first, inner = runs.onto(r, e, evidence.below, up.inner[r], onward)
+        below = evidence.below if between is None or r == between[0] else nothing
+        first, inner = runs.onto(r, e, below, up.inner[r], onward)
         b = int(np.maximum(first, inner).argmax())
         states[b:e] = r + 1
         if not inner[b] > first[b]:

@@ -45,10 +45,13 @@ class Plain:
         return first[:e] + worth, inner[:e] + worth
 
 
-def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the path with the largest sum of log-evidence less its tolls, and that sum; equals trying every path."""
+def best_path(fits: Floats, beside: Floats, toll: float = 0.0, between: climbs.Rungs | None = None) -> tuple[NDArray[np.int64], float]:
+    """States (s,) of the path with the largest sum of log-evidence less its tolls, and that sum; equals trying every path.
+
+    between  only paths whose first and last rung are these (counted from 0), of which there are none with fewer slices than rungs
+    """
     evidence = Evidence.of(fits, beside, toll)
-    return climbs.best(Plain(evidence.sums), evidence)
+    return climbs.best(Plain(evidence.sums), evidence, between)
 
 
 def crossings(fits: Floats, beside: Floats, toll: float = 0.0) -> Crossings:

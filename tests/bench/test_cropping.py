@@ -26,13 +26,15 @@ def vague(seed: int) -> Labelled:
 
 def test_clear_borders_stay() -> None:
     shares = cropped([body(seed, N) for seed in range(4)], DEFAULT, RULE, seed=1)
-    assert [share.what for share in shares] == [f"{rule} heights: {what}" for rule in ("usual", "no") for what in STAYED]
+    uses = ("usual heights", "for presence", "no heights")
+    assert [share.what for share in shares] == [f"{use}: {what}" for use in uses for what in STAYED]
     assert all(share.of > 20 and share.count == share.of for share in shares if "slice" in share.what)
 
 
 def test_a_border_told_by_heights_alone_moves_when_the_region_is_cut() -> None:
-    moving = cropped([vague(seed) for seed in range(4)], DEFAULT, RULE, seed=1)[0]
-    assert 0 < moving.count < moving.of
+    shares = {share.what: share for share in cropped([vague(seed) for seed in range(4)], DEFAULT, RULE, seed=1)}
+    assert 0 < shares["usual heights: within a slice"].count < shares["usual heights: within a slice"].of
+    assert shares["usual heights: farther"].count > 0
 
 
 def test_the_windows_are_those_of_the_seed() -> None:
@@ -42,4 +44,4 @@ def test_the_windows_are_those_of_the_seed() -> None:
 
 
 def test_a_rule_without_heights_is_asked_once() -> None:
-    assert len(cropped([body(0, N)], DEFAULT, Rule(sigma_mm=0.0), seed=1)) == 2
+    assert len(cropped([body(0, N)], DEFAULT, Rule(sigma_mm=0.0), seed=1)) == len(STAYED)

@@ -21,6 +21,7 @@ KNOWN = Height(175.0, 35.0)
 RULES = (
     Rule(sigma_mm=0.0, border_toll=1.0), Rule(sigma_mm=6.0, border_toll=1.0),
     Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None)),
+    Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None), heights_for="presence"),
 )  # fmt: skip
 
 

@@ -52,6 +52,21 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
 
 @settings(max_examples=500, deadline=None)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, seed: int, toll: float) -> None:
+    """Of all paths whose first rung and whose last rung are given; with fewer slices than rungs there is none."""
+    fits, beside = problem(s, n, seed)
+    low, high = sorted(int(rung) for rung in np.random.default_rng(seed).integers(0, n, 2))
+    path, value = best_path(fits, beside, toll, (low, high))
+    through = [other for other in PATHS[s, n] if (on := [at for at in other if 1 <= at <= n]) and (on[0], on[-1]) == (low + 1, high + 1)]
+    if not through:
+        assert value == -np.inf and not path.any()
+        return
+    assert tuple(path) in through
+    assert value == pytest.approx(max(worth(other, fits, beside, toll) for other in through), abs=1e-9)
+
+
+@settings(max_examples=500, deadline=None)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside = problem(s, n, seed)
     weights = np.array([worth(path, fits, beside, toll) for path in PATHS[s, n]])
