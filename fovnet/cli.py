@@ -228,6 +228,9 @@ def phantom(
     if labels is not None:
         _phantom_of_labels(folder, labels, tissues, regions, count, seed, without or [])
         return
+    if tissues is not None or regions is not None:
+        told = tissues or regions
+        raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
     with _bar("simulating") as tell:
         table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers,
                                     without=without or [], progress=tell)
@@ -834,8 +837,9 @@ def export_copies(
     regions: Regions = "default",
 ) -> None:  # fmt: skip
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
-    from fovnet.report.copies import write_copies
+    from fovnet.report.copies import refuse_beside_sources, write_copies
 
+    refuse_beside_sources(answers, folder)
     _exported(answers, "copies", lambda told, words: write_copies(told, words, folder), folder, regions)
 
 

@@ -87,7 +87,8 @@ def _read(path: Path, slicing: Slicing) -> Read:
 
 def _crashed(path: Path) -> Read:
     return Read(VolumeError("volume-crash", f"{path}: reading it ended its process twice (memory?). Use fewer workers, or resample it "
-                                            "to larger voxels."))
+                                            "to larger voxels; a script that asks for several begins its work under "
+                                            "`if __name__ == \"__main__\":`."))
 
 
 def _too_large(path: Path) -> VolumeError:

@@ -13,15 +13,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fovnet.errors import ModelError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
-from fovnet.report.answers import Told
+from fovnet.report.answers import Told, read_answers
 from fovnet.report.sources import refuse_unanswered, sources_of, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
+
+
+def refuse_beside_sources(answers: Path, folder: Path) -> None:
+    """Nothing, where no source lies in `folder`.  Raises ConfigError "copies-beside-sources": copies there would be read as sources."""
+    place = folder.resolve()
+    for told in read_answers(answers):
+        source = Path(str(told.path).partition("#")[0]).resolve()
+        if told.images is not None and (source == place or place in source.parents):
+            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it, and copies there would be taken for "
+                                                       "sources; give a folder of their own")
 
 
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:

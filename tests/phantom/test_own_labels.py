@@ -7,8 +7,10 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from fovnet.errors import CollectionError, VolumeError
+from fovnet.cli import app
+from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
@@ -75,6 +77,12 @@ def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(files: 
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t70\t20\n")
     with pytest.raises(CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"):
         read_labels(*files)
+
+
+def test_a_tissue_table_without_a_segmentation_is_refused(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Without --from the simulated people would be scanned instead, and nobody would notice."""
+    fault = CliRunner().invoke(app, ["phantom", str(tmp_path / "made"), "--tissues", str(files[1])]).exception
+    assert isinstance(fault, ConfigError) and fault.code == "phantom-from" and not (tmp_path / "made").exists()
 
 
 def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:

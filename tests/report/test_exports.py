@@ -22,12 +22,12 @@ from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.spans import Rule
-from fovnet.errors import ModelError, VolumeError
+from fovnet.errors import ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
-from fovnet.report.copies import said_together, write_copies
+from fovnet.report.copies import refuse_beside_sources, said_together, write_copies
 from fovnet.report.headers import compare
 from fovnet.report.sources import uid_for
 from fovnet.report.structured import spans_in, structured_report, write_report
@@ -136,6 +136,15 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
             element.keyword: element.value for element in source if element.keyword not in changed
         }
     assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
+
+
+def test_copies_do_not_go_where_their_sources_lie(tmp_path, classic):
+    """The next prediction would read both."""
+    answers = answered(tmp_path / "answers", classic, ["chest"])
+    for place in (classic, classic.parent):
+        with pytest.raises(ConfigError, match="copies-beside-sources"):
+            refuse_beside_sources(answers, place)
+    refuse_beside_sources(answers, tmp_path / "copies")
 
 
 def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
