@@ -34,8 +34,10 @@ from fovnet.report import predictions, run_report
 from fovnet.results import Results
 
 if TYPE_CHECKING:
+    from fovnet.bench.mistrust import Labelled as LabelledVolume
     from fovnet.bench.mistrust import Share
     from fovnet.config import Settings
+    from fovnet.decision.rule import Rule
     from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
     from fovnet.net.by_hand import Training
@@ -1242,21 +1244,12 @@ def bench_mistrust(
     seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
 ) -> None:
     """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
-    from fovnet.bench.mistrust import COLUMNS, Labelled, mistrusted
-    from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.packed import examples, shown_volumes
+    from fovnet.bench.mistrust import COLUMNS, mistrusted
     from fovnet.records import write_tsv
 
-    _refuse_unscored(split)
-    settings = _settings(config)
-    results, pack = configured.opened(settings)
-    scored = _scored(results)
-    volumes = [
-        Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels)
-        for one, seen in zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
-    ]
+    volumes, vocabulary, rule = _scored_split(config, split)
     with _bar("deciding") as tell:
-        shares = mistrusted(volumes, configured.vocabulary_of(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+        shares = mistrusted(volumes, vocabulary, rule, seed=seed, progress=tell)
     _show_shares(f"{len(volumes)} volumes of the {split} split", shares)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
 
@@ -1268,19 +1261,14 @@ def bench_crop(
     split: Annotated[str, typer.Option(help="validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
 ) -> None:
-    """Cut parts off the volumes of a split: how many of the borders left move at most one slice, or stay within their interval?"""
+    """Cut parts off the volumes of a split: how many of the borders left move at most one slice, farther, or are lost?"""
     from fovnet.bench.cropping import cropped
-    from fovnet.bench.mistrust import COLUMNS, Labelled
-    from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.packed import examples
+    from fovnet.bench.mistrust import COLUMNS
     from fovnet.records import write_tsv
 
-    _refuse_unscored(split)
-    settings = _settings(config)
-    results, pack = configured.opened(settings)
-    volumes = [Labelled(one.probabilities, one.z_mm, one.truth) for one in examples(pack, _scored(results), split)]
+    volumes, vocabulary, rule = _scored_split(config, split)
     with _bar("deciding") as tell:
-        shares = cropped(volumes, configured.vocabulary_of(settings), read_rule(results.ensemble), seed=seed, progress=tell)
+        shares = cropped(volumes, vocabulary, rule, seed=seed, progress=tell)
     _show_shares(f"{len(volumes)} volumes of the {split} split, parts of them cut away", shares)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
 
@@ -1421,12 +1409,24 @@ def _show(table: Table) -> None:
     (out if out.is_terminal else Console(width=120, markup=False)).print(table)
 
 
-def _refuse_unscored(split: str) -> None:
-    from fovnet.decision.packed import SCORED
+def _scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabulary, Rule]:
+    """The labelled volumes of a split with what the ensemble says of them, and what decides on them.
+
+    Raises ConfigError "split-not-scored".
+    """
+    from fovnet.bench.mistrust import Labelled
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.packed import SCORED, examples, shown_volumes
 
     if split not in SCORED:
         known = " and the ".join(SCORED)
         raise ConfigError("split-not-scored", f"--split {split}: the ensemble scores the {known} split alone; name one of these")
+    settings = _settings(config)
+    results, pack = configured.opened(settings)
+    scored = _scored(results)
+    pairs = zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
+    volumes = [Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels) for one, seen in pairs]
+    return volumes, configured.vocabulary_of(settings), read_rule(results.ensemble)
 
 
 def _show_shares(title: str, shares: Sequence[Share]) -> None:
