@@ -10,8 +10,9 @@
           "residual"  what enters the block is added to what its last convolution gives, through a 1 x 1 convolution where there are fewer
                     channels; the first block, which sees the picture, stays plain
     widen w         each block has w times the filters of the one before, up to 128
+    stride t        the first convolution looks at every t-th pixel of every t-th row: with 2, all that follows has a quarter of the pixels
 
-Without the last two, and with the one channel of "slice", the family is that of the paper.
+Without the last three, and with the one channel of "slice", the family is that of the paper.
 Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection (ISBI 2017); He et al.,
 Deep residual learning for image recognition (2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap").
 """
@@ -44,7 +45,10 @@ CHANNEL_NUMBERS = 4
 
 @dataclass(frozen=True)
 class Architecture:
-    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block or input that nobody knows."""
+    """What has to be known to build a network, apart from its weights.
+
+    Raises ValueError for a head, block or input that nobody knows, and where the poolings leave no pixel.
+    """
 
     blocks: int
     convolutions: int
@@ -57,12 +61,15 @@ class Architecture:
     block: str = "plain"
     widen: int = 1
     inputs: tuple[str, ...] = ("slice",)
+    stride: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))                   # JSON has lists
         for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS)):
             if name not in known:
                 raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
+        if self.pooled_side < 1:
+            raise ValueError(f"{self.blocks} blocks and a stride of {self.stride} leave no pixel of {self.side}")
         if self.inputs != in_order(self.inputs):
             raise ValueError(f"inputs {', '.join(self.inputs) or 'none'}; wanted are some of {', '.join(INPUTS)}, each once, in this order")
 
@@ -84,7 +91,7 @@ class Architecture:
     @property
     def pooled_side(self) -> int:
         """Pixels along a side after the last pooling; each pooling halves and rounds down."""
-        return self.side >> self.blocks
+        return self.side // self.stride >> self.blocks
 
     @property
     def averaged(self) -> int:
@@ -141,4 +148,5 @@ def from_configuration(
         block=str(configuration.get("block", "plain")),
         widen=int(configuration.get("widen", 1)),
         inputs=tuple(inputs),
+        stride=int(configuration.get("stride", 1)),
     )

@@ -5,6 +5,7 @@
     the batch   log2_batch, or batch
     if wished   head: "fc", "gap" or "small"; else the one head that the training section names
                 block: "plain" or "residual", else plain;  widen: filters of a block over those of the one before, 1 or 2, else 1
+                stride: of the first convolution, 1 or 2, else 1
 
 A space may give any of them a single level; one that it leaves out, or an axis that nobody here knows, is refused.
 """
@@ -18,7 +19,7 @@ from fovnet.errors import SearchError
 from fovnet.net.architecture import BLOCKS, HEADS
 from fovnet.search.space import Axis
 
-OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",))
+OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",))
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
     ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
@@ -45,6 +46,7 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     for axis in found:
         for level in axis.levels:
             _refuse_impossible(axis.name, level)
+    _refuse_vanishing({axis.name: axis.levels for axis in found})
     return tuple(found)
 
 
@@ -70,6 +72,12 @@ def batch(configuration: Mapping[str, Any]) -> int:
     return int(configuration["batch"]) if "batch" in configuration else int(2 ** int(configuration["log2_batch"]))
 
 
+def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
+    """Every block halves a slice's 2^7 pixels, and so does a stride of 2."""
+    if max(levels["blocks"]) == MOST_BLOCKS and max(levels.get("stride", [1])) > 1:
+        raise SearchError("space-level", f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out.")
+
+
 def _refuse_impossible(name: str, level: Any) -> None:
     is_possible, wanted = LEVELS[name]
     if not is_possible(level):
@@ -84,8 +92,10 @@ def _whole(least: int, most: int) -> Callable[[Any], bool]:
     return lambda level: _number(level) and level == int(level) and least <= level <= most
 
 
+MOST_BLOCKS = 7     # 2^7 = 128: the eighth would pool a single pixel
+
 LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "blocks":              (_whole(1, 7), "a whole number from 1 to 7"),         # 2^7 = 128: the eighth would pool a single pixel
+    "blocks":              (_whole(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
     "convolutions":        (_whole(1, 100), "a whole number from 1"),
     "log2_filters":        (_whole(0, 12), "a whole number from 0 to 12"),
     "kernel":              (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
@@ -97,5 +107,6 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "head":                (HEADS.__contains__, "fc, gap or small"),
     "block":               (BLOCKS.__contains__, "plain or residual"),
     "widen":               (_whole(1, 2), "1 or 2"),
+    "stride":              (_whole(1, 2), "1 or 2"),
 }
 """What a level of each axis may be, and how that is said."""

@@ -35,6 +35,7 @@ class Columns:
     head: Integers
     residual: NDArray[np.bool_]
     widen: Integers
+    stride: Integers
     batch: Integers
     classes: int
     side: int = 128
@@ -71,18 +72,18 @@ class Columns:
         return Architecture(
             int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1, int(self.kernel[row]),
             bool(self.separable[row]), self.classes, HEADS[self.head[row]], self.side, "residual" if self.residual[row] else "plain",
-            int(self.widen[row]), self.inputs,
+            int(self.widen[row]), self.inputs, int(self.stride[row]),
         )  # fmt: skip
 
     @classmethod
     def of_architectures(cls, nets: Sequence[Architecture], batches: Sequence[int]) -> Columns:
         """Networks of the same classes, side and inputs, one or more, each with its batch."""
-        numbers = [(net.blocks, net.convolutions, net.filters, net.kernel, HEADS.index(net.head), net.widen) for net in nets]
-        blocks, convolutions, filters, kernel, head, widen = np.array(numbers, dtype=np.int64).T
+        numbers = [(net.blocks, net.convolutions, net.filters, net.kernel, HEADS.index(net.head), net.widen, net.stride) for net in nets]
+        blocks, convolutions, filters, kernel, head, widen, stride = np.array(numbers, dtype=np.int64).T
         separable, residual = np.array([(net.separable, net.block == "residual") for net in nets], dtype=bool).T
         batch = np.array(batches, dtype=np.int64)
         shared = nets[0].classes, nets[0].side, nets[0].inputs
-        return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, batch, *shared)
+        return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, stride, batch, *shared)
 
 
 def columns_of_space(space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",)) -> Columns:
@@ -115,10 +116,13 @@ def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str, in
         said = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
         return np.asarray(np.argmax(said[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64)
 
+    def ones(name: str) -> Integers:
+        return np.asarray(named.get(name, np.ones(rows)), dtype=np.int64)
+
     batch = named["batch"].astype(np.int64) if "batch" in named else 2 ** named["log2_batch"].astype(np.int64)
     return Columns(
         named["blocks"].astype(np.int64), named["convolutions"].astype(np.int64), 2 ** named["log2_filters"].astype(np.int64),
         named["kernel"].astype(np.int64), named["separable"].astype(bool), words("head", head, HEADS),
-        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), np.asarray(named.get("widen", np.ones(rows)), dtype=np.int64),
-        batch, classes, inputs=inputs,
+        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), ones("widen"), ones("stride"), batch, classes,
+        inputs=inputs,
     )  # fmt: skip

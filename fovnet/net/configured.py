@@ -147,7 +147,8 @@ def bench_of(settings: Settings) -> Bench:
     torch.set_num_threads(1)
     keep_freed_memory()
     ranges = Ranges(**settings.training.augmentation.model_dump())
-    return Bench(choose_device(settings.training.device), ranges, len(vocabulary_of(settings).classes))
+    training = settings.training
+    return Bench(choose_device(training.device), ranges, len(vocabulary_of(settings).classes), precision=training.precision)
 
 
 def finished_in(settings: Settings, folder: Path, device: str) -> Timings:

@@ -136,19 +136,20 @@ def costs(nets: Columns) -> Cost:
     stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))    # the channels, and those they are normalised to with one of ones
     weights = np.full(rows, CHANNEL_NUMBERS * inputs)
     taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
-    f = np.full(rows, inputs)
+    f, seen = np.full(rows, inputs), nets.side // nets.stride
     for block in range(most):
         here = block < nets.blocks
-        pixels, halved = (nets.side >> block) ** 2, (nets.side >> (block + 1)) ** 2
+        pixels, halved = (seen >> block) ** 2, (seen >> (block + 1)) ** 2
         before, f = f, nets.widths(block)
         beside = here & nets.residual & (block > 0)
         shortcut = beside * (before != f) * before * f                   # weights of the 1 x 1 convolution around the block, no biases
         further = taps * (passes * c - 1) * f * f                        # of all convolutions but the first
         opening = inputs + 1 if block == 0 else before                   # channels that enter it
-        flop[:, block] = here * 2.0 * pixels * (taps * opening * f + further + shortcut)
+        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)      # the first of two goes along rows, before any is left out
+        flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
         widths[:, block] = f
         weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
-        stored += here * FLOAT * (passes * c * pixels * f)               # ReLU and the sum work in place: one tensor a convolution
+        stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)               # ReLU and the sum work in place: one tensor a convolution
         stored += here * (FLOAT + INDEX) * (halved * f)
         layers += here * (passes * c + c + 1) + beside + (shortcut > 0)
     dense, hidden, launches = _heads(nets)
@@ -158,7 +159,7 @@ def costs(nets: Columns) -> Cost:
         block_filters=widths,
         dense_flop=2.0 * dense.astype(np.float64),
         activation_bytes=stored + FLOAT * hidden,
-        largest_bytes=FLOAT * nets.side**2 * nets.filters.astype(np.float64),
+        largest_bytes=FLOAT * (seen**2 * nets.filters * np.where(nets.separable, nets.stride, 1)).astype(np.float64),
         handled_bytes=np.full(rows, FLOAT * nets.side**2 * float(GRID + HANDLED * inputs)),
         channels=np.full(rows, float(inputs)),
         layers=layers + launches,
@@ -167,7 +168,7 @@ def costs(nets: Columns) -> Cost:
 
 def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Of every row's head: weights without biases, numbers in its layers (as many biases), launches."""
-    last, side = nets.widths(nets.blocks - 1), nets.side >> nets.blocks
+    last, side = nets.widths(nets.blocks - 1), nets.side // nets.stride >> nets.blocks
     looked_at = side // np.maximum(1, -(-side // SMALL_SIDE))
     (wide, narrow), k = FC, nets.classes
     known = {

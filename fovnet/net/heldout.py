@@ -31,6 +31,7 @@ class HeldOut:
     head: str
     block: str
     widen: int
+    stride: int
     batch: int
     predicted_seconds: float
     seconds: float
@@ -82,4 +83,4 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         )  # fmt: skip
 
 
-_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen")
+_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride")

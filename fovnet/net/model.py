@@ -36,7 +36,7 @@ class Network(nn.Sequential):
         scale, shift = normalise.weight[:, None, None], normalise.bias[:, None, None]
         weight = torch.cat([opening.weight * scale, (opening.weight * shift).sum(dim=1, keepdim=True)], dim=1)
         x = torch.cat([x, torch.ones_like(x[:, :1])], dim=1).contiguous(memory_format=torch.channels_last)
-        x = F.conv2d(x, weight.contiguous(memory_format=torch.channels_last), opening.bias, padding=opening.padding)
+        x = F.conv2d(x, weight.contiguous(memory_format=torch.channels_last), opening.bias, stride=opening.stride, padding=opening.padding)
         for layer in others:
             x = layer(x)
         return x
@@ -69,7 +69,7 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
     layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels))
     channels = net.channels
     for block, filters in enumerate(net.widths):
-        convolutions = _convolutions(channels, filters, net)
+        convolutions = _convolutions(channels, filters, net, net.stride if block == 0 else 1)
         if net.is_residual(block):
             shortcut = nn.Identity() if channels == filters else nn.Conv2d(channels, filters, 1)
             layers[f"block{block}_residual"] = Residual(nn.Sequential(convolutions), shortcut)
@@ -86,22 +86,22 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
     return model
 
 
-def _convolutions(channels: int, filters: int, net: Architecture) -> OrderedDict[str, nn.Module]:
-    """Those of a block, ReLU between them."""
+def _convolutions(channels: int, filters: int, net: Architecture, stride: int) -> OrderedDict[str, nn.Module]:
+    """Those of a block, ReLU between them; the first with a stride."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for convolution in range(net.convolutions):
         if convolution:
             layers[f"relu{convolution - 1}"] = nn.ReLU(inplace=True)
-        layers[f"conv{convolution}"] = _convolution(filters if convolution else channels, filters, net)
+        layers[f"conv{convolution}"] = _convolution(filters if convolution else channels, filters, net, 1 if convolution else stride)
     return layers
 
 
-def _convolution(channels: int, filters: int, net: Architecture) -> nn.Module:
+def _convolution(channels: int, filters: int, net: Architecture, stride: int) -> nn.Module:
     s = net.kernel
     if not net.separable:
-        return nn.Conv2d(channels, filters, s, padding=s // 2)
-    along = nn.Conv2d(channels, filters, (1, s), padding=(0, s // 2))
-    across = nn.Conv2d(filters, filters, (s, 1), padding=(s // 2, 0))
+        return nn.Conv2d(channels, filters, s, stride, padding=s // 2)
+    along = nn.Conv2d(channels, filters, (1, s), (1, stride), padding=(0, s // 2))
+    across = nn.Conv2d(filters, filters, (s, 1), (stride, 1), padding=(s // 2, 0))
     return nn.Sequential(OrderedDict(along=along, across=across))
 
 

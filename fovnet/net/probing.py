@@ -42,7 +42,9 @@ class Probe:
 class Bench:
     """A device with a few slices on it, on which networks are trained for a moment."""
 
-    def __init__(self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128) -> None:
+    def __init__(
+        self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128, precision: str = "auto"
+    ) -> None:
         rng = np.random.default_rng(0)
         pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
@@ -50,7 +52,7 @@ class Bench:
         placing = Placing(rng.uniform(200.0, 500.0, len(rows)), rows // 20)
         self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing)
         self._weights = training.class_weights(self._data.targets)
-        self._ranges = ranges
+        self._ranges, self._precision = ranges, precision
         self.now = _clock(device)
 
     @property
@@ -60,18 +62,20 @@ class Bench:
 
     def peak_bytes(self, net: Architecture, batch: int) -> int:
         """Bytes at the peak of a training: allocated on a GPU, by which a fresh process grows on a CPU."""
-        return grown_bytes(net, batch, self._ranges) if self.device.type == "cpu" else self.probe(net, batch).peak_bytes
+        if self.device.type != "cpu":
+            return self.probe(net, batch).peak_bytes
+        return grown_bytes(net, batch, self._ranges, self._precision)
 
     def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions of a fresh network: the seconds of so many steps, and those of one validation of 32 slices."""
         progress = training._begin(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
-            recipe = training.Recipe(1, steps * batch, self._ranges)
+            recipe = training.Recipe(1, steps * batch, self._ranges, precision=self._precision)
             training._train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
 
         def validate() -> None:
-            training.validation_loss(progress.model, self._data, self._weights)
+            training.validation_loss(progress.model, self._data, self._weights, self._precision)
 
         return (lambda steps: self._timed(partial(train, steps))), partial(self._timed, validate)
 
@@ -112,19 +116,19 @@ def _clock(device: torch.device) -> Callable[[], float]:
     return now
 
 
-def grown_bytes(net: Architecture, batch: int, ranges: Ranges) -> int:
+def grown_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str = "auto") -> int:
     """By how much a fresh process grows, at its peak, that trains the network on the CPU for three steps.
 
     What torch itself takes is not counted: a network of a few hundred weights has been trained before.
     """
     with get_context("spawn").Pool(1) as pool:
-        return int(pool.apply(_grown, (net, batch, ranges)))
+        return int(pool.apply(_grown, (net, batch, ranges, precision)))
 
 
-def _grown(net: Architecture, batch: int, ranges: Ranges) -> int:
+def _grown(net: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
     torch.set_num_threads(1)
     keep_freed_memory()
-    bench = Bench(torch.device("cpu"), ranges, net.classes)
+    bench = Bench(torch.device("cpu"), ranges, net.classes, precision=precision)
     bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
     before = peak_bytes()
     bench.steps(net, batch)[0](3)

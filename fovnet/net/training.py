@@ -26,7 +26,7 @@ from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, draw
 from fovnet.net.checkpoint import Checkpoint
-from fovnet.net.descent import Descent, loss_of, reduced_precision
+from fovnet.net.descent import Descent, computing_in, loss_of
 from fovnet.net.ends import End, Ends, Guess
 from fovnet.net.faults import end_of
 from fovnet.net.inputs import Placed, images
@@ -47,6 +47,7 @@ class Recipe:
     """What all trials of a search share.
 
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
+    precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
     """
 
     epochs: int
@@ -54,6 +55,7 @@ class Recipe:
     ranges: Ranges
     averaging: float = 0.0
     ends: Ends = field(default_factory=Ends)
+    precision: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ class _Epochs:
             rate = self.learning_rate * ends.rate_factor(progress.validation_loss)
             _train_epoch(progress, data, weights, self.recipe, rate, self.batch)
             with _averaged(progress, self.recipe):
-                progress.validation_loss.append(validation_loss(progress.model, data, weights))
+                progress.validation_loss.append(validation_loss(progress.model, data, weights, self.recipe.precision))
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
                     best = {"epoch": len(progress.validation_loss), "score": progress.score}
                     save_network(self.checkpoint.keep, progress.model, self.net, {**self.facts, **best})
@@ -237,11 +239,11 @@ class _Epochs:
         return end
 
 
-def validation_loss(model: Network, data: Data, weights: Tensor) -> float:
+def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
     """Mean weighted cross-entropy of the validation rows, without augmentation."""
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
-    with torch.inference_mode(), reduced_precision(data.device):
+    with torch.inference_mode(), computing_in(precision, data.device):
         for rows in torch.split(data.validation, evaluation_batch(model, data)):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
             total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(rows)
@@ -301,7 +303,9 @@ def _averaged(progress: Progress, recipe: Recipe) -> Iterator[None]:
 def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:
     """One epoch more of the progress's network; its mean training loss is added to the curve."""
     progress.model.train()
-    descent = progress.descent = progress.descent or Descent(progress.model, progress.optimiser, data, weights, recipe.ranges, batch)
+    descent = progress.descent = progress.descent or Descent(
+        progress.model, progress.optimiser, data, weights, recipe.ranges, batch, recipe.precision
+    )
     draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
     batches = shuffled(data.train, recipe.slices_per_epoch, batch, progress.generator)
     for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):

@@ -62,6 +62,7 @@ class Job:
     zoom: float
     noise: float
     averaging: float = 0.0
+    precision: str = "auto"
     gamma: float = 0.0
     window: float = 0.0
     ends: Ends = field(default_factory=Ends)
@@ -138,7 +139,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, ends=job.ends),
+        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision),
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,

@@ -29,7 +29,8 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
 @settings(max_examples=40, deadline=None)
 @given(
     blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5), kernel=sampled_from([3, 5]),
-    separable=booleans(), head=sampled_from(HEADS), side=sampled_from([32, 48]), block=sampled_from(BLOCKS), widen=integers(1, 2),
+    separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]), block=sampled_from(BLOCKS), widen=integers(1, 2),
+    stride=integers(1, 2),
     inputs=sampled_from([("slice",), ("slice", "neighbours"), tuple(INPUTS)]),
 )  # fmt: skip
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:

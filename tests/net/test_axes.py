@@ -46,6 +46,8 @@ def test_a_head_of_the_configurations_own_is_priced_as_such():
         ({"head": ["fc", "mlp"]}, "space-level"),
         ({"block": ["dense"]}, "space-level"),
         ({"widen": [3]}, "space-level"),
+        ({"stride": [3]}, "space-level"),
+        ({"stride": [1, 2], "blocks": [1, 7]}, "space-level"),
         ({"log2_batch": [True]}, "space-level"),
         ({"log10_learning_rate": [float("nan")]}, "space-levels"),
     ],

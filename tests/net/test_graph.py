@@ -49,6 +49,7 @@ def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, sep
 @pytest.mark.parametrize("more", [
     {"head": "small"}, {"block": "residual", "convolutions": 2}, {"block": "residual", "convolutions": 2, "widen": 2, "separable": True},
     {"widen": 2, "inputs": ("slice", "neighbours", "millimetres")},
+    {"stride": 2}, {"stride": 2, "separable": True, "convolutions": 2, "widen": 2},
 ])
 def test_compact_networks_have_graphs_too(more):
     network = trained(Architecture(**{"blocks": 3, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "classes": 7,
