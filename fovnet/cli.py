@@ -1174,6 +1174,10 @@ def bench_oddities(
     out.print(f"{out_file}")
 
 
+_JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if what == "accuracy" else "+")
+           for on in ("simulated", "labelled") for what in ("accuracy", "change")]  # fmt: skip
+
+
 @bench.command("simulator")
 def bench_simulator(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row an arm.")],
@@ -1189,20 +1193,21 @@ def bench_simulator(
 ) -> None:
     """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
     from fovnet.bench.simulator import COLUMNS, Study, arms_of, studied
-    from fovnet.evaluate.balanced import balanced
+    from fovnet.evaluate.balanced import balanced, balanced_change
     from fovnet.phantom.features import known_features
     from fovnet.records import write_tsv
 
     study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
     rows = []
     with _bar("arms") as tell:
-        for row in studied(study, arms_of(arms or [], known_features()), balanced, collection, tell):
+        for row in studied(study, arms_of(arms or [], known_features()), balanced, balanced_change, collection, tell):
             rows.append(row)
             write_tsv(out_file, COLUMNS, rows)
-    shown = _table("balanced accuracy of slices (95 % over subjects)", "arm", "simulated people", "labelled collection")
+    shown = _table("balanced accuracy of slices, and its change from the first arm (95 % over subjects)", "arm", "simulated people",
+                   "change", "labelled collection", "change")  # fmt: skip
     for row in rows:
-        told = [f"{row[f'{on}_accuracy']:.1%} ({row[f'{on}_low']:.1%} to {row[f'{on}_high']:.1%})"
-                if row.get(f"{on}_low") is not None else "" for on in ("simulated", "labelled")]  # fmt: skip
+        told = [f"{row[f'{on}']:{sign}.1%} ({row[f'{low}_low']:{sign}.1%} to {row[f'{low}_high']:{sign}.1%})"
+                if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]  # fmt: skip
         shown.add_row(row["arm"], *told)
     _show(shown)
     out.print(f"{out_file}")

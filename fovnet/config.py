@@ -109,6 +109,7 @@ class Training(Section):
     inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    cooldown: float = Field(0.0, ge=0, le=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     guessing_epochs: PositiveInt | None = 3
     timeout_minutes: PositiveFloat | None = None

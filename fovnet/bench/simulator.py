@@ -1,6 +1,7 @@
 """What each feature of the simulator is worth: one small network trained without it, judged on simulated people and on real volumes.
 
-All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference.  Everything is kept in a scratch
+All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference, and how it changes what the first
+arm got right is told with an interval of its own.  Everything is kept in a scratch
 folder: a killed study goes on where it was, and a longer one begins with what is there.
 """
 
@@ -24,11 +25,13 @@ from fovnet.volume.slices import Slicing
 
 ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
-SPACING_MM, BATCH, RATE, AVERAGING = 8.0, 16, 10**-2.5, 0.97
-RANGES = (5.0, 0.04, 0.05, 0.08, 0.03)      # degrees, translation, shear, zoom and noise of configs/demo.yaml
+SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-2.25, 0.97, 0.5
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, as are the inputs and the kind of network
+INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
 COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
-           "simulated_high", "simulated_slices", "simulated_refused", "labelled_accuracy", "labelled_low", "labelled_high",
+           "simulated_high", "simulated_change", "simulated_change_low", "simulated_change_high", "simulated_slices", "simulated_refused",
+           "labelled_accuracy", "labelled_low", "labelled_high", "labelled_change", "labelled_change_low", "labelled_change_high",
            "labelled_slices", "labelled_refused")  # fmt: skip
 
 
@@ -46,6 +49,8 @@ class Accuracy(Protocol):
 
 
 Score = Callable[[NDArray[Any], NDArray[np.bool_], Sequence[str]], Accuracy]
+Change = Callable[[NDArray[Any], NDArray[Any], NDArray[np.bool_], Sequence[str]], tuple[float, float, float]]
+"""By how much an accuracy grew from the first probabilities to the second, and the two ends of its interval."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,11 @@ def arms_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[
 
 
 def studied(
-    study: Study, arms: Mapping[str, frozenset[str]], score: Score, labelled: Path | None = None,
+    study: Study, arms: Mapping[str, frozenset[str]], score: Score, change: Change, labelled: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row of COLUMNS for each arm, in their order.  `progress` is told (steps done, in all): two for each arm and two to judge on."""
+    """A row of COLUMNS for each arm, in their order; changes are from the first.  `progress` is told (steps done, in all): two for each
+    arm and two to judge on."""
     steps = _Steps(progress, 2 * len(arms) + 2)
     judged = {"simulated": _pack(study, "held-out", frozenset(), max(4, study.subjects // 3), HELD_OUT + study.seed)}
     steps.done()
@@ -90,6 +96,7 @@ def studied(
         judged["labelled"] = slice_collections({"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
                                                workers=study.workers)  # fmt: skip
     steps.done()
+    first: dict[str, NDArray[Any]] = {}
     for name, lacking in arms.items():
         pack = _pack(study, _folder(name), lacking, study.subjects, study.seed)
         steps.done()
@@ -97,7 +104,7 @@ def studied(
         row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "volumes": study.subjects * VOLUMES, "epochs": study.epochs,
                                "train_slices": len(pack.rows("train")), "validation_loss": loss}  # fmt: skip
         for on, known in judged.items():
-            row |= _judged(study, network, on, known, score)
+            row |= _judged(study, network, on, known, score, change, first)
         steps.done()
         yield row
 
@@ -135,9 +142,10 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
 
     torch.set_num_threads(1)
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), choose_device(study.device))
-    net = Architecture(5, 1, 3, 3, False, classes=len(pack.classes))
-    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING)
+    device = choose_device(study.device)
+    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing)
+    net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2)
+    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN)
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / _folder(name) / "network.safetensors"
     ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=study.seed, data=data, recipe=recipe, keep=keep, facts=facts)
@@ -146,8 +154,11 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
     return min(ending.validation_loss), keep
 
 
-def _judged(study: Study, network: Path, on: str, pack: Pack, score: Score) -> dict[str, Any]:
-    """The columns of one judgement: balanced accuracy of the labelled slices, with its interval, and how many volumes were refused."""
+def _judged(
+    study: Study, network: Path, on: str, pack: Pack, score: Score, change: Change, first: dict[str, NDArray[Any]]
+) -> dict[str, Any]:
+    """The columns of one judgement: balanced accuracy of the labelled slices and its change, with intervals, and how many volumes were
+    refused.  `first` keeps what the first arm said of these slices."""
     from fovnet.net.inference import member_probabilities
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network
@@ -157,9 +168,14 @@ def _judged(study: Study, network: Path, on: str, pack: Pack, score: Score) -> d
     known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[pack.volume]
     if not known.any():
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
-    probabilities = member_probabilities([member], np.array(pack.pixels[known]), device)[0]
+    probabilities = member_probabilities([member], np.array(pack.pixels), device, rows=np.flatnonzero(known), placing=pack.placing)[0]
     owners = [pack.records[row].subject_id for row in pack.volume[known].tolist()]
     said = score(probabilities, pack.truth[known], owners)
     refused = sum(record.status == "refused" for record in pack.records)
-    return {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator,
-            f"{on}_refused": refused}
+    row = {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator,
+           f"{on}_refused": refused}  # fmt: skip
+    if on in first:
+        changed = change(first[on], probabilities, pack.truth[known], owners)
+        row |= dict(zip((f"{on}_change", f"{on}_change_low", f"{on}_change_high"), changed, strict=True))
+    first.setdefault(on, probabilities)
+    return row

@@ -75,7 +75,8 @@ def batch(configuration: Mapping[str, Any]) -> int:
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
     """Every block halves a slice's 2^7 pixels, and so does a stride of 2."""
     if max(levels["blocks"]) == MOST_BLOCKS and max(levels.get("stride", [1])) > 1:
-        raise SearchError("space-level", f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out.")
+        said = f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out."
+        raise SearchError("space-level", said)
 
 
 def _refuse_impossible(name: str, level: Any) -> None:

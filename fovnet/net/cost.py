@@ -145,11 +145,11 @@ def costs(nets: Columns) -> Cost:
         shortcut = beside * (before != f) * before * f                   # weights of the 1 x 1 convolution around the block, no biases
         further = taps * (passes * c - 1) * f * f                        # of all convolutions but the first
         opening = inputs + 1 if block == 0 else before                   # channels that enter it
-        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)      # the first of two goes along rows, before any is left out
+        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)      # the first of two goes along every row, wanted or not
         flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
         widths[:, block] = f
         weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
-        stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)               # ReLU and the sum work in place: one tensor a convolution
+        stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)   # ReLU and the sum work in place: one tensor a convolution
         stored += here * (FLOAT + INDEX) * (halved * f)
         layers += here * (passes * c + c + 1) + beside + (shortcut > 0)
     dense, hidden, launches = _heads(nets)

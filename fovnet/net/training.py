@@ -48,6 +48,8 @@ class Recipe:
 
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
     precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
+    cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
+               Where a training ends then decides all of its steps, so that one of more epochs begins anew
     """
 
     epochs: int
@@ -56,6 +58,11 @@ class Recipe:
     averaging: float = 0.0
     ends: Ends = field(default_factory=Ends)
     precision: str = "auto"
+    cooldown: float = 0.0
+
+    def cooled(self, epoch: int) -> float:
+        """What the learning rate is multiplied by in an epoch, counted from 0: with 4 epochs and a cooldown of a half 1, 1, 1, 1/2."""
+        return min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs)) if self.cooldown else 1.0
 
 
 @dataclass(frozen=True)
@@ -198,7 +205,7 @@ def _decides(
     net: Architecture, learning_rate: float, batch: int, seed: int, recipe: Recipe, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What two trainings must share for one to go on with the other's checkpoint: all but how many epochs, and what ends them."""
-    shared = {key: value for key, value in asdict(recipe).items() if key not in ("epochs", "ends")}
+    shared = {key: value for key, value in asdict(recipe).items() if key != "ends" and (key != "epochs" or recipe.cooldown)}
     plateau = asdict(recipe.ends)["plateau"]
     return {"net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared, "facts": dict(facts)}
 
@@ -224,7 +231,7 @@ class _Epochs:
         losses = progress.training_loss, progress.validation_loss
         while (end := ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)) is None:
             started = time.monotonic()
-            rate = self.learning_rate * ends.rate_factor(progress.validation_loss)
+            rate = self.learning_rate * ends.rate_factor(progress.validation_loss) * self.recipe.cooled(len(progress.validation_loss))
             _train_epoch(progress, data, weights, self.recipe, rate, self.batch)
             with _averaged(progress, self.recipe):
                 progress.validation_loss.append(validation_loss(progress.model, data, weights, self.recipe.precision))

@@ -63,6 +63,7 @@ class Job:
     noise: float
     averaging: float = 0.0
     precision: str = "auto"
+    cooldown: float = 0.0
     gamma: float = 0.0
     window: float = 0.0
     ends: Ends = field(default_factory=Ends)
@@ -139,7 +140,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision),
+        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown),
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,

@@ -24,6 +24,7 @@ class Finish:
 
     hides    "brain": all but it is blackened; "face": the face is; "background": what is no body; else ""
     clipped  (low, high) intensities that are kept, 1000 being white          below   subtracted from every intensity
+    cropped  voxels left across the body around what is shown, where something is hidden; None: all are
     border   voxels of 0 added at each end of the axes across the body
     """
 
@@ -31,6 +32,7 @@ class Finish:
     clipped: tuple[float, float] = (0.0, np.inf)
     below: float = 0.0
     border: tuple[int, int] = (0, 0)
+    cropped: int | None = None
 
 
 LEAST_SHOWN = 2000
@@ -62,7 +64,10 @@ def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[i
     """The volume with all that is done to it.  `visible` is (i·a, j·b, k·c), as `shown` gave it, of blocks of `factors` voxels."""
     voxels, affine = volume.voxels, volume.vox_to_ras
     if visible is not None:
-        voxels = voxels * (averaged(visible.astype(np.float32), factors) > 0.4)
+        left = averaged(visible.astype(np.float32), factors) > 0.4
+        voxels = voxels * left
+        if finish.cropped is not None and left.any():
+            voxels, affine = _cropped(voxels, affine, left, finish.cropped)
     low, high = finish.clipped
     if low > 0 or high < np.inf:
         voxels = voxels.clip(low, high) - np.float32(low)
@@ -76,9 +81,22 @@ def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[i
     return replace(volume, voxels=np.ascontiguousarray(voxels, dtype=np.float32), vox_to_ras=affine)
 
 
+def _cropped(
+    voxels: NDArray[np.float32], affine: NDArray[np.float64], left: NDArray[np.bool_], margin: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """The voxels of a box across the body around those that are left, and its affine; all slices stay."""
+    affine, box = affine.copy(), []
+    for axis in (0, 1):
+        kept = np.flatnonzero(left.any(axis=(1 - axis, 2)))
+        first, end = max(0, int(kept[0]) - margin), min(left.shape[axis], int(kept[-1]) + 1 + margin)
+        box.append(slice(first, end))
+        affine[:3, 3] += affine[:3, axis] * first
+    return voxels[box[0], box[1]], affine
+
+
 def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
     """What is done to an image; of every two heads one has lost its skull or its face."""
-    dice = rng.random(4)
+    dice = rng.random(5)
     hides = ""
     if head and dice[0] < 0.5:
         hides = BRAIN if dice[0] < 0.33 else FACE
@@ -87,4 +105,6 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
     low = float(rng.uniform(0, 60))
     clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # fewer grey levels would be a label map
     border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
-    return Finish(hides, clipped, float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0, (int(border[0]), int(border[1])))
+    below = float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0
+    cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
+    return Finish(hides, clipped, below, (int(border[0]), int(border[1])), cropped)

@@ -24,7 +24,7 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Coil
 from fovnet.volume.orient import closest_axes
 
-SMALL_SHARE = 0.36      # of a person's volumes but the first, which covers several regions
+SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers several regions
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 
 

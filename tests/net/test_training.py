@@ -115,6 +115,33 @@ def test_averaging_leaves_the_steps_alone_and_changes_only_what_is_kept(shapes: 
     assert moving.validation_loss != averaged.validation_loss
 
 
+def test_a_cooldown_lowers_the_rate_over_the_last_epochs_and_leaves_the_first_alone(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
+    """Rates as written out by hand; the epochs before are those without it, to the bit; one that ended is not gone on with."""
+    assert [replace(recipe, epochs=5, cooldown=0.6).cooled(epoch) for epoch in range(5)] == pytest.approx([1, 1, 1, 2 / 3, 1 / 3])
+    assert [replace(recipe, epochs=2, cooldown=0.0).cooled(epoch) for epoch in range(2)] == [1, 1]
+    plain = train(shapes, replace(recipe, epochs=4), tmp_path / "plain.safetensors")
+    cooled = train(shapes, replace(recipe, epochs=4, cooldown=0.5), tmp_path / "cooled.safetensors")
+    assert cooled.training_loss[:3] == plain.training_loss[:3]
+    assert cooled.training_loss[3] != plain.training_loss[3]
+    longer = train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "cooled.safetensors")
+    assert longer.training_loss == train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "anew.safetensors").training_loss
+
+
+def test_bfloat16_is_near_float32_and_ends_with_the_same_bits_again(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """Eight bits of mantissa: scores are off by a hundredth or two, weights stay float32."""
+    whole, reduced, again = (
+        train(shapes, replace(recipe, precision=precision), tmp_path / f"{name}.safetensors")
+        for name, precision in (("whole", "float32"), ("reduced", "bfloat16"), ("again", "bfloat16"))
+    )
+    assert reduced == replace(again, seconds=reduced.seconds, peak_memory_bytes=reduced.peak_memory_bytes)
+    assert reduced.training_loss != whole.training_loss
+    assert reduced.training_loss[0] == pytest.approx(whole.training_loss[0], rel=0.05)
+    tensors = load_tensors(tmp_path / "reduced.safetensors")[0]
+    assert all(tensor.dtype == torch.float32 for name, tensor in tensors.items() if "num_batches" not in name)
+
+
 def test_a_learning_rate_that_explodes_is_called_diverged(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
     ending = train(shapes, recipe, tmp_path / "net.safetensors", learning_rate=1e18)
     assert ending.status == "diverged"

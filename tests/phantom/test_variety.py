@@ -17,7 +17,7 @@ from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.masks import BRAIN, FACE, Finish, shown
+from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
 from fovnet.phantom.raster import Grid
@@ -27,6 +27,7 @@ from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
 from fovnet.volume.slices import Slicing, slice_volume
+from fovnet.volume.volume import Volume
 
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
@@ -172,3 +173,20 @@ def test_an_arm_alone_is_seen_and_nothing_else() -> None:
     grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
     arm, body = arm_alone(PERSON, grid).labels != AIR, label_volume(PERSON, grid).labels != AIR
     assert 0 < arm.sum() <= body.sum() and np.all(body[arm])
+
+
+def test_cropping_around_what_is_shown_leaves_every_voxel_where_it_was_in_the_scanner() -> None:
+    rng = np.random.default_rng(0)
+    affine = np.diag([2.0, 3.0, 4.0, 1.0])
+    affine[:3, 3] = -20, 5, 100
+    voxels = rng.random((12, 10, 6)).astype(np.float32) + 1
+    visible = np.zeros(voxels.shape, dtype=bool)
+    visible[3:8, 4:6, 1:3] = True
+    volume = Volume(voxels, affine, "made up")
+    whole, cut = (finished(volume, visible, (1, 1, 1), Finish(BRAIN, cropped=margin)) for margin in (None, 1))
+    assert cut.voxels.shape == (7, 4, 6)
+    shift = np.linalg.inv(whole.vox_to_ras) @ cut.vox_to_ras
+    first = shift[:3, 3].round().astype(int)
+    np.testing.assert_allclose(shift[:3, :3], np.eye(3), atol=1e-12)
+    np.testing.assert_array_equal(cut.voxels, whole.voxels[first[0] : first[0] + 7, first[1] : first[1] + 4])
+    assert cut.voxels.sum() == whole.voxels.sum() > 0

@@ -1,0 +1,58 @@
+"""Balanced accuracy of slices and its change from one network to another: scikit-learn is the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+from fovnet.evaluate.balanced import balanced, balanced_change
+from fovnet.regions import DEFAULT
+
+K = len(DEFAULT.classes)
+
+
+def guesses(truth: np.ndarray, right: float, seed: int) -> np.ndarray:
+    """Probabilities (s, k) whose largest is the true class with a chance of `right`."""
+    rng = np.random.default_rng(seed)
+    said = np.where(rng.random(len(truth)) < right, truth, rng.integers(0, K, len(truth)))
+    return 0.01 + 0.9 * np.eye(K)[said]
+
+
+@pytest.fixture
+def people() -> tuple[np.ndarray, list[str]]:
+    """True classes (600,) and the persons of 600 slices."""
+    rng = np.random.default_rng(3)
+    return rng.integers(0, K, 600), [f"sub-{number}" for number in np.repeat(np.arange(30), 20)]
+
+
+def test_the_change_is_the_difference_of_two_balanced_accuracies(people: tuple[np.ndarray, list[str]]) -> None:
+    truth, owners = people
+    flags, (worse, better) = np.eye(K, dtype=bool)[truth], (guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2)))
+    scores = [balanced_accuracy_score(truth, said.argmax(axis=1)) for said in (worse, better)]
+    assert [balanced(said, flags, owners).value for said in (worse, better)] == pytest.approx(scores)
+    value, low, high = balanced_change(worse, better, flags, owners)
+    assert value == pytest.approx(scores[1] - scores[0])
+    assert 0 < low < value < high < 1
+
+
+def test_what_both_get_wrong_alike_makes_the_change_no_less_certain(people: tuple[np.ndarray, list[str]]) -> None:
+    """Half of the persons are beyond both networks: the interval of either is wide, that of the change is not."""
+    truth, owners = people
+    hard = np.isin(owners, [f"sub-{number}" for number in range(15)])
+    flags, sides = np.eye(K, dtype=bool)[truth], []
+    for right, seed in ((0.9, 1), (0.95, 2)):
+        said = guesses(truth, right, seed)
+        said[hard] = np.roll(np.eye(K)[truth[hard]], 1, axis=1)
+        sides.append(said)
+    alone = balanced(sides[0], flags, owners)
+    _, low, high = balanced_change(sides[0], sides[1], flags, owners)
+    assert alone.low is not None and alone.high is not None
+    assert high - low < 0.6 * (alone.high - alone.low)
+
+
+def test_one_person_has_no_interval(people: tuple[np.ndarray, list[str]]) -> None:
+    truth, _ = people
+    flags, said = np.eye(K, dtype=bool)[truth], guesses(truth, 0.5, 1)
+    value, low, high = balanced_change(said, said, flags, ["one"] * len(truth))
+    assert value == 0 and np.isnan([low, high]).all()
