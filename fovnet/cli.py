@@ -350,8 +350,9 @@ def slice_(
     collections = finished_run.collections_of(settings, results)
     with _bar("slicing") as tell:
         pack = slice_collections(
-            collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.model_dump()),
-            seed=settings.seed, workers=workers, identifiers=read_identifiers(settings.identifiers, results.folder),
+            collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),
+            seed=settings.seed, fractions=settings.prepare.split, workers=workers,
+            identifiers=read_identifiers(settings.identifiers, results.folder),
             prune_cache=prune_cache, progress=tell,
             say=lambda sentence: err.print(sentence, markup=False, highlight=False),
         )  # fmt: skip
@@ -539,7 +540,7 @@ def ensemble(config: ConfigFile) -> None:
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
     members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
     assemble(
-        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.model_dump(),
+        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing,
         settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack), precision=settings.ensemble.precision,
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())

@@ -47,11 +47,24 @@ class Phantom(Section):
     without: list[str] = []
 
 
+def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Fractions that are one together."""
+    if abs(sum(fractions) - 1) > 1e-6:
+        raise ValueError(f"the fractions add up to {sum(fractions):g}; 1 is wanted, as of [0.5, 0.25, 0.25]")
+    return fractions
+
+
 class Prepare(Section):
-    """From volumes to slices."""
+    """From volumes to slices; `split`: the fractions of the subjects that train, validate and test."""
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
+    split: Annotated[tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_whole)] = (0.5, 0.25, 0.25)
+
+    @property
+    def slicing(self) -> dict[str, Any]:
+        """What `fovnet.volume.slices.Slicing` is made of: all but who is in which split."""
+        return self.model_dump(exclude={"split"})
 
 
 class Augmentation(Section):

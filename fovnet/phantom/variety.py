@@ -25,14 +25,19 @@ from fovnet.phantom.scanner import Coil
 from fovnet.volume.orient import closest_axes
 
 SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers several regions
+CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 
 
 def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int], without: frozenset[str] = frozenset()) -> Plan:
-    """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is not left out."""
+    """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is not left out.
+
+    One volume of four is as a careful site makes it, of however small a field of view.
+    """
     acquired = plain
+    careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
     for number, (name, change) in enumerate(CHANGES.items()):
-        if name not in without:
+        if name not in without and not (careful and number):
             acquired = change(acquired, person, marks, key[2], np.random.default_rng([*key, 5, number]))
     return acquired
 

@@ -32,7 +32,7 @@ from fovnet.volume.parallel import in_order
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
-from fovnet.volume.split import split_subjects
+from fovnet.volume.split import FRACTIONS, split_subjects
 from fovnet.volume.volume import Images
 
 COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message", "shown_id")
@@ -162,6 +162,7 @@ def slice_collections(
     workers: int = 1,
     identifiers: Identifiers = Identifiers(),  # noqa: B008  (frozen)
     prune_cache: bool = False,
+    fractions: Sequence[float] = FRACTIONS,
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Pack:
@@ -171,6 +172,7 @@ def slice_collections(
     stops the others.  Raises CollectionError for a fault in a table, before any volume is read.
 
     identifiers  how subjects are named in what is written; the splits are drawn from the ids as they are in the tables
+    fractions    of the subjects of each collection that train, validate and test
     prune_cache  remove the entries of the cache that none of these volumes uses with these settings
     say          told in a sentence what the cache was good for: every damaged entry, then the counts
     """
@@ -188,7 +190,7 @@ def slice_collections(
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if say:
         say(_cache_use(results, pruned))
-    results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed))
+    results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed, fractions))
     results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
     return load_pack(out)
@@ -344,14 +346,16 @@ def _sealed(cached: Path) -> dict[str, records.Array]:
                                                "one run at a time in one results folder.") from fault
 
 
-def _shared_out(results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int) -> list[Sliced]:
+def _shared_out(
+    results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int, fractions: Sequence[float]
+) -> list[Sliced]:
     """The results with the split of every labelled volume that was not refused."""
     split: dict[tuple[str, str], str] = {}
     for name, rows in tables.items():
         given = {row.subject_id: row.split for row in rows if row.split}
         mine = [result.record for result in results if result.record.collection == name]
         taking_part = [record.subject_id for record in mine if _takes_part(record)]
-        found = split_subjects(taking_part, name, seed, given)
+        found = split_subjects(taking_part, name, seed, given, fractions)
         split.update({(name, subject): place for subject, place in found.items()})
     return [
         replace(result, record=replace(result.record, split=split[result.record.collection, result.record.subject_id]))

@@ -25,10 +25,10 @@ def test_everybody_has_one_split_whatever_the_order_of_the_rows(subjects, seed, 
 
 
 @settings(deadline=None)
-@given(integers(0, 500))
-def test_the_fractions_are_met_to_within_one_subject(people):
-    counts = Counter(split_subjects([f"s{n}" for n in range(people)], "cohort", 1).values())
-    for name, fraction in zip(SPLITS, FRACTIONS, strict=True):
+@given(integers(0, 500), sampled_from([FRACTIONS, (0.7, 0.15, 0.15), (0.9, 0.02, 0.08)]))
+def test_the_fractions_are_met_to_within_one_subject(people, fractions):
+    counts = Counter(split_subjects([f"s{n}" for n in range(people)], "cohort", 1, fractions=fractions).values())
+    for name, fraction in zip(SPLITS, fractions, strict=True):
         assert abs(counts[name] - fraction * people) < 1
     assert sum(counts.values()) == people
 
