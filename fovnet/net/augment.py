@@ -117,11 +117,13 @@ def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
     """Each slice to its power gamma (n, 1, 1, 1), above 0, the darkest and brightest pixel of every channel left as they are.
 
-    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms a slice of two channels, and 0 stays 0.
+    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms a slice of two channels.  Where x is 0 its logarithm
+    would take six times as long as a number's, and so would what exp has to round to 0: it is that of 1e-24, which makes black 1e-6 of
+    the range at γ = 0.25, 1e-12 at 0.5, and still a number at 1.5.
     """
     low, high = _extremes(images)
     size = high - low
-    return ((images - low) / (size + 1e-7)).log_().mul_(gamma).exp_().mul_(size).add_(low)
+    return ((images - low) / (size + 1e-7)).clamp_min_(1e-24).log_().mul_(gamma).exp_().mul_(size).add_(low)
 
 
 def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
