@@ -132,11 +132,11 @@ class Planes(Solid):
             other = np.where(first, size, np.where(nearer, own, other))
             second = np.where(first, best, np.where(nearer, near, second))
             best, size = np.where(first, near, best), np.where(first, own, size)
-        middle = self.outline.profile[np.clip(np.rint(z - self.outline.table[0][0]), 0, len(self.outline.profile) - 1).astype(np.intp), 2:]
-        thick = np.float32(self.thick_mm) / middle.mean(axis=-1)
+        row = np.clip(np.rint(z - self.outline.table[0][0]), 0, len(self.outline.profile) - 1).astype(np.intp)
+        thick = (np.float32(self.thick_mm) / np.maximum(self.outline.profile[:, 2:].mean(axis=1), np.float32(1.0)))[row]
         # Across the plane the two distances change by 1 / size each, in opposite directions.
         apart = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
-        return np.asarray(apart & (z >= low) & (z <= high))
+        return np.asarray(apart & ((z >= low) & (z <= high)))
 
 
 def _coefficients(heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]) -> NDArray[np.float32]:
