@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fovnet.phantom import belly, head, heart, knee, lesser_pelvis, limbs, texture, thorax, trunk, vertebrae
+from fovnet.phantom import belly, head, heart, knee, lesions, lesser_pelvis, limbs, texture, thorax, trunk, vertebrae
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid, Paint, Pieces, pieces_of, rasterise
 from fovnet.phantom.scanner import LabelVolume
@@ -52,7 +52,8 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
     parts = [] if "joints and organs" in without else [
         *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *vertebrae.parts(person),
     ]
-    return plain + parts + ([] if "tissue structure" in without else texture.structure(person))
+    grain = [] if "tissue structure" in without else texture.structure(person)
+    return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person))
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:

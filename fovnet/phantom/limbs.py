@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from fovnet.phantom.bundles import Outline
 from fovnet.phantom.layers import Layer, bone, limb, paint
+from fovnet.phantom.leg_muscles import planes
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Side, mirrored, tube
 from fovnet.phantom.tissues import TISSUES
 
 # z, centre x (before the legs are spread), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
@@ -46,52 +50,49 @@ def _out(person: Person, z: float) -> float:
 
 
 def _flesh(person: Person, side: int) -> list[Paint]:
-    stout, hips = 1 + 0.6 * (person.brawn - 1), 1.25 if person.female else 1.0
-    muscle, fat, skin = [], [], []
-    for z, cx, cy, a, front, back, share in LEG:
-        middle = (z, side * (cx + _out(person, z)), cy)
-        under = person.fat_mm * share * hips
-        muscle.append((*middle, a * stout, front * stout, back * stout))
-        fat.append((*middle, a * stout + under, front * stout + under, back * stout + under))
-        skin.append((*middle, *(reach + 1.8 for reach in fat[-1][3:])))
+    """Skin, fat and muscle: wider in front and outside, with more fat inside and behind; where the legs touch, skin lies between them."""
+    muscle = outline(person, side)
+    fat = []
+    hips = 1.25 if person.female else 1.0
+    uneven = np.exp(person.generator(70).normal(0, 0.15, 4))
+    for (*_, share), (z, cx, cy, *reaches) in zip(LEG, muscle.table, strict=True):
+        under = np.maximum(person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15), 2.0)        # outer, inner, front, back
+        both = [reach + float(mm) for reach, mm in zip(reaches, under if side > 0 else under[[1, 0, 2, 3]], strict=True)]
+        fat.append((z, cx, cy, *both))
+    layer = replace(muscle, table=tuple(fat))
+    middle = (-float(side), 0.0, 0.0)
     made = [
-        paint(Loft(tuple(skin), square=0.08), "skin", Layer.SKIN),
-        paint(Loft(tuple(fat), square=0.08), "fat", Layer.FAT),
-        paint(Loft(tuple(muscle), square=0.08), "muscle", Layer.MUSCLE),
+        paint(layer.shrunk(-1.8), "skin", Layer.SKIN),
+        paint(layer & Side(middle, -1.6), "fat", Layer.FAT),
+        paint(muscle & Side(middle, -4.0), "muscle", Layer.MUSCLE),
     ]
-    return made + _seams(person, side) + _vessels(person, side)
+    return made + planes(person, muscle, side) + _vessels(person, side)
 
 
-def _seams(person: Person, side: int) -> list[Paint]:
-    """Fat planes between the muscle groups: each group is a bundle, painted with a rim of fat around it."""
-    made = []
-    thick = person.brawn
-    groups = (
-        # of the thigh: front, outer, inner front, adductors, hamstrings outer and inner; of the calf: both heads, soleus, front
-        ((8, 48, 850), (4, 46, 700), (0, 40, 560), 19),
-        ((40, 14, 850), (40, 12, 700), (30, 12, 550), 26),
-        ((-26, 34, 800), (-30, 24, 680), (-30, 14, 540), 20),
-        ((-36, -8, 850), (-34, -12, 720), (-30, -24, 580), 30),
-        ((18, -48, 830), (20, -44, 690), (30, -30, 540), 23),
-        ((-14, -50, 830), (-14, -46, 690), (-26, -34, 540), 23),
-        ((22, -38, 440), (24, -34, 350), (14, -20, 220), 22),
-        ((-22, -38, 440), (-24, -34, 340), (-14, -20, 220), 23),
-        ((0, -16, 400), (4, -14, 290), (0, -16, 160), 24),
-        ((26, 16, 420), (24, 12, 320), (12, 8, 160), 14),
-    )
-    for *points, radius in groups:
-        line = [(side * (97 + x + _out(person, z)), y, z) for x, y, z in points]
-        bundle = tube(line, [0.7 * radius * thick, radius * thick, 0.45 * radius * thick], step_mm=45)
-        made.append(paint(bundle.shrunk(-1.2), "intermuscular fat", Layer.SEAM, over=("muscle", "intermuscular fat")))
-        made.append(paint(bundle, "muscle", Layer.SEAM, over=("muscle", "intermuscular fat")))
-    return made
+def outline(person: Person, side: int) -> Outline:
+    """The muscle of a leg: no circle, and no two people's the same."""
+    stout, rng = 1 + 0.6 * (person.brawn - 1), person.generator(71)
+    outer, front = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
+    corner, towards = float(rng.uniform(0.02, 0.11)), float(rng.normal(0.9, 0.5))
+    rows = []
+    for z, cx, cy, a, ahead, behind, _ in LEG:
+        wide = (stout * a * outer, stout * a * (2 - outer))
+        rows.append((z, side * (cx + _out(person, z)), cy, *wide[::side], stout * ahead * front, stout * behind * (2 - front)))
+    # A corner at the angle t lies where the cubic term is least: cos 3 (θ - t) = -1.
+    return Outline(tuple(rows), (-side * corner * float(np.cos(3 * towards)), -corner * float(np.sin(3 * towards))))
 
 
 def _vessels(person: Person, side: int) -> list[Paint]:
+    """Femoral vessels, which become those behind the knee and of the calf, and the sciatic nerve; both in fat."""
     path = ((84, 50, 840), (80, 34, 760), (80, 10, 660), (90, -28, 560), (98, -38, 480), (98, -22, 380), (94, -18, 250), (84, -24, 100))
     line = [(side * (x + _out(person, z)), y, z) for x, y, z in path]
     beside = [(x + 9 * side, y - 4, z) for x, y, z in line]
-    made = [paint(tube(line, [4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8]), "arterial blood", Layer.VESSEL)]
+    sleeve = tube([(x + 4 * side, y - 2, z) for x, y, z in line], [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5])
+    nerve = [(side * (x + _out(person, z)), y, z) for x, y, z in ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600))]
+    around = tube([(x - 2 * side, y - 1, z) for x, y, z in nerve], [8.0, 5.5, 5.5, 9.0])
+    made = [paint(fat, "intermuscular fat", Layer.SEAM, over=("muscle",)) for fat in (sleeve, around)]
+    made.append(paint(tube(nerve, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=("muscle", "intermuscular fat")))
+    made.append(paint(tube(line, [4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8]), "arterial blood", Layer.VESSEL))
     return [*made, paint(tube(beside, [5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2]), "venous blood", Layer.VESSEL)]
 
 
@@ -107,7 +108,7 @@ def _thigh_bone(person: Person, side: int) -> list[Paint]:
     new = _metal_hip(person, side, head) if ("right hip" if side > 0 else "left hip") in person.missing else []
     neck = tube(placed(person, side, (head, (114, -8, 912), (132, -12, 892))), [17, 15, 19])
     shaft = tube(
-        placed(person, side, ((131, -12, 895), (124, -4, 850), (116, 4, 740), (106, 4, 620), (100, -2, 555), (98, -6, 515))),
+        placed(person, side, ((131, -12, 895), (124, -4, 850), (117, 11, 740), (107, 8, 620), (100, -2, 555), (98, -6, 515))),
         [19, 15.5, 13.5, 14, 19, 31],
     )
     made = [paint(Ellipsoid(mirrored(head, side), (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)]
@@ -147,10 +148,10 @@ def _knee(person: Person, side: int) -> list[Paint]:
 
 
 def _shin(person: Person, side: int) -> list[Paint]:
-    tibia = tube(
-        placed(person, side, ((98, -4, 440), (96, 6, 400), (92, 14, 320), (88, 8, 200), (88, -2, 110), (90, -6, 82))),
-        [31, 19, 13.5, 11.5, 15, 20],
-    )
+    # Sharp in front, flat at the inner side, where only skin and fat lie over it.
+    rows = ((82, 90, -6, 20), (110, 88, -2, 14.5), (200, 88, 9, 11.5), (320, 92, 15, 13.5), (400, 96, 7, 19), (440, 98, -4, 30))
+    table = tuple((z, side * (x + _out(person, z)), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r) for z, x, y, r in rows)
+    tibia = Outline(table, (0.0, 0.2))
     fibula = tube(
         placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11]
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from fovnet.phantom.grain import Box, Line, Sheets, Walls
 from fovnet.phantom.layers import Layer, paint
-from fovnet.phantom.limbs import placed
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, mirrored
@@ -17,12 +16,10 @@ from fovnet.phantom.trunk import breast, column_y
 
 Muscles = tuple[tuple[int, int], ...]
 
-THIGH: Muscles = ((0, 46), (4, 24), (34, 26), (-34, 22), (-50, 4), (-38, -16), (-18, -14), (-14, -44), (16, -46), (-34, -44), (38, -6))
-CALF: Muscles = ((24, -42), (-26, -42), (0, -14), (20, -16), (-16, -18), (26, 16), (10, 14), (32, 0))
 NECK: Muscles = ((44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4))
 CHEST: Muscles = ((100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70), (150, 20))
 BUTTOCK: Muscles = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40), (92, -66))
-"""x, y in mm of muscles of the right side, about the leg's middle or the body's: the walls between them stand half way."""
+"""x, y in mm of muscles of the right side, about the body's middle: the walls between them stand half way."""
 
 
 def structure(person: Person) -> list[Paint]:
@@ -33,7 +30,7 @@ def structure(person: Person) -> list[Paint]:
 
 
 def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """Walls of fat between the muscles of thighs, calves, buttocks, chest and neck, where people's muscles do not stand quite alike."""
+    """Walls of fat between the muscles of buttocks, chest and neck, where people's muscles do not stand quite alike."""
     made: list[Paint] = []
     thick = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
 
@@ -41,16 +38,6 @@ def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
         made.append(paint(Walls(tuple(lines), mm), "intermuscular fat", Layer.DETAIL, over=("muscle",)))
 
     for side in (1, -1):
-        for muscles, low, high in ((THIGH, 545.0, 850.0), (CALF, 120.0, 425.0)):
-            heights = np.linspace(low, high, 4)
-            size = np.interp(heights, [120, 300, 425, 545, 700, 850], [0.5, 0.95, 1.0, 0.85, 1.0, 1.1])
-            lines = []
-            for x, y in muscles:
-                moved = rng.normal(0, 3.5, (4, 2))
-                rows = zip(heights.tolist(), size.tolist(), moved.tolist(), strict=True)
-                points = [(98 + s * x + dx, s * y + dy, z) for z, s, (dx, dy) in rows]
-                lines.append(tuple(placed(person, side, tuple(points))))
-            walls(lines, thick)
         for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, 1430.0, 0.8), (NECK, 1432.0, 1532.0, 0.8)):
             straight: list[Line] = []
             for x, y in muscles:

@@ -6,7 +6,7 @@ Sources (mean values, rounded to three digits):
     Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
     Wansapura et al. (1999), J Magn Reson Imaging 9:531: T2* of grey and white matter at 3 T.
     Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): what the others leave out.
-    Peripheral zone of the prostate, disc nucleus and silicone: round values that keep the known order of brightness, not measurements.
+    Peripheral zone of the prostate, disc nucleus, silicone, lesions: values that keep the known order of brightness, not measurements.
     Mixed marrow, of the adult pelvis, lies between red and yellow.
     T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in lung and bone.
 """
@@ -96,6 +96,10 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("peripheral zone", 0.95, (1500, 1800), (165, 145), uptake=0.3, mottle=0.1),
     Tissue("metal", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
     _tissue("silicone", 0.90, (900, 1000), (230, 200), mottle=0.02),
+    _tissue("tumour", 0.90, (1150, 1550), (95, 85), uptake=0.8, mottle=0.2),
+    _tissue("fluid of a lesion", 0.98, (2500, 2800), (500, 420), mottle=0.08),
+    _tissue("bruise", 0.90, (400, 480), (110, 85), mottle=0.2, dephasing=(0.03, 0.06)),
+    _tissue("oedematous white matter", 0.88, (1250, 1600), (150, 140), uptake=0.15, mottle=0.06, dephasing=(0.006, 0.008)),
 )
 """The tissues of the simulated body; a label is an index into this tuple, and 0 is air."""
 

@@ -1,0 +1,168 @@
+"""What does not belong there: tumours, cysts, bruises and effusions in one person of four, and bright spots in the brains of the old.
+
+A lesion takes the place of what was there and moves nothing, so landmarks and outlines stay what they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom import belly, head, limbs, trunk
+from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid
+
+SHARE = 0.25        # of people that have a lesion outside the brain's white matter
+LOBES = 0.45        # the most by which noise moves a lesion's level
+
+Point = tuple[float, float, float]
+
+FLESH = (
+    "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin", "tumour", "fluid of a lesion", "bruise",
+)  # fmt: skip
+ORGANS = (
+    "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone", "myometrium", "endometrium", "gonad",
+)  # fmt: skip
+BRAIN = ("grey matter", "white matter", "oedematous white matter")
+MARROW = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
+
+PLACES: tuple[tuple[str, float, float, float], ...] = (
+    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 120.0), ("pelvis", 0.12, 10.0, 90.0), ("liver", 0.12, 8.0, 90.0),
+    ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0), ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0),
+    ("belly", 0.05, 10.0, 100.0),
+)  # fmt: skip
+"""Where, how often, and the least and the greatest diameter in mm."""
+
+
+@dataclass(frozen=True)
+class Lobed(Solid):
+    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the ellipsoid's own size.
+
+    waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
+    """
+
+    base: Ellipsoid
+    waves: tuple[tuple[float, float, float, float], ...]
+    gain: float
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.reach.box
+
+    @cached_property
+    def reach(self) -> Ellipsoid:
+        """The ellipsoid that the bulges touch at most."""
+        a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
+        return replace(self.base, semi=(a, b, c))
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
+        return np.asarray(self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0)
+
+    def shrunk(self, mm: float) -> Lobed:
+        return replace(self, base=self.base.shrunk(mm))
+
+
+def lesions(person: Person) -> list[Paint]:
+    """What this person has of them, painted over soft tissue."""
+    rng = person.generator(72)
+    made: list[Paint] = []
+    if rng.random() < SHARE:
+        for _ in range(int(rng.integers(1, 4))):
+            made += _lesion(person, rng)
+    return made + _spots(person)
+
+
+def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """One lesion anywhere: solid, fluid, bled, or solid round what has died in the middle."""
+    name, _, least, most = PLACES[int(rng.choice(len(PLACES), p=[share for _, share, _, _ in PLACES]))]
+    across = float(np.exp(rng.uniform(np.log(least), np.log(most))))
+    x, y, z = _place(name, person, rng)
+    a, b, c = (0.5 * across * np.exp(rng.normal(0, 0.2, 3))).tolist()
+    whole = _lobed(Ellipsoid((x, y, z), (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
+    kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
+    return _in_brain(whole, kind, across) if name == "brain" else _in_body(whole, kind, across, name, rng)
+
+
+def _in_brain(whole: Lobed, kind: str, across: float) -> list[Paint]:
+    """A tumour or a scar with oedema around it, which follows the white matter."""
+    around = whole.shrunk(-0.3 * across)
+    made = [paint(around, "oedematous white matter", Layer.DETAIL, ("white matter",))]
+    made.append(paint(whole, "oedematous white matter" if kind == "bled" else "grey matter", Layer.DETAIL, BRAIN))
+    if kind in ("fluid", "dead inside"):
+        made.append(paint(whole.shrunk(1.5 if kind == "fluid" else 0.15 * across), "cerebrospinal fluid", Layer.DETAIL, BRAIN))
+    return made
+
+
+def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.Generator) -> list[Paint]:
+    over = FLESH + ORGANS + (MARROW if rng.random() < 0.2 else ())
+    if name != "breast":
+        over = tuple(tissue for tissue in over if tissue != "skin")
+    tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
+    made = [paint(whole, tissue, Layer.DETAIL, over)]
+    if kind == "dead inside":
+        made.append(paint(_lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
+    if kind == "bled" and rng.random() < 0.5:
+        made.append(paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, ("bruise",)))
+    if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
+        made.append(paint(_lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
+    return made
+
+
+def _lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
+    size = float(np.mean(base.semi))
+    waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
+    return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))
+
+
+def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
+    """A point of that part of the body, in mm of the written anatomy."""
+    u, v, w = rng.uniform(-1, 1, 3).tolist()
+    side = int(rng.choice([-1, 1]))
+    if name == "brain":
+        x, y, z = head.BRAIN
+        return x + side * (12 + 38 * abs(u)), y + 55 * v, z + 38 * w
+    if name in ("thigh", "calf"):
+        z = 690 + 140 * w if name == "thigh" else 300 + 110 * w
+        (at,) = limbs.placed(person, side, ((97 + 50 * u, 50 * v - (0 if name == "thigh" else 20), z),))
+        return at
+    if name == "breast":
+        x, y, z = trunk.breast(person, side)[1].centre
+        return x + 20 * u, y + 12 * v, z + 20 * w
+    if name == "liver":
+        low, high = belly.liver(person).box
+        x, y, z = ((low + high) / 2 + 0.3 * (high - low) * (u, v, w)).tolist()
+        return x, y, z
+    middle, spread = {
+        "pelvis": ((60.0 * side, -10.0, 925.0), (55, 75, 60)), "neck": ((38.0 * side, -10.0, 1490.0), (20, 35, 30)),
+        "chest": ((115.0 * side, 0.0, 1330.0), (40, 95, 90)), "belly": ((70.0 * side, 20.0, 1120.0), (70, 90, 80)),
+    }[name]  # fmt: skip
+    x, y, z = (np.asarray(middle) + np.asarray(spread) * (u, v, w)).tolist()
+    return x, y, z
+
+
+def _spots(person: Person) -> list[Paint]:
+    """Spots of 2 to 9 mm in the white matter, most beside the ventricles, and caps on these: few in middle age, dozens in some of the old.
+
+    Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly everyone past sixty has some.
+    """
+    rng = person.generator(73)
+    many = int(min(rng.gamma(1.0, 0.35 * max(person.age - 40, 0.0) + 0.3), 40))
+    x, y, z = head.BRAIN
+    made = []
+    for _ in range(many):
+        side = int(rng.choice([-1, 1]))
+        dx, dy, up = side * (16 + abs(rng.normal(0, 10))), rng.normal(-8, 30), rng.normal(18, 9)
+        size = float(np.clip(np.exp(rng.normal(0.5, 0.45)), 1.0, 4.5))
+        spot = Ellipsoid((x + float(dx), y + float(dy), z + float(up)), (size, 1.4 * size, 1.1 * size))
+        made.append(paint(spot, "oedematous white matter", Layer.DETAIL, over=("white matter",)))
+    return made
