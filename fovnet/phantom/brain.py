@@ -155,9 +155,9 @@ class Cortex(Solid):
         parted, middle = self.hull.parted(x, y, z)
         depth = np.minimum(depth, parted)
         sideways, deep, size = self._sulci(x, y, z)
-        crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1)
+        crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1) * (middle < -9)
         depth = depth - np.float32(1.6) * crown * crown            # gyri are rounded towards their sulci
-        beyond = np.maximum(depth - deep, 0) + np.maximum(middle + 4 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0)
+        beyond = np.maximum(depth - deep, 0) + np.maximum(middle + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0)
         from_sulcus = np.sqrt((sideways * size) ** 2 + beyond * beyond)
         from_sulcus -= np.float32(self.wide_mm) * (1.25 - 0.9 * (depth / deep).clip(0, 1))
         pial = np.minimum(np.minimum(depth, from_sulcus), _sylvian(x, y, z) - np.float32(0.7 + self.wide_mm))
@@ -287,9 +287,11 @@ def brain(person: Person, inner: Vault) -> list[Paint]:
     seed = (*person.seed, 53)
     hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide)
     water = paint(hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW, ("cortical bone", "red marrow", "mixed marrow"))
+    fossa = paint(Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW, ("cortical bone",))
     cortex = Cortex(hull, 0.0, wide, seed)
     made = [
         water,
+        fossa,
         paint(cortex, "grey matter", Layer.DETAIL, WATER),
         paint(cortex.shrunk(float(rng.uniform(2.7, 3.4))), "white matter", Layer.DETAIL, ("grey matter",)),
     ]
@@ -354,7 +356,7 @@ def _hind(phase: float) -> list[Paint]:
     lobes = (
         Ellipsoid((25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, 14.0)),
         Ellipsoid((-25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, -14.0)),
-        Ellipsoid((0.0, -55.0, 1619.0), (11.0, 24.0, 22.0)),
+        Ellipsoid((0.0, -54.0, 1623.0), (13.0, 25.0, 24.0)),
     )
     made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in lobes]
     around = tube([(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12])

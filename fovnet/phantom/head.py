@@ -9,6 +9,7 @@ from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, Side, Without, mirrored, tube
+from fovnet.phantom.trunk import column_y
 
 # z, half width, front, back of the scalp's surface
 FACE = (
@@ -29,6 +30,19 @@ FACE = (
 )
 VAULT = (71.0, 92.0, 78.0)     # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
+NAPE = (
+    ((26.0, -36.0), (28.0, 4.0), 22.0),        # trapezius
+    ((28.0, -27.5), (17.0, 6.0), 26.0),        # splenius
+    ((11.5, -31.0), (10.0, 7.5), 10.0),        # semispinalis of the head
+    ((13.0, -19.0), (9.5, 6.0), 30.0),         # semispinalis of the neck and multifidus
+    ((28.0, -17.0), (10.0, 6.5), 24.0),        # longissimus
+    ((42.0, -13.0), (9.5, 13.0), 16.0),        # levator of the shoulder blade
+    ((32.0, 4.0), (11.0, 11.0), 30.0),         # middle and posterior scalenes
+    ((20.0, 14.0), (7.0, 7.0), 0.0),           # anterior scalene
+    ((8.0, 16.5), (8.5, 4.2), 8.0),            # long muscle of the neck
+    ((11.0, 60.0), (12.0, 3.6), -12.0),        # straps before the larynx
+)
+"""x, y from the vertebrae's middle, half axes in mm, and turn in degrees of the muscles of the right side of the neck, half way up it."""
 
 
 def head(person: Person) -> list[Paint]:
@@ -50,20 +64,23 @@ def _shell() -> list[Paint]:
         made += [paint(ear, "skin", Layer.SKIN), paint(ear.shrunk(1.8), "cartilage", Layer.FAT)]
         made.append(paint(Ellipsoid((side * 50.0, 60.0, 1588.0), (14.0, 16.0, 20.0)), "fat", Layer.SEAM, ("muscle",)))  # cheek
         made.append(paint(Ellipsoid((side * 56.0, 26.0, 1578.0), (8.0, 18.0, 32.0)), "muscle", Layer.SEAM))  # masseter
-        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM))  # parotid
+        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM, ("muscle",)))  # parotid
+        for at, semi in (((21, 22, 1578), (3.5, 13, 24)), ((41, 36, 1582), (5, 14, 20)), ((38, 10, 1574), (2.5, 20, 26))):
+            made.append(paint(Ellipsoid(mirrored(at, side), semi, (0.0, 0.0, side * 16.0)), "fat", Layer.SEAM, ("muscle",)))
         made.append(paint(Ellipsoid((side * 69.0, 18.0, 1645.0), (4.5, 26.0, 28.0)), "muscle", Layer.SEAM))  # temporal
     return made
 
 
 def _skull(person: Person) -> list[Paint]:
     """A vault of two tables with diploe between them, a base of dense bone, and the brain within."""
-    thick = float(person.generator(54).uniform(5.0, 8.0))
+    thick = float(person.generator(54).uniform(4.6, 7.2))
     vault, inner = Vault(VAULT), Vault(VAULT).shrunk(thick)
     thin = Vault((VAULT[0] - thick / 2 - 0.6, VAULT[1] - thick + 1.6, VAULT[2] - thick + 1.6))       # hardly any diploe at the temples
     made = bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
     made += [paint(thin, "cortical bone", Layer.MARROW), paint(inner, "cortical bone", Layer.MARROW)]
-    base = Ellipsoid((0.0, 36.0, 1604.0), (52.0, 50.0, 15.0), (14.0, 0.0, 0.0))
-    made.append(paint(base & Side((0.0, -1.0, 0.0), 12.0), "cortical bone", Layer.MARROW))
+    base = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
+    front = Side((0.0, -1.0, 0.0), 12.0)
+    made += [paint(base & front, "cortical bone", Layer.MARROW), paint(base.shrunk(3.0) & front, "red marrow", Layer.MARROW)]
     made.append(paint(Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0)), "red marrow", Layer.DETAIL))  # clivus
     for side in (1, -1):
         mastoid = Ellipsoid((side * 56.0, -22.0, 1606.0), (15.0, 22.0, 22.0))
@@ -132,19 +149,29 @@ def _jaw(person: Person) -> list[Paint]:
     return made
 
 
+def _nape(person: Person) -> list[Paint]:
+    """Muscles in layers about the cervical spine, from the trapezius inwards, with planes of fat between them."""
+    rng, stout = person.generator(55), 1 + 0.7 * (person.brawn - 1)
+    lean = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
+    made = [paint(Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2), "intermuscular fat", Layer.SEAM, ("muscle",))]
+    for side in (1, -1):
+        for (x, y), (a, b), turn in NAPE:
+            dx, dy = rng.normal(0.0, 0.8, 2)
+            centre = (side * (x + float(dx)), column_y(1510.0) + y + float(dy), 1508.0)
+            belly = Ellipsoid(centre, (a * stout, b * stout, 90.0), (lean, 0.0, side * (turn + float(rng.normal(0.0, 4.0)))))
+            made.append(paint(belly, "muscle", Layer.SEAM, ("intermuscular fat",)))
+    return made
+
+
 def _throat(person: Person) -> list[Paint]:
     """Neck muscles with fat between them, larynx, thyroid, and the first two vertebrae's ring."""
-    made = []
+    flesh = ("muscle", "intermuscular fat")
+    made = _nape(person)
     for side in (1, -1):
         strap = tube(
             [mirrored(p, side) for p in ((54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440))], [8, 10, 9, 6], step_mm=25
         )
-        made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
-        nape = tube(
-            [mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25
-        )
-        made += [paint(nape.shrunk(-1.8), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
-        made.append(paint(Ellipsoid((side * 42.0, -14.0, 1500.0), (4.5, 13.0, 42.0)), "intermuscular fat", Layer.SEAM))
+        made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, flesh), paint(strap, "muscle", Layer.SEAM, flesh)]
         made.append(paint(Ellipsoid((side * 17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT))
         made += bone(tube([(side * 8, -8, 1590), (side * 30, -26, 1590), (side * 14, -46, 1588)], 6.0), 1.4)
     voice = Without(Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0)), Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)))
