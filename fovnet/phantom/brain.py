@@ -24,7 +24,7 @@ MIDDLE = (25.0, -8.0, 1668.0)     # of the right hemisphere: sulci point at it
 REACH = (40.0, 80.0, 64.0)        # from there to the surface
 FOLLOWS, AHEAD_MM = 0.6, 34.0     # what sulci point at moves along the hemisphere with them, so far at most
 WATER = ("cerebrospinal fluid",)
-CELLS = 320                       # of a table of directions along each axis: about 1 mm of the surface
+CELLS = 288                       # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 

@@ -77,7 +77,7 @@ def _skull(person: Person) -> list[Paint]:
     vault, inner = Vault(VAULT), Vault(VAULT).shrunk(thick)
     thin = Vault((VAULT[0] - thick / 2 - 0.6, VAULT[1] - thick + 1.6, VAULT[2] - thick + 1.6))       # hardly any diploe at the temples
     made = bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
-    made += [paint(thin, "cortical bone", Layer.MARROW), paint(inner, "cortical bone", Layer.MARROW)]
+    made.append(paint(thin, "cortical bone", Layer.MARROW))
     base = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
     front = Side((0.0, -1.0, 0.0), 12.0)
     made += [paint(base & front, "cortical bone", Layer.MARROW), paint(base.shrunk(3.0) & front, "red marrow", Layer.MARROW)]
