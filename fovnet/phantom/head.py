@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom.brain import Vault, brain
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Folded, Loft, Side, Without, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Loft, Side, Without, mirrored, tube
+from fovnet.phantom.trunk import column_y
 
 # z, half width, front, back of the scalp's surface
 FACE = (
@@ -26,13 +28,26 @@ FACE = (
     (1746.5, 27.0, 28.0, 38.0),
     (1750.0, 12.0, 12.0, 18.0),
 )
-BRAIN = (0.0, -8.0, 1670.0)
+VAULT = (71.0, 92.0, 78.0)     # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
+NAPE = (
+    ((26.0, -36.0), (28.0, 4.0), 22.0),        # trapezius
+    ((28.0, -27.5), (17.0, 6.0), 26.0),        # splenius
+    ((11.5, -31.0), (10.0, 7.5), 10.0),        # semispinalis of the head
+    ((13.0, -19.0), (9.5, 6.0), 30.0),         # semispinalis of the neck and multifidus
+    ((28.0, -17.0), (10.0, 6.5), 24.0),        # longissimus
+    ((42.0, -13.0), (9.5, 13.0), 16.0),        # levator of the shoulder blade
+    ((32.0, 4.0), (11.0, 11.0), 30.0),         # middle and posterior scalenes
+    ((20.0, 14.0), (7.0, 7.0), 0.0),           # anterior scalene
+    ((8.0, 16.5), (8.5, 4.2), 8.0),            # long muscle of the neck
+    ((11.0, 60.0), (12.0, 3.6), -12.0),        # straps before the larynx
+)
+"""x, y from the vertebrae's middle, half axes in mm, and turn in degrees of the muscles of the right side of the neck, half way up it."""
 
 
 def head(person: Person) -> list[Paint]:
     """Everything above the neck, and the throat."""
-    return _shell() + _skull() + _brain(person) + _eyes() + _air(person) + _jaw(person) + _throat(person)
+    return _shell() + _skull(person) + _eyes() + _air(person) + _jaw(person) + _throat(person)
 
 
 def _shell() -> list[Paint]:
@@ -40,104 +55,55 @@ def _shell() -> list[Paint]:
     for z, a, front, back in FACE:
         cy = (front - back) / 2
         rows.append((z, 0.0, cy, a, front - cy, front - cy))
-    skin = Loft(tuple(rows), square=0.15)
+    skin = Loft(tuple(rows), square=0.22)
     nose = tube([(0, 88, 1646), (0, 108, 1616), (0, 98, 1598)], [8, 12, 11])
     made = [paint(skin, "skin", Layer.SKIN), paint(skin.shrunk(2.0), "fat", Layer.FAT), paint(skin.shrunk(5.5), "muscle", Layer.MUSCLE)]
     made += [paint(nose, "skin", Layer.SKIN), paint(nose.shrunk(2.0), "cartilage", Layer.FAT)]
     for side in (1, -1):
         ear = Ellipsoid((side * 82.0, -10.0, 1634.0), (5.0, 15.0, 27.0), (0.0, 0.0, -24.0 * side))
         made += [paint(ear, "skin", Layer.SKIN), paint(ear.shrunk(1.8), "cartilage", Layer.FAT)]
-        made.append(paint(Ellipsoid((side * 50.0, 60.0, 1588.0), (14.0, 16.0, 20.0)), "fat", Layer.SEAM))  # cheek
+        made.append(paint(Ellipsoid((side * 50.0, 60.0, 1588.0), (14.0, 16.0, 20.0)), "fat", Layer.SEAM, ("muscle",)))  # cheek
         made.append(paint(Ellipsoid((side * 56.0, 26.0, 1578.0), (8.0, 18.0, 32.0)), "muscle", Layer.SEAM))  # masseter
-        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM))  # parotid
+        made.append(paint(Ellipsoid((side * 59.0, -2.0, 1578.0), (10.0, 17.0, 24.0)), "gland", Layer.SEAM, ("muscle",)))  # parotid
+        for at, semi in (((21, 22, 1578), (3.5, 13, 24)), ((41, 36, 1582), (5, 14, 20)), ((38, 10, 1574), (2.5, 20, 26))):
+            made.append(paint(Ellipsoid(mirrored(at, side), semi, (0.0, 0.0, side * 16.0)), "fat", Layer.SEAM, ("muscle",)))
         made.append(paint(Ellipsoid((side * 69.0, 18.0, 1645.0), (4.5, 26.0, 28.0)), "muscle", Layer.SEAM))  # temporal
     return made
 
 
-def _skull() -> list[Paint]:
-    vault = Ellipsoid((0.0, -5.0, 1666.0), (71.0, 92.0, 78.0), square=0.12)
-    made = bone(vault, 1.8)
-    made.append(paint(vault.shrunk(5.2), "cortical bone", Layer.MARROW))
-    made.append(paint(vault.shrunk(7.0) & Side((0.0, 0.12, -1.0), -1633.0), "cerebrospinal fluid", Layer.MARROW))
-    base = Ellipsoid((0.0, 36.0, 1604.0), (52.0, 50.0, 15.0), (14.0, 0.0, 0.0))
-    made.append(paint(base & Side((0.0, -1.0, 0.0), 12.0), "cortical bone", Layer.MARROW))
+def _skull(person: Person) -> list[Paint]:
+    """A vault of two tables with diploe between them, a base of dense bone, and the brain within."""
+    thick = float(person.generator(54).uniform(4.6, 7.2))
+    vault, inner = Vault(VAULT), Vault(VAULT).shrunk(thick)
+    thin = Vault((VAULT[0] - thick / 2 - 0.6, VAULT[1] - thick + 1.6, VAULT[2] - thick + 1.6))       # hardly any diploe at the temples
+    made = bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
+    made.append(paint(thin, "cortical bone", Layer.MARROW))
+    base = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
+    front = Side((0.0, -1.0, 0.0), 12.0)
+    made += [paint(base & front, "cortical bone", Layer.MARROW), paint(base.shrunk(3.0) & front, "red marrow", Layer.MARROW)]
     made.append(paint(Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0)), "red marrow", Layer.DETAIL))  # clivus
     for side in (1, -1):
         mastoid = Ellipsoid((side * 56.0, -22.0, 1606.0), (15.0, 22.0, 22.0))
         made += [paint(mastoid, "cortical bone", Layer.MARROW), paint(mastoid.shrunk(6.0), "gas", Layer.DETAIL)]
         petrous = tube([(side * 54, -18, 1616), (side * 18, 4, 1618)], [12.0, 8.0])
         made.append(paint(petrous, "cortical bone", Layer.MARROW))
-    return made
-
-
-def _brain(person: Person) -> list[Paint]:
-    """Hemispheres with cortex and white matter, ventricles, basal ganglia, cerebellum, stem; older brains leave more water."""
-    rng = person.generator(51)
-    shrink = 0.03 * (person.age - 20)
-    x, y, z = BRAIN
-    whole = Ellipsoid((x, y, z), (63.0, 83.0, 67.0), square=0.12).shrunk(shrink)
-    phases = rng.uniform(0, 6.28, 3)
-    phase = (float(phases[0]), float(phases[1]), float(phases[2]))
-    above = Side((0.0, 0.12, -1.0), -1637.0)
-    made: list[Paint] = []
-    lobes = [(whole, above)] + [
-        (Ellipsoid((side * 38.0, 6.0, 1630.0), (22.0, 38.0, 21.0)).shrunk(shrink), Side((0.0, 0.0, 1.0), 1642.0)) for side in (1, -1)
-    ]
-    for lobe, cut in lobes:
-        cortex = Folded(lobe, 1.0, 0.0, 0.17 + 0.002 * (person.age - 20), 0.52, 26.0, phase)
-        white = Folded(lobe, 0.36, 0.40, 0.0, 1.0, 26.0, phase)
-        made += [paint(cortex & cut, "grey matter", Layer.DETAIL), paint(white & cut, "white matter", Layer.DETAIL)]
-    for wide, tissue in ((4.5 + 0.04 * shrink, "grey matter"), (1.3 + 0.04 * shrink, "cerebrospinal fluid")):  # between the hemispheres
-        gap = Ellipsoid((x, y, z + 10), (wide, 84.0, 56.0)) - Ellipsoid((x, y - 6, z - 2), (10.0, 44.0, 30.0))
-        made.append(paint(gap & above, tissue, Layer.DETAIL, ("grey matter", "white matter")))
-    return made + _deep(float(rng.uniform(0.8, 1.1) + 0.012 * (person.age - 40)), z) + _hind(z)
-
-
-def _deep(wide: float, z: float) -> list[Paint]:
-    made = []
-    for side in (1, -1):
-        thalamus, lentiform, caudate = ((12, -14, 6), (8, 15, 9)), ((26, 8, 4), (7, 17, 11)), ((13, 14, 14), (6, 12, 7))
-        for (dx, dy, dz), semi in (thalamus, lentiform, caudate):
-            made.append(paint(Ellipsoid((side * dx, dy - 4.0, z + dz - 4.0), semi), "grey matter", Layer.DETAIL))
-        horn = tube(
-            [
-                (side * 9, 30, z + 8),
-                (side * 10, 8, z + 20),
-                (side * 13, -22, z + 20),
-                (side * 22, -44, z + 8),
-                (side * 26, -34, z - 10),
-                (side * 30, -8, z - 18),
-            ],
-            [w * wide for w in (4.5, 6.0, 6.0, 7.0, 4.0, 2.5)],
-        )
-        made.append(paint(horn, "cerebrospinal fluid", Layer.DETAIL))
-    made.append(paint(Ellipsoid((0.0, -10.0, z), (2.6 * wide, 13.0, 9.0)), "cerebrospinal fluid", Layer.DETAIL))
-    return made
-
-
-def _hind(z: float) -> list[Paint]:
-    lobes = Ellipsoid((0.0, -56.0, z - 53), (50.0, 31.0, 24.0))
-    leaves = Folded(lobes, 1.0, 0.0, 0.30, 0.35, 13.0, (0.3, 1.1, 2.0))
-    made = [paint(lobes.shrunk(-2.0), "cerebrospinal fluid", Layer.DETAIL), paint(leaves, "grey matter", Layer.DETAIL)]
-    made.append(paint(Ellipsoid((0.0, -52.0, z - 52), (34.0, 17.0, 11.0)), "white matter", Layer.DETAIL))
-    stem = tube([(0, -18, z - 24), (0, -14, z - 42), (0, -20, z - 62), (0, -32, z - 84)], [9.0, 13.0, 8.5, 6.0])
-    around = tube([(0, -8, z - 44), (0, -16, z - 62), (0, -32, z - 84)], [15.0, 13.0, 9.0])
-    made += [paint(around, "cerebrospinal fluid", Layer.DETAIL), paint(stem, "white matter", Layer.DETAIL)]
-    made.append(paint(Ellipsoid((0.0, -31.0, z - 46), (7.0, 4.5, 11.0)), "cerebrospinal fluid", Layer.DETAIL))
-    return [*made, paint(Ellipsoid((0.0, 7.0, z - 42), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]  # pituitary
+        wing = Ellipsoid((side * 38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0 * side))       # of the sphenoid
+        made.append(paint(wing, "red marrow", Layer.MARROW, ("cortical bone",)))
+    return made + brain(person, inner)
 
 
 def _eyes() -> list[Paint]:
     made = []
     for side in (1, -1):
-        orbit = Ellipsoid((side * 31.0, 66.0, 1637.0), (19.0, 25.0, 18.0), (0.0, 0.0, -18.0 * side))
-        globe = Ellipsoid((side * 32.0, 77.0, 1637.0), (12.3, 12.3, 12.3))
-        made += [paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE), paint(orbit, "fat", Layer.DETAIL)]
+        orbit = tube([(side * 33, 74, 1637), (side * 28, 58, 1637), (side * 17, 40, 1637)], [18.5, 16.0, 5.0])
+        globe = Ellipsoid((side * 32.0, 74.0, 1637.0), (12.3, 12.3, 12.3))
+        made.append(paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, ("muscle",)))
+        made.append(paint(orbit, "fat", Layer.DETAIL, ("muscle", "cortical bone", "red marrow", "mixed marrow")))
         for dx, dz in ((9, 0), (-9, 0), (0, 9), (0, -9)):
             made.append(paint(tube([(side * (32 + dx), 74, 1637 + dz), (side * 22, 46, 1637)], [1.8, 2.0]), "muscle", Layer.DETAIL))
         made.append(paint(tube([(side * 31, 66, 1637), (side * 19, 42, 1637)], 2.4), "white matter", Layer.DETAIL))
         made += [paint(globe.shrunk(-1.2), "muscle", Layer.DETAIL), paint(globe, "vitreous", Layer.DETAIL)]
-        made.append(paint(Ellipsoid((side * 32.0, 86.0, 1637.0), (4.5, 2.4, 4.5)), "cartilage", Layer.DETAIL))
+        made.append(paint(Ellipsoid((side * 32.0, 83.0, 1637.0), (4.5, 2.4, 4.5)), "cartilage", Layer.DETAIL))
     return made
 
 
@@ -183,19 +149,29 @@ def _jaw(person: Person) -> list[Paint]:
     return made
 
 
+def _nape(person: Person) -> list[Paint]:
+    """Muscles in layers about the cervical spine, from the trapezius inwards, with planes of fat between them."""
+    rng, stout = person.generator(55), 1 + 0.7 * (person.brawn - 1)
+    lean = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
+    made = [paint(Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2), "intermuscular fat", Layer.SEAM, ("muscle",))]
+    for side in (1, -1):
+        for (x, y), (a, b), turn in NAPE:
+            dx, dy = rng.normal(0.0, 0.8, 2)
+            centre = (side * (x + float(dx)), column_y(1510.0) + y + float(dy), 1508.0)
+            belly = Ellipsoid(centre, (a * stout, b * stout, 90.0), (lean, 0.0, side * (turn + float(rng.normal(0.0, 4.0)))))
+            made.append(paint(belly, "muscle", Layer.SEAM, ("intermuscular fat",)))
+    return made
+
+
 def _throat(person: Person) -> list[Paint]:
     """Neck muscles with fat between them, larynx, thyroid, and the first two vertebrae's ring."""
-    made = []
+    flesh = ("muscle", "intermuscular fat")
+    made = _nape(person)
     for side in (1, -1):
         strap = tube(
             [mirrored(p, side) for p in ((54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440))], [8, 10, 9, 6], step_mm=25
         )
-        made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(strap, "muscle", Layer.SEAM)]
-        nape = tube(
-            [mirrored(p, side) for p in ((24, -62, 1595), (24, -52, 1540), (28, -56, 1480), (34, -66, 1440))], [13, 14, 15, 13], step_mm=25
-        )
-        made += [paint(nape.shrunk(-1.8), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(nape, "muscle", Layer.SEAM)]
-        made.append(paint(Ellipsoid((side * 42.0, -14.0, 1500.0), (4.5, 13.0, 42.0)), "intermuscular fat", Layer.SEAM))
+        made += [paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, flesh), paint(strap, "muscle", Layer.SEAM, flesh)]
         made.append(paint(Ellipsoid((side * 17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT))
         made += bone(tube([(side * 8, -8, 1590), (side * 30, -26, 1590), (side * 14, -46, 1588)], 6.0), 1.4)
     voice = Without(Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0)), Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)))

@@ -236,35 +236,6 @@ class Side(Solid):
 
 
 @dataclass(frozen=True)
-class Folded(Solid):
-    """What lies within `base` up to a surface that follows gyri: level ≤ depth + gain · |g|, and |g| ≥ fissure where level > open.
-
-    g is the gyroid sin X cos Y + sin Y cos Z + sin Z cos X of wavelength_mm, whose zero surface winds like the sulci do.
-    Source: Schoen (1970), NASA TN D-5541.
-    """
-
-    base: Ellipsoid
-    depth: float
-    gain: float
-    fissure: float
-    open: float
-    wavelength_mm: float
-    phase: tuple[float, float, float]
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.base.box
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        k = np.float32(2 * np.pi / self.wavelength_mm)
-        X, Y, Z = k * x + self.phase[0], k * y + self.phase[1], k * z + self.phase[2]
-        X, Y, Z = X + np.sin(0.37 * Y + 1.3), Y + np.sin(0.41 * Z + 0.4), Z + np.sin(0.33 * X)      # breaks the crystal's symmetry
-        g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
-        level = self.base.level(x, y, z)
-        return np.asarray((level <= np.minimum(1.0, self.depth + self.gain * g)) & ((level <= self.open) | (g >= self.fissure)))
-
-
-@dataclass(frozen=True)
 class Shared(Solid):
     """What is inside both solids; its box is the overlap of the two boxes."""
 
