@@ -96,15 +96,11 @@ LIVER_TOP_MM = 1270.0
 
 
 def pectorals(person: Person) -> list[Paint]:
-    """Fat between the pectoral muscles and the ribs, and between the two of them: bands that follow the chest."""
+    """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side of the sternum."""
     trunk, thick = muscular_trunk(person), 8.5 * person.brawn
-    made: list[Paint] = []
-    for side in (1, -1):
-        for depth, out, low, high in ((thick, 135.0, 1262.0, 1412.0), (0.55 * thick, 105.0, 1335.0, 1415.0)):
-            near, far = sorted((side * 20.0, side * out))
-            seam = trunk.shrunk(depth) - trunk.shrunk(depth + 0.9 + 0.03 * person.fat_mm)
-            made.append(paint(Box((near, 10.0, low), (far, 140.0, high)) & seam, "intermuscular fat", Layer.SEAM, over=("muscle",)))
-    return made
+    seam = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
+    sides = (Box((20.0, 20.0, 1270.0), (130.0, 125.0, 1410.0)), Box((-130.0, 20.0, 1270.0), (-20.0, 125.0, 1410.0)))
+    return [paint(side & seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for side in sides]
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
