@@ -17,7 +17,7 @@ Point = tuple[float, float, float]
 def parts(person: Person) -> list[Paint]:
     """What lies in and on the ventricles and atria, drawn for this person."""
     left, right = ventricles(person)
-    return _left(person, left) + _right(right) + _atria(person) + _coronaries(person, left)
+    return _left(person, left) + _right(person, right) + _atria(person) + _coronaries(person, left)
 
 
 def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
@@ -29,7 +29,8 @@ def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
 def _left(person: Person, left: Ellipsoid) -> list[Paint]:
     """Two papillary muscles and the ridges of the inner wall, in a wall whose thickness and contraction differ between people."""
     rng = person.generator(64)
-    cavity = left.shrunk(float(rng.uniform(8.0, 13.5)) if person.age > 15 else 7.0)
+    thick, squeezed = rng.uniform(6.5, 10.0), rng.uniform() ** 2  # mostly near the end of filling, when series are taken
+    cavity = left.shrunk(float(thick + 6.0 * squeezed) if person.age > 15 else 6.5)
     made = [paint(left, "myocardium", Layer.VESSEL), paint(cavity, "arterial blood", Layer.VESSEL)]
     base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 17.0, 17.0), left.turn_deg)
     made.append(paint(base, "arterial blood", Layer.VESSEL))
@@ -37,15 +38,16 @@ def _left(person: Person, left: Ellipsoid) -> list[Paint]:
     ridges = Sheets(cavity - cavity.shrunk(5.0), (26.0, 9.0, 9.0), 0.5, phase)
     made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("arterial blood",)))
     for up in (0.62, -0.62):
-        root, tip = _at(cavity, -0.55, -0.25, 0.9 * up), _at(cavity, 0.15, -0.2, up)
-        made.append(paint(tube([root, tip], [6.0, 3.5]), "myocardium", Layer.DETAIL, over=("arterial blood",)))
+        root, tip = _at(cavity, -0.7, -0.2, 0.85 * up), _at(cavity, 0.3, -0.2, up)
+        made.append(paint(tube([root, tip], [5.5, 4.0]), "myocardium", Layer.DETAIL, over=("arterial blood",)))
     leaf = Ellipsoid(_at(left, 0.72, 0.0, 0.0), (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(_at(left, 0.72, 0.0, 0.0), (6.0, 5.0, 10.0))
     return [*made, paint(leaf, "tendon", Layer.DETAIL, over=("arterial blood",))]
 
 
-def _right(right: Ellipsoid) -> list[Paint]:
+def _right(person: Person, right: Ellipsoid) -> list[Paint]:
     """Coarse trabeculae, the moderator band, and the outflow that leads to the pulmonary trunk."""
-    ridges = Sheets(right - right.shrunk(9.0), (16.0, 13.0, 13.0), 0.35, (1.0, 2.0, 0.5))
+    a, b = person.generator(74).uniform(0, 6, 2).tolist()
+    ridges = Sheets(right - right.shrunk(8.0), (27.0, 15.0, 18.0), 0.24, (a, b, 0.5))
     made = [paint(ridges, "myocardium", Layer.DETAIL, over=("venous blood",))]
     band = tube([_at(right, -0.4, -0.5, -0.2), _at(right, -0.2, 0.7, 0.1)], 2.5)
     made.append(paint(band, "myocardium", Layer.DETAIL, over=("venous blood",)))
@@ -62,7 +64,7 @@ def _atria(person: Person) -> list[Paint]:
         for up in (10.0, -10.0):
             vein = tube([(x + 22.0 * side, y - 6, z + up), (x + 48.0 * side, y - 22, z + 1.6 * up)], [7.0, 5.0])
             made.append(paint(vein, "arterial blood", Layer.VESSEL))
-    root = tube([chamber(person, (12, 4, 6), (1, 1, 1)).centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
+    root = tube([chamber(person, (18, 2, 11), (1, 1, 1)).centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
     return [*made, paint(root.shrunk(-1.8), "myocardium", Layer.VESSEL), paint(root, "arterial blood", Layer.VESSEL)]
 
 

@@ -11,14 +11,14 @@ from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
 
 
 def parts(person: Person) -> list[Paint]:
     """Walls and floor, anal canal, then prostate and vesicles or uterus, vagina and ovaries, as the person has them."""
     rng = person.generator(62)
     organs = _womanly(person, rng) if person.female else _manly(person, rng)
-    return _walls(person) + _floor(person) + _groins(person) + organs
+    return _walls(person) + _floor(person) + _perineum(person) + _groins(person) + _bladder(person) + organs
 
 
 def _walls(person: Person) -> list[Paint]:
@@ -40,21 +40,88 @@ def _walls(person: Person) -> list[Paint]:
     return made
 
 
+FUNNEL = (
+    # z, centre x, y, half width, front, back: the outer face of levator ani, which hugs the anal canal below and the wall above
+    (848.0, 0.0, -54.0, 15.0, 14.0, 16.0),
+    (858.0, 0.0, -46.0, 18.0, 40.0, 22.0),
+    (872.0, 0.0, -38.0, 26.0, 62.0, 28.0),
+    (888.0, 0.0, -32.0, 33.0, 66.0, 33.0),
+    (905.0, 0.0, -30.0, 43.0, 64.0, 36.0),
+    (916.0, 0.0, -30.0, 49.0, 62.0, 36.0),
+)
+
+
 def _floor(person: Person) -> list[Paint]:
-    """Levator ani: a thin funnel; below it the fat of the ischioanal fossae, and the anal canal through it."""
-    made: list[Paint] = []
+    """Levator ani: a thin funnel, open to the front; below it the fat of the ischioanal fossae, and the anal canal through it."""
+    between = ("muscle", "intermuscular fat")
+    made = [paint(Ellipsoid((0.0, -6.0, 868.0), (50.0, 52.0, 18.0)), "fat", Layer.SEAM, over=between)]
+    made.append(paint(Ellipsoid((0.0, -6.0, 868.0), (48.0, 50.0, 17.0)), "fat", Layer.ORGAN, over=("muscle", "visceral fat")))
     for side in (1, -1):
-        fossa = Ellipsoid((side * 33.0, -50.0, 862.0), (22.0, 31.0, 34.0), (18.0, 0.0, 12.0 * side))
-        made.append(paint(fossa, "fat", Layer.SEAM, over=("muscle", "intermuscular fat")))
-        sling = Ellipsoid((side * 27.0, -14.0, 886.0), (3.0, 42.0, 32.0), (0.0, -24.0 * side, -6.0 * side))
-        made.append(paint(sling, "muscle", Layer.ORGAN))
-        crus = tube([mirrored(p, side) for p in ((46, -30, 846), (28, 8, 858), (12, 36, 866))], [5.5, 6.0, 5.0])
-        made += [paint(crus.shrunk(-3.5), "muscle", Layer.ORGAN), paint(crus, "gonad" if not person.female else "muscle", Layer.CONTENT)]
+        fossa = Ellipsoid((side * 33.0, -50.0, 862.0), (24.0, 33.0, 36.0), (18.0, 0.0, 12.0 * side))
+        made.append(paint(fossa, "fat", Layer.SEAM, over=between))
+        rim = Ellipsoid((side * 48.0, -2.0, 874.0), (6.0 * person.brawn, 34.0, 22.0), (0.0, 26.0 * side, -22.0 * side))
+        made.append(paint(rim, "muscle", Layer.ORGAN, over=("fat", "visceral fat")))   # the lower edge of obturator internus
+    funnel = Loft(FUNNEL)
+    sling = (funnel - funnel.shrunk(3.2 * person.brawn)) - Ellipsoid((0.0, 44.0, 880.0), (13.0, 40.0, 60.0))
+    made += [paint(funnel, "visceral fat", Layer.ORGAN, over=("fat", "muscle")), paint(sling, "muscle", Layer.ORGAN)]
     canal = tube([(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0])
     made += [paint(canal, "muscle", Layer.CONTENT), paint(canal.shrunk(7.5), "mucosa", Layer.CONTENT)]
     made.append(paint(canal.shrunk(11.5), "gas", Layer.CONTENT))
+    fascia = Ellipsoid((0.0, -44.0, 934.0), (36.0, 27.0, 48.0))
+    made.append(paint(fascia - fascia.shrunk(0.9), "tendon", Layer.ORGAN, over=("visceral fat",)))
     cleft = Ellipsoid((0.0, -112.0, 880.0), (2.5, 34.0, 60.0))
-    return [*made, paint(cleft, "fat", Layer.DETAIL, over=("muscle", "intermuscular fat"))]
+    return [*made, paint(cleft, "fat", Layer.DETAIL, over=between)]
+
+
+def _perineum(person: Person) -> list[Paint]:
+    """Below the floor, between the thighs: a wedge of fat, the crura on the rami, in the middle the bulb with the urethra."""
+    male, small = not person.female, 0.6 if person.age < 15 else 1.0
+    wide = 11.0 + 0.2 * person.fat_mm
+    wedge = Ellipsoid((0.0, 4.0, 842.0), (wide, 74.0, 25.0))
+    made = [paint(wedge, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
+    thick = (7.5 if male else 3.5) * small
+    for side in (1, -1):
+        crus = tube([mirrored(p, side) for p in ((43, -30, 844), (27, 6, 853), (9, 36, 862))], [0.75 * thick, thick, 0.9 * thick])
+        made += [paint(crus.shrunk(-3.0), "muscle", Layer.ORGAN), paint(crus.shrunk(-1.2), "tendon", Layer.CONTENT)]
+        made.append(paint(crus, "gonad", Layer.CONTENT))
+        made.append(paint(tube([mirrored(p, side) for p in ((4, -32, 850), (46, -38, 846))], 3.2), "muscle", Layer.ORGAN))
+    if not male:
+        for side in (1, -1):
+            bulb = tube([mirrored(p, side) for p in ((9, -8, 846), (9, 12, 846), (4, 26, 850))], [5.0, 4.5, 2.5])
+            made += [paint(bulb.shrunk(-2.0), "muscle", Layer.ORGAN), paint(bulb, "gonad", Layer.CONTENT)]
+        return made
+    line, radii = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)], np.array([7.5, 10.5, 9.5, 7.5]) * small
+    bulb = tube(line, radii, step_mm=12)
+    made += [paint(bulb.shrunk(-3.5), "muscle", Layer.ORGAN), paint(bulb.shrunk(-1.0), "tendon", Layer.CONTENT)]
+    made.append(paint(bulb, "gonad", Layer.CONTENT))
+    passage = tube([(0, -8, 874), (0, -4, 858), (0, 2, 848)], 6.5 * small)
+    made += [paint(passage, "muscle", Layer.VESSEL), paint(passage.shrunk(4.0), "mucosa", Layer.VESSEL)]
+    return made + _shaft(small)
+
+
+def _shaft(small: float) -> list[Paint]:
+    """The two cavernous bodies side by side in a dark coat, the spongy one below them with the urethra."""
+    way = ((0.0, 36.0, 860.0), (0.0, 66.0, 876.0), (0.0, 88.0, 870.0), (0.0, 110.0, 850.0), (3.0, 116.0, 816.0))
+    where = ("gonad", "fat", "muscle")
+    made = [paint(tube(way, 10.5 * small), "tendon", Layer.VESSEL, over=where)]
+    for x, below, radius in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
+        # Below is behind where the shaft hangs.
+        body = [(x + a, y - 0.7 * below, z - 0.7 * below) for a, y, z in way]
+        made.append(paint(tube(body, radius * small), "gonad", Layer.VESSEL, over=("tendon", *where)))
+    return made
+
+
+def _bladder(person: Person) -> list[Paint]:
+    """The neck of the bladder reaches down; its wall is thin when full, thick when empty or when it has to press."""
+    rng = person.generator(35)                     # the draws of belly.pelvic_organs
+    full, x = float(rng.uniform(0.65, 1.25)), float(rng.normal(0, 4))
+    pressing = 0.0 if person.female else max(0.0, person.age - 50) * 0.08
+    wall = float(np.clip(7.5 - 5.0 * full + pressing * person.generator(75).uniform(), 1.8, 8.0))
+    bladder = Ellipsoid((x, 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2)
+    neck = tube([(0.0, 4.0, 908.0), (x, 22.0, 918.0 + 12 * full)], [8.0, 22.0 * full])
+    within = bladder.shrunk(wall) | neck.shrunk(wall)
+    return [paint(neck, "muscle", Layer.CONTENT, over=("visceral fat",)), paint(bladder, "muscle", Layer.CONTENT, over=("urine",)),
+            paint(within, "urine", Layer.CONTENT, over=("muscle",))]
 
 
 def _groins(person: Person) -> list[Paint]:
@@ -83,11 +150,13 @@ def _manly(person: Person, rng: np.random.Generator) -> list[Paint]:
         return [paint(Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0)), "visceral fat", Layer.VESSEL)]
     grown = 1.0 + max(0.0, person.age - 40) * 0.007 * float(rng.uniform(0.0, 2.0))
     small = 0.45 if person.age < 15 else 1.0
-    a, b, c = 24.0 * grown**0.5 * small, 17.0 * grown**0.7 * small, 18.0 * grown**0.8 * small
-    y, z = -24.0 + b, 872.0 + c
+    a, b, c = 24.0 * grown**0.5 * small, 17.5 * grown**0.7 * small, 18.0 * grown**0.8 * small
+    y, z = -31.0 + b, 872.0 + c
     gland = Ellipsoid((0.0, y, z), (a, b, c), square=0.15)
     inner = Ellipsoid((0.0, y + 0.24 * b, z + 0.1 * c), (0.68 * a, 0.66 * b, 0.8 * c))
-    made = [paint(Ellipsoid((0.0, y + b + 8, z), (22.0, 10.0, 16.0)), "venous blood", Layer.CONTENT, over=("visceral fat",))]
+    plexus = Ellipsoid((0.0, y + b + 9, z), (24.0, 13.0, 20.0))
+    veins = Sheets(plexus, (17.0, 15.0, 23.0), 0.75, (float(person.generator(76).uniform(0, 6)), 1.0, 0.0))
+    made = [paint(veins, "venous blood", Layer.CONTENT, over=("visceral fat",))]
     made += [paint(gland.shrunk(-1.3), "muscle", Layer.VESSEL), paint(gland, "peripheral zone", Layer.VESSEL)]
     made += [paint(inner.shrunk(-1.0), "muscle", Layer.VESSEL), paint(inner, "prostate", Layer.VESSEL)]
     for _ in range(int(3 + 9 * (grown - 1))):
@@ -114,11 +183,14 @@ def _womanly(person: Person, rng: np.random.Generator) -> list[Paint]:
     """Junctional zone and fibroids of the uterus, the vagina between urethra and rectum, follicles in the ovaries."""
     made = [paint(tube([(0, 20, 894), (0, 22, 872), (0, 26, 856)], [6.5, 6.0, 5.0]), "muscle", Layer.VESSEL)]
     made.append(paint(tube([(0, 20, 894), (0, 22, 872), (0, 26, 856)], 2.6), "peripheral zone", Layer.VESSEL))
-    for x, wide in ((-9.0, 7.0), (0.0, 9.0), (9.0, 7.0)):  # flat, an H in the axial plane
-        made.append(paint(Ellipsoid((x, -10.0 - 0.3 * abs(x), 890.0), (wide, 4.5, 26.0)), "mucosa", Layer.VESSEL))
+    for tissue, more in (("muscle", 1.8), ("mucosa", 0.0)):
+        for x, wide in ((-9.0, 7.0), (0.0, 9.0), (9.0, 7.0)):  # flat, an H in the axial plane
+            sheath = Ellipsoid((x, -10.0 - 0.3 * abs(x), 884.0), (wide + more, 4.0 + more, 32.0))
+            made.append(paint(sheath, tissue, Layer.VESSEL))
     if "uterus" in person.missing:
         gone = Ellipsoid((0.0, -10.0, 958.0), (40.0, 34.0, 42.0))
         return [*made, paint(gone, "visceral fat", Layer.VESSEL, over=("myometrium", "endometrium"))]
+    made += _within_the_womb(person)
     for _ in range(int(rng.integers(0, 4)) if person.age > 35 else 0):
         size = float(rng.uniform(5, 20))
         at = (float(rng.uniform(-24, 24)), float(rng.uniform(-26, 8)), float(rng.uniform(940, 980)))
@@ -130,3 +202,16 @@ def _womanly(person: Person, rng: np.random.Generator) -> list[Paint]:
                 follicle = Ellipsoid((side * 46.0 + dx, -8.0 + dy, 962.0 + dz), (float(rng.uniform(2, 5)),) * 3)
                 made.append(paint(follicle, "urine", Layer.VESSEL, over=("gonad",)))
     return made
+
+
+def _within_the_womb(person: Person) -> list[Paint]:
+    """The dark junctional zone about the lining, which thins with age, and the dark ring about the canal of the neck."""
+    rng = person.generator(35)                     # the draws of belly.pelvic_organs, after those of the bladder
+    rng.uniform(), rng.normal()
+    size, lean = float(rng.uniform(0.8, 1.15)), float(rng.uniform(-8, 12))
+    thin = 1.5 if person.age > 52 or person.age < 13 else float(person.generator(77).uniform(2.5, 5.5))
+    lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, thin, 20 * size), (-38.0, lean, 0.0))
+    neck = tube([(0, -18, 936), (0, -22, 916), (0, -16, 892)], [7.5, 8.0, 7.5])
+    made = [paint(lining.shrunk(-3.5), "muscle", Layer.VESSEL, over=("myometrium", "endometrium"))]
+    made += [paint(lining, "endometrium", Layer.VESSEL), paint(neck.shrunk(-3.5), "myometrium", Layer.VESSEL)]
+    return [*made, paint(neck, "muscle", Layer.VESSEL), paint(neck.shrunk(5.0), "mucosa", Layer.VESSEL)]

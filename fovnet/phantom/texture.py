@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom import breast, thorax
 from fovnet.phantom.grain import Box, Line, Sheets, Walls
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, mirrored
-from fovnet.phantom.trunk import breast, column_y
+from fovnet.phantom.trunk import column_y
 
 Muscles = tuple[tuple[int, int], ...]
 
@@ -26,7 +27,8 @@ def structure(person: Person) -> list[Paint]:
     """The inner structure of this person's muscle, fat and breasts."""
     rng = person.generator(66)
     made = _septa(person, rng) + _streaks(person, rng) + _fat(person, rng)
-    return made + (_breasts(person, rng) if person.female else [])
+    made += thorax.pectorals(person)
+    return made + (breast.inner(person, rng) if person.female else [])
 
 
 def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
@@ -68,31 +70,6 @@ def _fat(person: Person, rng: np.random.Generator) -> list[Paint]:
     for z in np.arange(1010.0, 1150.0, 24.0):  # fascia between the two layers of fat on the back
         at = (0.0, column_y(float(z)) - 64.0 - 0.5 * person.fat_mm, float(z))
         made.append(paint(Ellipsoid(at, (80.0, 0.8, 12.0)), "tendon", Layer.DETAIL, over=("fat",)))
-    return made
-
-
-def _breasts(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """From almost all fat to almost all gland, in strands towards the nipple; the muscle behind; an implant where there is one."""
-    dense = float(np.clip(rng.beta(1.6, 1.8) + 0.006 * (45 - person.age), 0.05, 1.0))
-    made: list[Paint] = []
-    for side in (1, -1):
-        whole, gland = breast(person, side)
-        wide = gland.shrunk(-5.0)
-        a, b, c = wide.semi
-        strands = Sheets(wide, (0.45 * a, 1.1 * b, 0.45 * c), 0.15 + 0.7 * dense, _phase(rng))
-        made.append(paint(gland, "fat", Layer.SEAM, over=("gland",)))
-        made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
-        core = gland.shrunk((0.75 - 0.6 * dense) * min(gland.semi))
-        made.append(paint(core, "gland", Layer.CAVITY, over=("fat",)))
-        x, y, z = np.asarray(whole.centre) + whole.axes @ (np.array([0.0, whole.semi[1], 0.0]))
-        made.append(paint(Ellipsoid((float(x), float(y), float(z)), (6.0, 4.5, 6.0)), "skin", Layer.SKIN))
-        plate = Ellipsoid((side * 84.0, whole.centre[1] - 12.0, 1330.0), (50.0, 6.0 * person.brawn, 58.0), (0.0, 0.0, -22.0 * side))
-        made += [paint(plate.shrunk(-2.0), "fat", Layer.SEAM, ("muscle",)), paint(plate, "muscle", Layer.SEAM)]
-        if "natural breasts" in person.missing and person.age > 20:
-            middle = np.asarray(whole.centre) + whole.axes @ np.array([0.0, 0.34 * whole.semi[1], 0.0])
-            x, y, z = middle.tolist()
-            bag = Ellipsoid((x, y, z), (0.72 * whole.semi[0], 0.42 * whole.semi[1], 0.72 * whole.semi[2]))
-            made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
     return made
 
 

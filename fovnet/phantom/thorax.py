@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom.grain import Box
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
-from fovnet.phantom.trunk import column_y
+from fovnet.phantom.trunk import column_y, muscular_trunk
 
 APEX_MM = 1455.0
 """Top of the higher (right) lung in the written anatomy."""
@@ -65,19 +66,41 @@ def mediastinum(person: Person) -> list[Paint]:
     """Fat between the lungs, the heart with four chambers, gullet."""
     space = Loft(
         (
-            (1180, 0, -20, 24, 50, 62),
-            (1260, -4, -10, 24, 70, 66),
-            (1330, -4, -10, 18, 72, 66),
+            (1180, 0, -30, 22, 26, 52),
+            (1240, -4, -26, 22, 36, 50),
+            (1275, -6, -10, 24, 84, 66),
+            (1330, -4, -10, 20, 86, 66),
             (1385, 0, -8, 22, 58, 66),
             (1430, 0, -8, 24, 40, 50),
             (1470, 0, -4, 24, 30, 36),
         ),
         square=0.1,
     )
-    made = [paint(space, "visceral fat", Layer.CAVITY)]
+    made = [paint(space, "visceral fat", Layer.CAVITY), *_under_the_heart(person)]
     gullet = tube([(-3, -2, 1510), (-4, -10, 1440), (-6, column_y(1350) + 26, 1350), (-14, column_y(1260) + 30, 1262)], 6.5, step_mm=30)
     made += [paint(gullet, "muscle", Layer.ORGAN), paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)]
     return made + _heart(person)
+
+
+def _under_the_heart(person: Person) -> list[Paint]:
+    """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below; between the two domes."""
+    left = ventricles(person)[0]
+    top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.breath_mm)
+    saddle = Ellipsoid((-16.0, 26.0, top - 46.0), (66.0, 62.0, 46.0))
+    where = ("visceral fat", "lung", "muscle")
+    return [paint(saddle, "muscle", Layer.CAVITY, where), paint(saddle.shrunk(3.0), "liver", Layer.ORGAN, where)]
+
+
+LIVER_TOP_MM = 1270.0
+"""Top of the liver at a breath of 0 mm, as `belly` has it; nothing of the liver may be drawn above."""
+
+
+def pectorals(person: Person) -> list[Paint]:
+    """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side of the sternum."""
+    trunk, thick = muscular_trunk(person), 8.5 * person.brawn
+    seam = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
+    sides = (Box((20.0, 20.0, 1270.0), (130.0, 125.0, 1410.0)), Box((-130.0, 20.0, 1270.0), (-20.0, 125.0, 1410.0)))
+    return [paint(side & seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for side in sides]
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
@@ -86,15 +109,15 @@ HEART_TURN_DEG = (0.0, -28.0, -38.0)
 
 def chamber(person: Person, offset_mm: tuple[float, float, float], semi_mm: tuple[float, float, float], turned: bool = True) -> Ellipsoid:
     """An ellipsoid about the heart's middle, moved with the breath and as large as this person's heart is."""
-    grow = float(np.clip(person.generator(22).normal(1.0, 0.07), 0.85, 1.2))
+    grow = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32)) * (1.0 if person.age > 15 else 0.88)
     dx, dy, dz = (grow * mm for mm in offset_mm)
     a, b, c = (grow * mm for mm in semi_mm)
-    return Ellipsoid((dx - 22.0, dy + 22.0, dz + 1312.0 - 0.4 * person.breath_mm), (a, b, c), HEART_TURN_DEG if turned else (0.0, 0.0, 0.0))
+    return Ellipsoid((dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.breath_mm), (a, b, c), HEART_TURN_DEG if turned else (0.0, 0.0, 0.0))
 
 
 def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The left ventricle with its wall, and the space in the right one, a crescent about it since the left is painted later."""
-    return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (4, 26, -8), (46, 23, 33))
+    return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (11, 22, -7), (43, 24, 35))
 
 
 def _heart(person: Person) -> list[Paint]:
@@ -102,7 +125,9 @@ def _heart(person: Person) -> list[Paint]:
     sac = chamber(person, (0, 0, 0), (64, 44, 42))
     left, right = ventricles(person)
     atria = (chamber(person, (22, -28, 12), (32, 20, 26), turned=False), chamber(person, (46, 6, 2), (25, 28, 34), turned=False))
-    made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN), paint(right.shrunk(-4), "myocardium", Layer.CONTENT)]
+    made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN)]
+    made += [paint(right.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)]
+    made.append(paint(right.shrunk(-3.5), "myocardium", Layer.CONTENT))
     made += [paint(atrium.shrunk(-2.5), "myocardium", Layer.CONTENT) for atrium in atria]
     made += [paint(right, "venous blood", Layer.VESSEL), paint(left, "myocardium", Layer.VESSEL)]
     made += [paint(left.shrunk(10.0), "arterial blood", Layer.VESSEL)]
@@ -114,7 +139,7 @@ def great_vessels(person: Person) -> list[Paint]:
     """Aorta to its fork and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels of the neck."""
     wide = 1.0 + 0.004 * (person.age - 50)
     back = [
-        (-15.0 if z > 1200 else -8.0, column_y(z) + (30 if z > 1180 else 33), z)
+        (float(np.interp(z, [1180, 1270], [-8.0, -24.0])), column_y(z) + float(np.interp(z, [1180, 1270], [33.0, 18.0])), z)
         for z in (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
     ]
     arch = [(-4, 8, 1325), (6, 20, 1362), (4, 16, 1398), (-6, 0, 1412), (-14, -14, 1408), *back]

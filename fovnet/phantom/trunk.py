@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom import breast
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -84,9 +85,7 @@ def wall(person: Person) -> list[Paint]:
     for side in (1, -1):
         made += _buttock(person, side)
         made += _back_muscles(person, side)
-        if person.female:
-            made += _breast(person, side)
-    return made
+    return made + (breast.outside(person) if person.female else [])
 
 
 def _buttock(person: Person, side: int) -> list[Paint]:
@@ -98,25 +97,6 @@ def _buttock(person: Person, side: int) -> list[Paint]:
         paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over=("muscle",)),
         paint(gluteus, "muscle", Layer.SEAM),
     ]
-
-
-def breast(person: Person, side: int) -> tuple[Ellipsoid, Ellipsoid]:
-    """One breast under its skin, and the region of its gland; of a woman who lies prone it hangs, half as wide and twice as long."""
-    size = float(person.generator(11).uniform(0.7, 1.15) + 0.012 * person.fat_mm)
-    front = 100 + 0.5 * person.fat_mm
-    if person.age < 12:
-        size = 0.3
-    if person.prone:
-        long_ = 34 + 48 * size
-        whole = Ellipsoid((86.0 * side, front + 4, 1310.0), (46 * size**0.4, long_, 56 * size**0.5), (0.0, 0.0, -6.0 * side), square=0.25)
-        return whole, Ellipsoid((86.0 * side, front + 0.35 * long_, 1308.0), (31 * size**0.4, 0.56 * long_, 38 * size**0.5))
-    whole = Ellipsoid((82.0 * side, front, 1310.0), (58 * size**0.5, 40 * size, 54 * size**0.5), (0.0, 0.0, -22.0 * side))
-    return whole, Ellipsoid((84.0 * side, front + 12 * size, 1306.0), (32 * size, 20 * size, 30 * size), (0.0, 0.0, -22.0 * side))
-
-
-def _breast(person: Person, side: int) -> list[Paint]:
-    whole, gland = breast(person, side)
-    return [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT), paint(gland, "gland", Layer.SEAM, over=("fat",))]
 
 
 def _back_muscles(person: Person, side: int) -> list[Paint]:

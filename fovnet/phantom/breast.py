@@ -1,0 +1,166 @@
+"""Breasts: cones and domes under their skin that hang or lie flat, and the gland within, in strands towards the nipple."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.person import Person
+from fovnet.phantom.raster import Paint
+from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid, tube
+
+BEHIND_MM = 55.0
+"""How far a breast reaches behind its base, rounded: into the chest, however that bends."""
+
+
+@dataclass(frozen=True)
+class Dome(Solid):
+    """Round the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a cone.
+
+    base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
+    lean  (2,) mm by which the nipple lies to the right of and above the base's middle; the shape bends there with t²
+    """
+
+    base: tuple[float, float, float]
+    half: tuple[float, float]
+    length: float
+    lean: tuple[float, float] = (0.0, 0.0)
+    power: float = 2.0
+    point: float = 1.0
+
+    @property
+    def tip(self) -> tuple[float, float, float]:
+        """Where the nipple is, mm."""
+        return self.base[0] + self.lean[0], self.base[1] + self.length, self.base[2] + self.lean[1]
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        (x, y, z), (a, c), (dx, dz) = self.base, self.half, self.lean
+        low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
+        return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
+
+    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """(u, t, w): shares of the half width, of the length and of the half height, straightened."""
+        t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
+        bent = np.square(np.clip(t, 0, 1))
+        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])
+        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(1 / self.half[1])
+        return u, t, w
+
+    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
+        """The point (x, y, z) mm at shares of the length, the half width and the half height."""
+        bent = min(max(t, 0.0), 1.0) ** 2
+        x = self.base[0] + self.lean[0] * bent + u * self.half[0]
+        return x, self.base[1] + t * self.length, self.base[2] + self.lean[1] * bent + w * self.half[1]
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, t, w = self.within(x, y, z)
+        edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
+        edge -= np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+        return np.asarray((u * u + w * w <= edge) & (t <= 1))
+
+    def shrunk(self, mm: float) -> Dome:
+        a, c = (max(0.5, half - mm) for half in self.half)
+        return replace(self, half=(a, c), length=max(0.5, self.length - mm))
+
+
+@dataclass(frozen=True)
+class Strands(Solid):
+    """Sheets within a dome that run together at its nipple, thicker within its middle until they are one mass.
+
+    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  what is added to it in the middle of the gland
+    """
+
+    dome: Dome
+    thin: float
+    mass: float
+    phase: tuple[float, float, float]
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.dome.box
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, t, w = self.dome.within(x, y, z)
+        ahead = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
+        X = 9 * u * ahead + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
+        Y = 9 * w * ahead + self.phase[1] + np.sin(4 * t + 4 * u)
+        Z = 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
+        g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
+        middle = np.clip(1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1)
+        return np.asarray((g <= self.thin + self.mass * middle) & self.dome.inside(x, y, z))
+
+    def shrunk(self, mm: float) -> Solid:
+        return replace(self, dome=self.dome.shrunk(mm))
+
+
+def breast(person: Person, side: int) -> Dome:
+    """One breast under its skin: long and round or pointed where it hangs, of a woman who lies on her back flat and to the side."""
+    rng = person.generator(71)
+    size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
+    power, point, low = (float(value) for value in rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)))
+    size = 0.25 if person.age < 12 else size * float(person.generator(72 + (side > 0)).uniform(0.93, 1.07))
+    wide, front = size**0.38, 84 + 0.5 * person.fat_mm
+    if person.prone:
+        lean = (side * 4.0, -14.0 * low)
+        return Dome((side * 86.0, front, 1310.0), (56 * wide, 60 * wide), 42 + 56 * size, lean, power, point)
+    half = (60 * wide, 60 * wide)
+    return Dome((side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0, 0.5 + 0.5 * point)
+
+
+def outside(person: Person) -> list[Paint]:
+    """Skin and fat of both breasts, with a plain gland in them."""
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = breast(person, side)
+        made += [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
+        made.append(paint(_gland(whole), "gland", Layer.SEAM, over=("fat",)))
+    return made
+
+
+def _gland(whole: Dome) -> Ellipsoid:
+    x, y, z = whole.within_mm(0.5)
+    return Ellipsoid((x, y, z), (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1]))
+
+
+def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """From almost all fat to almost all gland; ligaments, veins, nipple and the thick skin about it; an implant where there is one."""
+    dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = breast(person, side)
+        made.append(paint(_gland(whole), "fat", Layer.SEAM, over=("gland",)))
+        phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
+        strands = Strands(whole.shrunk(3.0), 0.07 + 0.12 * dense, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]))
+        made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
+        made += _nipple(whole) + _veins(whole, rng)
+        if "natural breasts" in person.missing and person.age > 20:
+            bag = Ellipsoid(whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1]))
+            made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
+    return made
+
+
+def _nipple(whole: Dome) -> list[Paint]:
+    """The nipple stands out by 6 mm; the skin about it is twice as thick, and ducts run together behind it."""
+    x, y, z = whole.tip
+    areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & whole
+    ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0])
+    return [paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN), paint(areola, "skin", Layer.CAVITY, over=("fat",)),
+            paint(ducts & whole, "gland", Layer.CAVITY, over=("fat",))]
+
+
+def _veins(whole: Dome, rng: np.random.Generator) -> list[Paint]:
+    """Four vessels between skin and gland, from the base towards the nipple."""
+    made = []
+    for turn in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
+        line = [whole.within_mm(t, r * float(np.cos(turn + bend)), r * float(np.sin(turn + bend)))
+                for t, r, bend in ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))]
+        made.append(paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland")))
+    return made

@@ -1,0 +1,57 @@
+"""Hearts, breasts and the lesser pelvis are built as such organs are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fovnet.phantom import heart, thorax
+from fovnet.phantom.body import label_volume
+from fovnet.phantom.breast import BEHIND_MM, Dome, breast
+from fovnet.phantom.person import Person, sample_person
+from fovnet.phantom.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.tissues import label_of
+
+PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9))
+
+
+def test_a_dome_ends_at_its_nipple_and_within_its_box() -> None:
+    dome = Dome((80.0, 90.0, 1300.0), (50.0, 60.0), 100.0, (5.0, -20.0), 1.5, 1.2)
+    points = np.random.default_rng(0).uniform((0, 20, 1200), (160, 210, 1400), (40_000, 3)).astype(np.float32)
+    held = points[dome.inside(*points.T)]
+    assert np.all(held >= dome.box[0]) and np.all(held <= dome.box[1])
+    assert held[:, 1].max() == pytest.approx(dome.tip[1], abs=6) and held[:, 1].min() == pytest.approx(90 - BEHIND_MM, abs=6)
+    assert held[held[:, 1] > 160].mean(axis=0)[2] < held[held[:, 1] < 110].mean(axis=0)[2] - 5
+
+
+def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
+    women = [replace(sample_person((7, number), frozenset(["varied bodies"])), sex="female") for number in range(40)]
+    lying, hanging = (np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True))
+    assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person: Person) -> None:
+    """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: walls of 5 to 12 mm, thicker when squeezed; cavities of 35 to 60 mm."""
+    left = thorax.ventricles(person)[0]
+    axes = np.eye(4)
+    axes[:3, :3] = left.axes[:, [1, 2, 0]]
+    axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
+    labels = rasterise(pieces_of([*thorax.mediastinum(person), *heart.parts(person)]), Grid((101, 101, 1), axes))[..., 0]
+    outwards = labels[50::-1, 50]                    # between the papillary muscles to the free wall
+    cavity = int(np.argmax(outwards == label_of("myocardium")))
+    wall = np.count_nonzero(outwards == label_of("myocardium"))
+    assert labels[50, 50] == label_of("arterial blood") and 9 <= cavity <= 32 and 5 <= wall <= 22
+    assert np.count_nonzero(labels[70:, 40:61] == label_of("venous blood")) > 60           # the right ventricle beside it
+
+
+def test_the_floor_of_the_pelvis_is_a_thin_muscle_between_two_kinds_of_fat() -> None:
+    person = next(p for p in PEOPLE if not p.female)
+    z = person.morph.height_mm(880.0)
+    axes = np.eye(4)
+    axes[:3, 3] = (-50.0, person.morph.trunk[1] * -20.0, z)
+    row = label_volume(person, Grid((101, 1, 1), axes)).labels[:, 0, 0]
+    muscle = row[10:90] == label_of("muscle")
+    assert 2 <= np.count_nonzero(muscle[:33]) <= 14 and label_of("fat") in row
