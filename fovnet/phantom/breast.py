@@ -121,11 +121,12 @@ def outside(person: Person) -> list[Paint]:
     for side in (1, -1):
         whole = breast(person, side)
         made += [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
-        made.append(paint(_gland(whole), "gland", Layer.SEAM, over=("fat",)))
+        made.append(paint(gland_of(whole), "gland", Layer.SEAM, over=("fat",)))
     return made
 
 
-def _gland(whole: Dome) -> Ellipsoid:
+def gland_of(whole: Dome) -> Ellipsoid:
+    """Where the gland of a breast lies."""
     x, y, z = whole.within_mm(0.5)
     return Ellipsoid((x, y, z), (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1]))
 
@@ -136,7 +137,7 @@ def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
     made: list[Paint] = []
     for side in (1, -1):
         whole = breast(person, side)
-        made.append(paint(_gland(whole), "fat", Layer.SEAM, over=("gland",)))
+        made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
         phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
         strands = Strands(whole.shrunk(3.0), 0.07 + 0.12 * dense, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]))
         made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))

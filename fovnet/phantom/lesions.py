@@ -11,7 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom import belly, head, limbs, trunk
+from fovnet.phantom import belly, limbs
+from fovnet.phantom.brain import MIDDLE
+from fovnet.phantom.breast import breast as dome
+from fovnet.phantom.breast import gland_of
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -74,7 +77,7 @@ class Lobed(Solid):
 
 def lesions(person: Person) -> list[Paint]:
     """What this person has of them, painted over soft tissue."""
-    rng = person.generator(72)
+    rng = person.generator(782)
     made: list[Paint] = []
     if rng.random() < SHARE:
         for _ in range(int(rng.integers(1, 4))):
@@ -129,14 +132,14 @@ def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
     u, v, w = rng.uniform(-1, 1, 3).tolist()
     side = int(rng.choice([-1, 1]))
     if name == "brain":
-        x, y, z = head.BRAIN
+        (_, y, z), x = MIDDLE, 0.0
         return x + side * (12 + 38 * abs(u)), y + 55 * v, z + 38 * w
     if name in ("thigh", "calf"):
         z = 690 + 140 * w if name == "thigh" else 300 + 110 * w
         (at,) = limbs.placed(person, side, ((97 + 50 * u, 50 * v - (0 if name == "thigh" else 20), z),))
         return at
     if name == "breast":
-        x, y, z = trunk.breast(person, side)[1].centre
+        x, y, z = gland_of(dome(person, side)).centre
         return x + 20 * u, y + 12 * v, z + 20 * w
     if name == "liver":
         low, high = belly.liver(person).box
@@ -155,9 +158,9 @@ def _spots(person: Person) -> list[Paint]:
 
     Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly everyone past sixty has some.
     """
-    rng = person.generator(73)
+    rng = person.generator(783)
     many = int(min(rng.gamma(1.0, 0.35 * max(person.age - 40, 0.0) + 0.3), 40))
-    x, y, z = head.BRAIN
+    (_, y, z), x = MIDDLE, 0.0
     made = []
     for _ in range(many):
         side = int(rng.choice([-1, 1]))

@@ -54,7 +54,7 @@ def _flesh(person: Person, side: int) -> list[Paint]:
     muscle = outline(person, side)
     fat = []
     hips = 1.25 if person.female else 1.0
-    uneven = np.exp(person.generator(70).normal(0, 0.15, 4))
+    uneven = np.exp(person.generator(780).normal(0, 0.15, 4))
     for (*_, share), (z, cx, cy, *reaches) in zip(LEG, muscle.table, strict=True):
         under = np.maximum(person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15), 2.0)        # outer, inner, front, back
         both = [reach + float(mm) for reach, mm in zip(reaches, under if side > 0 else under[[1, 0, 2, 3]], strict=True)]
@@ -71,7 +71,7 @@ def _flesh(person: Person, side: int) -> list[Paint]:
 
 def outline(person: Person, side: int) -> Outline:
     """The muscle of a leg: no circle, and no two people's the same."""
-    stout, rng = 1 + 0.6 * (person.brawn - 1), person.generator(71)
+    stout, rng = 1 + 0.6 * (person.brawn - 1), person.generator(781)
     outer, front = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
     corner, towards = float(rng.uniform(0.02, 0.11)), float(rng.normal(0.9, 0.5))
     rows = []

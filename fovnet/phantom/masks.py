@@ -57,7 +57,7 @@ def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[
     body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
     front = float(y.max()) if not len(body) else float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
     edge = front - 18 - FACE_SLOPE * (brow - z)
-    return np.asarray((y > edge) & (z < brow))
+    return np.broadcast_to((y > edge) & (z < brow), labels.shape)       # coordinates along the grid's axes are one wide across the others
 
 
 def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish) -> Volume:
