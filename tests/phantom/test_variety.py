@@ -161,6 +161,7 @@ def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
     grid = head_grid()
     labels = label_volume(PERSON, grid).labels
     left = shown(labels, grid, MARKS, FACE)
+    assert left.shape == labels.shape
     assert left is not None
     gone = np.argwhere(~left & (labels != AIR))
     brain = shown(labels, grid, MARKS, BRAIN)
