@@ -161,8 +161,7 @@ def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
     grid = head_grid()
     labels = label_volume(PERSON, grid).labels
     left = shown(labels, grid, MARKS, FACE)
-    assert left.shape == labels.shape
-    assert left is not None
+    assert left is not None and left.shape == labels.shape
     gone = np.argwhere(~left & (labels != AIR))
     brain = shown(labels, grid, MARKS, BRAIN)
     assert len(gone) and gone[:, 1].mean() > np.argwhere(labels != AIR)[:, 1].mean() + 8
