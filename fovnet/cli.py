@@ -1143,7 +1143,8 @@ def bench_predict(
         shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
         peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
         shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
-    _show(shown)
+    if measured:
+        _show(shown)
     for row in rows:
         if row.note:
             out.print(row.note, highlight=False)

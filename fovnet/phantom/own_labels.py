@@ -121,9 +121,14 @@ def _upwards(low_mm: float, high_mm: float) -> tuple[float, float]:
 
 def _rows(path: Path, code: str) -> list[dict[str, str]]:
     try:
-        return read_tsv(path)
+        rows = read_tsv(path)
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
+    columns = list(rows[0]) if rows else []
+    if len(columns) == 1 and "," in columns[0]:
+        raise CollectionError(code, f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
+                                    "Save it as TSV.")  # fmt: skip
+    return rows
 
 
 def _heights(shape: tuple[int, ...], affine: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -67,6 +67,12 @@ def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -
         read_labels(*files)
 
 
+def test_a_table_with_commas_is_told_as_such(files: tuple[Path, Path, Path]) -> None:
+    files[1].write_text("label,tissue\n0,air\n7,muscle\n")
+    with pytest.raises(CollectionError, match=r"'label,tissue'; wanted are several, with tabs.*tissues-invalid"):
+        read_labels(*files)
+
+
 def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label\ttissue\n0\tair\n7\tmussel\n")
     with pytest.raises(CollectionError, match=r"line 3: 'mussel'.*tissues-invalid"):
