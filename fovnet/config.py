@@ -70,7 +70,8 @@ class Prepare(Section):
 class Augmentation(Section):
     """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels.
 
-    gamma, of the exponent about 1, and window, of each end of the grey values kept, are no part of the paper's recipe.
+    gamma, of the exponent about 1, window, of each end of the grey values kept, and crop, the share of slices of which a rectangle alone is
+    shown, as if it were the field of view, are no part of the paper's recipe.
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -80,6 +81,7 @@ class Augmentation(Section):
     noise: float = Field(0.03, ge=0, le=1, description="standard deviation at most, as a share of white")
     gamma: float = Field(0.0, ge=0, lt=1)
     window: float = Field(0.0, ge=0, lt=0.5)
+    crop: float = Field(0.0, ge=0, le=1)
 
 
 class Plateau(Section):

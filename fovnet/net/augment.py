@@ -2,7 +2,8 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 11)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends
+    draws   (n, 15)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop
+    crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
 
 The chain is that of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise, in law and, for the same
 draw, in its pixels.  All draws are made on the CPU, a whole epoch's at once: a seed means the same on every device, and a step waits
@@ -18,7 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-DRAWS = 11
+DRAWS = 15
+
+LEAST_CROP, LEAST_LEFT = 0.4, 0.25
 
 NOISE_TABLE = 2**20
 NOISE_STRIDE = 37       # numbers between two places a slice's noise may begin at: no divisor of a slice's side, so that rows never line up
@@ -29,6 +32,7 @@ class Ranges:
     """Half-widths of the uniform draws: degrees, share of the side, shear, share of the size; noise is the largest sd drawn.
 
     gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
+    crop    the share of slices of which a rectangle alone is shown, as if it were the field of view
     """
 
     rotation_deg: float
@@ -38,15 +42,28 @@ class Ranges:
     noise: float
     gamma: float = 0.0
     window: float = 0.0
+    crop: float = 0.0
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 11) float32 on the CPU: what chance decides about n slices."""
+    """(n, 15) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
-    return torch.cat([theta, torch.stack(others, dim=1)], dim=1)
+    return torch.cat([theta, torch.stack(others, dim=1), draw_crops(n, ranges.crop, generator)], dim=1)
+
+
+def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
+    """(n, 4) rectangles of 0.4 to 1 of the slice's width and of its height, each size as likely as its half; most about the middle, where
+    the body is.  Without a share no number is drawn."""
+    whole = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
+    if not share:
+        return whole
+    dice, wide, tall, right, down = torch.rand((5, n), generator=generator).unbind()
+    size = LEAST_CROP ** torch.stack([wide, tall])
+    middle = 0.7 * (1 - size) * (2 * torch.stack([right, down]) - 1)
+    return torch.where((dice < share)[:, None], torch.cat([size, middle]).T, whole)
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -73,6 +90,32 @@ def affines(draws: Tensor) -> Tensor:
     return draws[:, :6].reshape(len(draws), 2, 3)
 
 
+def crops(draws: Tensor) -> Tensor:
+    """(n, 4) crop of each slice's draw."""
+    return draws[:, 11:15]
+
+
+def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
+    """The batch (n, c, h, w) black outside of its rectangles, and the crops that were made (n, 4): of a slice of which less than
+    LEAST_LEFT of all brightness would be left, none is."""
+    half, middle = crops[:, :2], crops[:, 2:]
+    inside = []
+    for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
+        at = (2 * torch.arange(size, device=images.device) + 1) / size - 1
+        inside.append(((at - middle[:, axis, None]).abs() <= half[:, axis, None]).to(images.dtype))
+    across, along = inside
+    left = images * across[:, None, None, :] * along[:, None, :, None]
+    enough = left.sum(dim=(1, 2, 3)) >= LEAST_LEFT * images.sum(dim=(1, 2, 3))
+    whole = crops.new_tensor([1.0, 1.0, 0.0, 0.0])
+    return torch.where(enough[:, None, None, None], left, images), torch.where(enough[:, None], crops, whole)
+
+
+def framed(theta: Tensor, crops: Tensor) -> Tensor:
+    """(n, 2, 3) theta in the square about each crop: read at c + s (A u + t), s half the square's side and c the crop's middle."""
+    side = crops[:, :2].amax(dim=1)[:, None, None]
+    return torch.cat([side * theta[:, :, :2], side * theta[:, :, 2:] + crops[:, 2:, None]], dim=2)
+
+
 def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     """The batch (n, c, h, w) in [0, 1], the grey values of each slice changed by its own draw: contrast and window alike in all channels,
     the noise each channel's own.
@@ -80,7 +123,7 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     What has no range is left out, so that it costs nothing.
     """
     n = len(images)
-    sigma, place, gamma, low, high = (column.reshape(n, 1, 1, 1) for column in draws[:, 6:].unbind(dim=1))
+    sigma, place, gamma, low, high = (column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1))
     if ranges.gamma:
         images = adjust_contrast(images, gamma)
     if ranges.window:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.augment import DRAWS, Ranges, affines, recoloured
+from fovnet.net.augment import DRAWS, Ranges, affines, crops, recoloured
 from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network
 
@@ -36,7 +36,7 @@ class Resident(Protocol):
 class Descent:
     """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
 
-    take     one step, on rows (m,) and draws (m, 11) of the device, at a learning rate
+    take     one step, on rows (m,) and draws (m, 15) of the device, at a learning rate
     mean_loss  of the slices seen since it was last asked for; the only time the host waits
     """
 
@@ -65,7 +65,8 @@ class Descent:
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The batch (m, c, h, w) as the network sees it."""
-        return recoloured(images(self.slices, rows, self.model.inputs, self.placed, affines(draws)), draws, self.ranges)
+        fields = crops(draws) if self.ranges.crop else None
+        return recoloured(images(self.slices, rows, self.model.inputs, self.placed, affines(draws), fields), draws, self.ranges)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""

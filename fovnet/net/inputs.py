@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
-from fovnet.net.augment import grid_of, read_at, resample
+from fovnet.net.augment import cropped, framed, grid_of, read_at, resample
 from fovnet.volume.placing import Placing
 
 ACROSS_MM = 512.0       # 4 mm a pixel
@@ -47,27 +47,29 @@ class Placed:
 
 
 def images(
-    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, theta: Tensor | None = None
-) -> Tensor:
+    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, theta: Tensor | None = None,
+    crops: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """(m, c, h, w) float in [0, 1]: what a network of these kinds of inputs is shown of some rows; theta None: as they are.
 
+    crops  (m, 4), as in fovnet.net.augment: the rectangle of each slice that is its field of view, from which theta then counts
     Raises ModelError ("inputs-unplaced") where a kind needs to know more of the slices than their pixels.
     """
-    own = normalised(pixels.index_select(0, rows))
-    if tuple(kinds) == ("slice",):
-        return own if theta is None else resample(own, theta)
-    if placed is None:
+    if placed is None and tuple(kinds) != ("slice",):
         raise ModelError("inputs-unplaced", f"networks that see {', '.join(kinds)} need the sizes and the order of the slices; give both")
-    channels = []
-    if "slice" in kinds:
-        channels.append(own)
-    if "neighbours" in kinds:
-        channels += [normalised(pixels.index_select(0, beside.index_select(0, rows))) for beside in (placed.below, placed.above)]
-    made = torch.cat(channels, dim=1) if channels else own[:, :0]
-    made = made if theta is None else resample(made, theta)
-    if "millimetres" in kinds:
-        made = torch.cat([made, in_millimetres(own, placed.sides_mm.index_select(0, rows), theta)], dim=1)
-    return made.contiguous(memory_format=torch.channels_last)
+    source = normalised(pixels.index_select(0, rows))
+    if placed is not None and "neighbours" in kinds:
+        beside = [normalised(pixels.index_select(0, those.index_select(0, rows))) for those in (placed.below, placed.above)]
+        source = torch.cat([source, *beside], dim=1)
+    share: Tensor | float = 1.0
+    if crops is not None and theta is not None:
+        source, crops = cropped(source, crops)
+        theta, share = framed(theta, crops), crops[:, :2].amax(dim=1)
+    shown = source if "slice" in kinds else source[:, 1:]
+    made = [shown if theta is None else resample(shown, theta)] if shown.shape[1] else []
+    if placed is not None and "millimetres" in kinds:
+        made.append(in_millimetres(source[:, :1], share * placed.sides_mm.index_select(0, rows), theta))
+    return made[0] if len(made) == 1 else torch.cat(made, dim=1).contiguous(memory_format=torch.channels_last)
 
 
 def normalised(slices: Tensor) -> Tensor:

@@ -66,6 +66,7 @@ class Job:
     cooldown: float = 0.0
     gamma: float = 0.0
     window: float = 0.0
+    crop: float = 0.0
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -133,7 +134,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     device = choose_device(job.device)
     data = _resident(job.pixels, job.rows, device)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
-    ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise, job.gamma, job.window)
+    ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise, job.gamma, job.window, job.crop)
     ending = train_network(
         net,
         learning_rate=axes.learning_rate(proposal.configuration),
