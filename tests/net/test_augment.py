@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import Ranges, augment, draw, draw_affines, grid_of, noise_at, resample
+from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, framed, grid_of, noise_at, resample
 
 STILL = Ranges(0, 0, 0, 0, 0)
 WIDE = Ranges(rotation_deg=25, translation=0.1, shear=0.5, zoom=0.15, noise=0.05, gamma=0.6)
@@ -216,3 +216,40 @@ def test_a_turn_and_a_shear_keep_area_and_a_zoom_scales_it() -> None:
 def test_the_same_seed_gives_the_same_batch() -> None:
     ranges = Ranges(10, 0.1, 0.1, 0.1, 0.05, 0.2, 0.1)
     assert torch.equal(augmented(slices(5), ranges, 9), augmented(slices(5), ranges, 9))
+
+
+WHOLE = torch.tensor([1.0, 1.0, 0.0, 0.0])
+
+
+def test_crops_lie_in_the_slice_and_are_as_often_half_as_large() -> None:
+    """Sizes are uniform in their logarithm; all else that is drawn does not depend on whether slices are cropped."""
+    with_crops, without = (draw(4000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=share), torch.Generator().manual_seed(3)) for share in (0.6, 0.0))
+    assert torch.equal(with_crops[:, :11], without[:, :11])
+    assert torch.equal(crops(without), WHOLE.expand(4000, 4))
+    made = crops(with_crops)
+    made = made[(made != WHOLE).any(dim=1)]
+    assert stats.binomtest(len(made), 4000, 0.6).pvalue > 1e-3
+    half, middle = made[:, :2], made[:, 2:]
+    assert bool((half >= LEAST_CROP).all()) and bool((middle.abs() + half <= 1).all())
+    assert stats.kstest(np.log(half.numpy()).ravel() / np.log(LEAST_CROP), "uniform").pvalue > 1e-3
+
+
+def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
+    """16 columns and 8 rows of 32: torch's own interpolation of the square of 16 about them."""
+    images, crop = 0.1 * slices(2, seed=4), torch.tensor([[0.5, 0.25, 0.25, -0.5]] * 2)
+    images[:, :, 4:12, 12:28] *= 10
+    shown, made = cropped(images, crop)
+    assert torch.equal(made, crop) and torch.equal(shown[:, :, 4:12, 12:28], images[:, :, 4:12, 12:28])
+    assert int((shown != 0).sum()) <= 2 * 8 * 16
+    square = torch.nn.functional.pad(shown, (0, 0, 4, 4))[:, :, 4:20, 12:28]
+    wanted = torch.nn.functional.interpolate(square, size=(32, 32), mode="bilinear", align_corners=False)
+    found = resample(shown, framed(torch.eye(2, 3).expand(2, 2, 3), made))
+    torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)    # the rim reads beyond it
+
+
+def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
+    images = torch.zeros(2, 1, 32, 32)
+    images[:, :, 2:8, 2:8] = 1.0
+    away, there = [0.4, 0.4, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]
+    shown, made = cropped(images, torch.tensor([away, there]))
+    assert torch.equal(shown, images) and torch.equal(made, torch.stack([WHOLE, torch.tensor(there)]))

@@ -117,6 +117,19 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     assert torch.equal(images_of(pixels, rows, in_order(tuple(kinds)), placing, CPU), resident)
 
 
+def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, Placing]) -> None:
+    """Slices of 512 mm have 4 mm a pixel already: their crop is only moved to the middle, by as many pixels as its own lay off it."""
+    pixels, rows = torch.from_numpy(stack[0]), torch.tensor([1, 4])
+    placing = Placing(np.full(len(pixels), 512.0), stack[1].volume)
+    crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
+    theta = torch.eye(2, 3).expand(2, 2, 3)
+    shown = images(pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), theta, crop)[:, 1]
+    source = pixels[rows].float() / 255
+    own = torch.zeros_like(source)
+    own[:, 16:96, 48:112] = source[:, 16:96, 48:112]
+    torch.testing.assert_close(shown, torch.roll(own, (8, -16), dims=(1, 2)), atol=1e-4, rtol=0)
+
+
 def test_slices_of_unknown_size_are_refused_where_it_matters(stack: tuple[np.ndarray, Placing]) -> None:
     with pytest.raises(ModelError, match="inputs-unplaced"):
         images_of(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
