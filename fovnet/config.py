@@ -125,6 +125,7 @@ class Training(Section):
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     cooldown: float = Field(0.0, ge=0, le=1)
+    sampling: Literal["slices", "volumes"] = "slices"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     guessing_epochs: PositiveInt | None = 3
     timeout_minutes: PositiveFloat | None = None

@@ -145,7 +145,7 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
     device = choose_device(study.device)
     data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing)
     net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2)
-    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN)
+    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / _folder(name) / "network.safetensors"
     ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=study.seed, data=data, recipe=recipe, keep=keep, facts=facts)

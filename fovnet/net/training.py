@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class Recipe:
 
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
     precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
+    sampling   "slices": every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
     cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
                Where a training ends then decides all of its steps, so that one of more epochs begins anew
     """
@@ -59,6 +61,7 @@ class Recipe:
     ends: Ends = field(default_factory=Ends)
     precision: str = "auto"
     cooldown: float = 0.0
+    sampling: str = "slices"
 
     def cooled(self, epoch: int) -> float:
         """What the learning rate is multiplied by in an epoch, counted from 0: with 4 epochs and a cooldown of a half 1, 1, 1, 1/2."""
@@ -67,13 +70,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Data:
-    """The labelled slices, on the device, and which rows are for training and which for validation; `placed` as inputs may need it."""
+    """The labelled slices, on the device, and which rows are for training and which for validation; `placed` as inputs may need it;
+    the volume (n,) of each slice, where that is known."""
 
     slices: Tensor
     targets: Tensor
     train: Tensor
     validation: Tensor
     placed: Placed | None = None
+    volume: Tensor | None = None
 
     @property
     def device(self) -> torch.device:
@@ -132,7 +137,7 @@ def place(
         torch.from_numpy(targets.astype(np.float32)).to(device),
         torch.from_numpy(train.astype(np.int64)).to(device),
         torch.from_numpy(validation.astype(np.int64)).to(device),
-        None if placing is None else Placed.on(device, placing),
+        *((None, None) if placing is None else (Placed.on(device, placing), torch.from_numpy(placing.volume.astype(np.int64)).to(device))),
     )
 
 
@@ -149,9 +154,12 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def class_weights(targets: Tensor) -> Tensor:
-    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; a class never seen weighs nothing."""
-    share = targets.mean(dim=0)
+def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:
+    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; a class never seen weighs nothing.
+
+    often  (n,) how often each row is drawn; None: all alike
+    """
+    share = targets.mean(dim=0) if often is None else often @ targets / often.sum()
     inverse = torch.where(share > 0, 1 / share.clamp_min(1e-12), 0.0)
     return inverse / (share * inverse).sum().clamp_min(1e-12)
 
@@ -226,7 +234,7 @@ class _Epochs:
     def run(self, progress: Progress) -> End:
         """The end that the losses come to, epoch by epoch; one that is there already, where a finished training goes on."""
         data, ends = self.data, self.recipe.ends
-        weights = class_weights(data.targets[data.train])
+        weights = class_weights(data.targets[data.train], drawn_how_often(data, self.recipe))
         guess = Guess(guessing_loss(data.targets[data.train], weights), guessing_loss(data.targets[data.validation], weights))
         losses = progress.training_loss, progress.validation_loss
         while (end := ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)) is None:
@@ -314,13 +322,36 @@ def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe
         progress.model, progress.optimiser, data, weights, recipe.ranges, batch, recipe.precision
     )
     draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
-    batches = shuffled(data.train, recipe.slices_per_epoch, batch, progress.generator)
+    rows_of = shuffled if recipe.sampling == "slices" or data.volume is None else partial(of_volumes, volume=data.volume)
+    batches = rows_of(data.train, recipe.slices_per_epoch, batch, progress.generator)
     for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):
         descent.take(rows, drawn, learning_rate / (1 + DECAY * progress.step))
         progress.step += 1
         if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
             _take_into_average(progress, recipe.averaging)
     progress.training_loss.append(descent.mean_loss())
+
+
+def drawn_how_often(data: Data, recipe: Recipe) -> Tensor | None:
+    """(n,) of the training rows; None where all are drawn alike."""
+    if recipe.sampling == "slices" or data.volume is None:
+        return None
+    _, of_volume, slices = data.volume[data.train].unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
+    return torch.reciprocal(slices[of_volume].float())
+
+
+def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor) -> Iterator[Tensor]:
+    """Batches of row numbers, `count` in all: of one permutation of the volumes after another, a slice of each at random.
+
+    A whole body of 150 slices counts as much as a knee of 15, as it does when volumes are asked about.
+    """
+    order = volume[rows].argsort(stable=True).cpu()
+    _, slices = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
+    slices = slices.cpu()
+    first = slices.cumsum(0) - slices
+    chosen = torch.cat([torch.randperm(len(slices), generator=generator) for _ in range(-(-count // len(slices)))])[:count]
+    within = (torch.rand(count, generator=generator, dtype=torch.float64) * slices[chosen]).long()
+    yield from torch.split(rows[order[first[chosen] + within].to(rows.device)], batch)
 
 
 def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -64,6 +64,7 @@ class Job:
     averaging: float = 0.0
     precision: str = "auto"
     cooldown: float = 0.0
+    sampling: str = "slices"
     gamma: float = 0.0
     window: float = 0.0
     crop: float = 0.0
@@ -141,7 +142,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown),
+        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling),
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import chisquare
 from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
+from fovnet.net.augment import Ranges
 from fovnet.net.ends import Ends, Plateau
 from fovnet.net.places import checkpoint_of, forget
 from fovnet.net.training import (
@@ -21,8 +24,10 @@ from fovnet.net.training import (
     Progress,
     Recipe,
     class_weights,
+    drawn_how_often,
     guessing_loss,
     loss_of,
+    of_volumes,
     shuffled,
     train_network,
 )
@@ -127,6 +132,21 @@ def test_a_cooldown_lowers_the_rate_over_the_last_epochs_and_leaves_the_first_al
     assert cooled.training_loss[3] != plain.training_loss[3]
     longer = train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "cooled.safetensors")
     assert longer.training_loss == train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "anew.safetensors").training_loss
+
+
+def test_volumes_are_drawn_alike_whatever_their_slices_and_weights_know_it() -> None:
+    """One volume of 30 slices, nine of 2: 48 slices.  Each is drawn 100 times of 1,000, and every slice of a volume as often."""
+    volume = torch.tensor([7] * 30 + [n for n in range(10, 19) for _ in range(2)])
+    rows = torch.randperm(48, generator=torch.Generator().manual_seed(1))
+    drawn = torch.cat(list(of_volumes(rows, 1000, 64, torch.Generator().manual_seed(2), volume)))
+    assert Counter(volume[drawn].tolist()) == dict.fromkeys([7, *range(10, 19)], 100)
+    counts = np.bincount(drawn.numpy(), minlength=48)
+    assert chisquare(counts[:30]).pvalue > 1e-3 and all(chisquare(counts[at : at + 2]).pvalue > 1e-4 for at in range(30, 48, 2))
+    targets = torch.eye(2)[(volume == 7).long()]
+    data, recipe = Data(torch.zeros(48), targets, torch.arange(48), torch.arange(0), volume=volume), Recipe(1, 1, Ranges(0, 0, 0, 0, 0))
+    often = drawn_how_often(data, replace(recipe, sampling="volumes"))
+    torch.testing.assert_close(class_weights(targets, often), torch.tensor([5 / 9, 5.0]))    # nine volumes of ten are of the first
+    assert drawn_how_often(data, recipe) is None
 
 
 def test_bfloat16_is_near_float32_and_ends_with_the_same_bits_again(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
