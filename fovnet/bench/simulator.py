@@ -29,6 +29,7 @@ SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-2.25, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, as are the inputs and the kind of network
 INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
+FRACTIONS = (0.75, 0.25 - 1e-9, 1e-9)       # of an arm's people that train and validate: others are judged on
 COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
            "simulated_high", "simulated_change", "simulated_change_low", "simulated_change_high", "simulated_slices", "simulated_refused",
            "labelled_accuracy", "labelled_low", "labelled_high", "labelled_change", "labelled_change_low", "labelled_change_high",
@@ -130,7 +131,8 @@ def _pack(study: Study, name: str, lacking: frozenset[str], subjects: int, seed:
     folder, workers = study.scratch / name, study.workers
     simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=VOLUMES, seed=seed, workers=workers, without=lacking)
     slicing = Slicing(target_spacing_mm=SPACING_MM)
-    return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers)
+    return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
+                             fractions=FRACTIONS)  # fmt: skip
 
 
 def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
