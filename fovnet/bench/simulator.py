@@ -29,7 +29,7 @@ SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-2.25, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, as are the inputs and the kind of network
 INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
-FRACTIONS = (0.75, 0.25 - 1e-9, 1e-9)       # of an arm's people that train and validate: others are judged on
+FRACTIONS = (0.75, 0.25, 0.0)               # of an arm's people that train and validate: others are judged on
 COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
            "simulated_high", "simulated_change", "simulated_change_low", "simulated_change_high", "simulated_slices", "simulated_refused",
            "labelled_accuracy", "labelled_low", "labelled_high", "labelled_change", "labelled_change_low", "labelled_change_high",
