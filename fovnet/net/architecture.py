@@ -45,10 +45,7 @@ CHANNEL_NUMBERS = 4
 
 @dataclass(frozen=True)
 class Architecture:
-    """What has to be known to build a network, apart from its weights.
-
-    Raises ValueError for a head, block or input that nobody knows, and where the poolings leave no pixel.
-    """
+    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block or input that nobody knows."""
 
     blocks: int
     convolutions: int
@@ -68,8 +65,6 @@ class Architecture:
         for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS)):
             if name not in known:
                 raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
-        if self.pooled_side < 1:
-            raise ValueError(f"{self.blocks} blocks and a stride of {self.stride} leave no pixel of {self.side}")
         if self.inputs != in_order(self.inputs):
             raise ValueError(f"inputs {', '.join(self.inputs) or 'none'}; wanted are some of {', '.join(INPUTS)}, each once, in this order")
 
