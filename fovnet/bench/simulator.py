@@ -1,8 +1,8 @@
 """What each feature of the simulator is worth: one small network trained without it, judged on simulated people and on real volumes.
 
 All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference, and how it changes what the first
-arm got right is told with an interval of its own.  Everything is kept in a scratch
-folder: a killed study goes on where it was, and a longer one begins with what is there.
+arm got right is told with an interval of its own.  Everything is kept in a scratch folder: a killed study goes on where it was, and a
+longer one begins with what is there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fovnet.volume.slices import Slicing
 ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-2.25, 0.97, 0.5
-RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, as are the inputs and the kind of network
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, but no crops; so are inputs and network
 INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
 FRACTIONS = (0.75, 0.25, 0.0)               # of an arm's people that train and validate: others are judged on
