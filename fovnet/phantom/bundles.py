@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from fovnet.phantom.solids import Bools, Floats, Solid
+from fovnet.phantom.solids import Bools, Floats, Solid, every_mm
 
 FARTHEST = 1.4      # the cubic term would have the shape return far out: nothing lies beyond this
 STEP_MM = 2.0       # along z, within which a muscle's place is taken as constant
@@ -30,9 +30,7 @@ class Outline(Solid):
     @cached_property
     def profile(self) -> NDArray[np.float32]:
         """(n, 6) centre x, centre y and four reaches at every mm from the lowest z."""
-        rows = np.asarray(self.table)
-        z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
-        return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
+        return every_mm(self.table)
 
     @property
     def box(self) -> NDArray[np.float64]:

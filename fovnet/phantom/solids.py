@@ -170,6 +170,13 @@ class Tube(Solid):
         return replace(self, radii=tuple(max(0.05, radius - mm) for radius in self.radii))
 
 
+def every_mm(table: tuple[tuple[float, ...], ...]) -> NDArray[np.float32]:
+    """(n, q) the columns behind z of rows (z, q numbers), mm, z ascending, at every mm from the lowest z: monotone cubics between rows."""
+    rows = np.asarray(table)
+    z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
+    return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
+
+
 @dataclass(frozen=True)
 class Loft(Solid):
     """A stack of rounded cross-sections along z, monotone splines between the rows of `table`.
@@ -184,9 +191,7 @@ class Loft(Solid):
     @cached_property
     def profile(self) -> NDArray[np.float32]:
         """(n, 5) centre x, centre y, half width, front, back at every mm from the lowest z."""
-        rows = np.asarray(self.table)
-        z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
-        return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
+        return every_mm(self.table)
 
     @property
     def box(self) -> NDArray[np.float64]:
