@@ -11,10 +11,13 @@
                     channels; the first block, which sees the picture, stays plain
     widen w         each block has w times the filters of the one before, up to 128
     stride t        the first convolution looks at every t-th pixel of every t-th row: with 2, all that follows has a quarter of the pixels
+    norm "none"     the input alone is normalised
+         "pooled"   and what every pooling gives, before its ReLU: there a normalisation costs 1/4 to 1/8 of one after each convolution
 
-Without the last three, and with the one channel of "slice", the family is that of the paper.
+Without the last four, and with the one channel of "slice", the family is that of the paper.
 Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection (ISBI 2017); He et al.,
-Deep residual learning for image recognition (2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap").
+Deep residual learning for image recognition (2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap"); Ioffe and
+Szegedy, Batch normalization (2015), algorithms 1 and 2.
 """
 
 from __future__ import annotations
@@ -35,17 +38,19 @@ WIDEST = 128
 
 HEADS = ("fc", "gap", "small")
 BLOCKS = ("plain", "residual")
+NORMS = ("none", "pooled")
 
 INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1}
 """What a network may be shown, in this order, and how many channels each takes; `fovnet.net.inputs` makes them."""
 
 CHANNEL_NUMBERS = 4
-"""Scale, shift, running mean and running variance of an input channel."""
+"""Scale, shift, running mean and running variance of a channel that is normalised."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block or input that nobody knows."""
+    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block, norm or
+    input that nobody knows."""
 
     blocks: int
     convolutions: int
@@ -59,10 +64,11 @@ class Architecture:
     widen: int = 1
     inputs: tuple[str, ...] = ("slice",)
     stride: int = 1
+    norm: str = "none"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))                   # JSON has lists
-        for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS)):
+        for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS), ("norm", self.norm, NORMS)):
             if name not in known:
                 raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
         if self.inputs != in_order(self.inputs):
@@ -109,7 +115,7 @@ class Architecture:
 
     @property
     def weights(self) -> int:
-        """Numbers stored in the network, the four of every input normalisation counted."""
+        """Numbers stored in the network, the four of every normalisation of a channel counted."""
         s, body, entering = self.kernel, 0, self.channels
         for block, f in enumerate(self.widths):
             if self.is_residual(block) and entering != f:
@@ -118,6 +124,7 @@ class Architecture:
                 channels = f if convolution else entering
                 body += (channels * f * s + f) + (f * f * s + f) if self.separable else channels * f * s * s + f
             entering = f
+            body += CHANNEL_NUMBERS * f * (self.norm == "pooled")
         return CHANNEL_NUMBERS * self.channels + body + sum(a * b + b for a, b in pairwise(self.dense))
 
 
@@ -144,4 +151,5 @@ def from_configuration(
         widen=int(configuration.get("widen", 1)),
         inputs=tuple(inputs),
         stride=int(configuration.get("stride", 1)),
+        norm=str(configuration.get("norm", "none")),
     )

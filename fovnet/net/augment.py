@@ -21,7 +21,7 @@ from torch import Tensor
 
 DRAWS = 15
 
-LEAST_CROP, LEAST_LEFT = 0.4, 0.25
+LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
 NOISE_TABLE = 2**20
 NOISE_STRIDE = 37       # numbers between two places a slice's noise may begin at: no divisor of a slice's side, so that rows never line up
@@ -96,8 +96,8 @@ def crops(draws: Tensor) -> Tensor:
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
-    """The batch (n, c, h, w) black outside of its rectangles, and the crops that were made (n, 4): of a slice of which less than
-    LEAST_LEFT of all brightness would be left, none is."""
+    """The batch (n, c, h, w) black outside of its rectangles, and the crops that were made (n, 4): none is that
+    would show pixels less than LEAST_BRIGHT as bright as the whole slice's, on average, as air is."""
     half, middle = crops[:, :2], crops[:, 2:]
     inside = []
     for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
@@ -105,7 +105,7 @@ def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
         inside.append(((at - middle[:, axis, None]).abs() <= half[:, axis, None]).to(images.dtype))
     across, along = inside
     left = images * across[:, None, None, :] * along[:, None, :, None]
-    enough = left.sum(dim=(1, 2, 3)) >= LEAST_LEFT * images.sum(dim=(1, 2, 3))
+    enough = left.sum(dim=(1, 2, 3)) >= LEAST_BRIGHT * half.prod(dim=1) * images.sum(dim=(1, 2, 3))
     whole = crops.new_tensor([1.0, 1.0, 0.0, 0.0])
     return torch.where(enough[:, None, None, None], left, images), torch.where(enough[:, None], crops, whole)
 

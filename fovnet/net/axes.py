@@ -5,7 +5,7 @@
     the batch   log2_batch, or batch
     if wished   head: "fc", "gap" or "small"; else the one head that the training section names
                 block: "plain" or "residual", else plain;  widen: filters of a block over those of the one before, 1 or 2, else 1
-                stride: of the first convolution, 1 or 2, else 1
+                stride: of the first convolution, 1 or 2, else 1;  norm: "none" or "pooled", else none
 
 A space may give any of them a single level; one that it leaves out, or an axis that nobody here knows, is refused.
 """
@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fovnet.errors import SearchError
-from fovnet.net.architecture import BLOCKS, HEADS
+from fovnet.net.architecture import BLOCKS, HEADS, NORMS
 from fovnet.search.space import Axis
 
-OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",))
+OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
     ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
@@ -73,10 +73,14 @@ def batch(configuration: Mapping[str, Any]) -> int:
 
 
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
-    """Every block halves a slice's 2^7 pixels, and so does a stride of 2."""
-    if max(levels["blocks"]) == MOST_BLOCKS and max(levels.get("stride", [1])) > 1:
+    """Every block halves a slice's 2^7 pixels, and so does a stride of 2; of the one pixel of one slice nobody can tell a deviation."""
+    halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
+    if halvings > MOST_BLOCKS:
         said = f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out."
         raise SearchError("space-level", said)
+    if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
+        said = f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled cannot normalise"
+        raise SearchError("space-level", f"{said}; leave one of them out.")
 
 
 def _refuse_impossible(name: str, level: Any) -> None:
@@ -109,5 +113,6 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "block":               (BLOCKS.__contains__, "plain or residual"),
     "widen":               (_whole(1, 2), "1 or 2"),
     "stride":              (_whole(1, 2), "1 or 2"),
+    "norm":                (NORMS.__contains__, "none or pooled"),
 }
 """What a level of each axis may be, and how that is said."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net import axes
-from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, WIDEST, Architecture
+from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, NORMS, WIDEST, Architecture
 from fovnet.search.space import Space
 
 Integers = NDArray[np.int64]
@@ -24,7 +24,7 @@ Column = NDArray[Any]
 class Columns:
     """M networks, each with the batch it is trained with; all (M,), but the classes, the side of a slice and the inputs, which all share.
 
-    filters  of the first block      head  its place in HEADS      residual  whether the blocks are
+    filters  of the first block    head  its place in HEADS    residual  whether the blocks are    normalised  whether poolings are
     """
 
     blocks: Integers
@@ -36,6 +36,7 @@ class Columns:
     residual: NDArray[np.bool_]
     widen: Integers
     stride: Integers
+    normalised: NDArray[np.bool_]
     batch: Integers
     classes: int
     side: int = 128
@@ -72,7 +73,7 @@ class Columns:
         return Architecture(
             int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1, int(self.kernel[row]),
             bool(self.separable[row]), self.classes, HEADS[self.head[row]], self.side, "residual" if self.residual[row] else "plain",
-            int(self.widen[row]), self.inputs, int(self.stride[row]),
+            int(self.widen[row]), self.inputs, int(self.stride[row]), NORMS[int(self.normalised[row])],
         )  # fmt: skip
 
     @classmethod
@@ -80,10 +81,11 @@ class Columns:
         """Networks of the same classes, side and inputs, one or more, each with its batch."""
         numbers = [(net.blocks, net.convolutions, net.filters, net.kernel, HEADS.index(net.head), net.widen, net.stride) for net in nets]
         blocks, convolutions, filters, kernel, head, widen, stride = np.array(numbers, dtype=np.int64).T
-        separable, residual = np.array([(net.separable, net.block == "residual") for net in nets], dtype=bool).T
+        words = [(net.separable, net.block == "residual", net.norm == "pooled") for net in nets]
+        separable, residual, normalised = np.array(words, dtype=bool).T
         batch = np.array(batches, dtype=np.int64)
         shared = nets[0].classes, nets[0].side, nets[0].inputs
-        return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, stride, batch, *shared)
+        return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, stride, normalised, batch, *shared)
 
 
 def columns_of_space(space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",)) -> Columns:
@@ -123,6 +125,6 @@ def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str, in
     return Columns(
         named["blocks"].astype(np.int64), named["convolutions"].astype(np.int64), 2 ** named["log2_filters"].astype(np.int64),
         named["kernel"].astype(np.int64), named["separable"].astype(bool), words("head", head, HEADS),
-        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), ones("widen"), ones("stride"), batch, classes,
-        inputs=inputs,
+        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), ones("widen"), ones("stride"),
+        words("norm", "none", NORMS) == NORMS.index("pooled"), batch, classes, inputs=inputs,
     )  # fmt: skip

@@ -151,7 +151,10 @@ def costs(nets: Columns) -> Cost:
         weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
         stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)   # ReLU and the sum work in place: one tensor a convolution
         stored += here * (FLOAT + INDEX) * (halved * f)
-        layers += here * (passes * c + c + 1) + beside + (shortcut > 0)
+        normalised = here & nets.normalised
+        weights += normalised * CHANNEL_NUMBERS * f
+        stored += normalised * FLOAT * (halved * f)
+        layers += here * (passes * c + c + 1) + beside + (shortcut > 0) + normalised
     dense, hidden, launches = _heads(nets)
     return Cost(
         weights=(weights + dense + hidden).astype(np.float64),

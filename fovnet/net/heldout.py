@@ -32,6 +32,7 @@ class HeldOut:
     block: str
     widen: int
     stride: int
+    norm: str
     batch: int
     predicted_seconds: float
     seconds: float
@@ -83,4 +84,4 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         )  # fmt: skip
 
 
-_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride")
+_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm")

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from fovnet.net.architecture import FC, SMALL, Architecture
 
+NORM_MOMENTUM = 0.02     # of running statistics: the mean of some 50 batches, as few slices of a batch of 16 are alike
+
 
 class Network(nn.Sequential):
     """The layers one after another, the input normalisation taken into the first convolution.
@@ -102,6 +104,8 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
             layers.update({f"block{block}_{name}": layer for name, layer in convolutions.items()})
         # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5 times faster on a CPU
         layers[f"block{block}_pool"] = nn.MaxPool2d(2)
+        if net.norm == "pooled":
+            layers[f"block{block}_norm"] = nn.BatchNorm2d(filters, momentum=NORM_MOMENTUM)
         layers[f"block{block}_relu{net.convolutions - 1}"] = nn.ReLU(inplace=True)
         channels = filters
     layers.update(_head(net))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, sampled_from
 from torch import nn
 
-from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, WIDEST, Architecture
+from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, NORMS, WIDEST, Architecture
 from fovnet.net.model import Residual, build
 
 PUBLISHED = [
@@ -30,13 +30,15 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
 @given(
     blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5), kernel=sampled_from([3, 5]),
     separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]), block=sampled_from(BLOCKS), widen=integers(1, 2),
-    stride=integers(1, 2),
+    stride=integers(1, 2), norm=sampled_from(NORMS),
     inputs=sampled_from([("slice",), ("slice", "neighbours"), tuple(INPUTS)]),
 )  # fmt: skip
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:
     net = Architecture(classes=7, side=side, **shape)
     model = build(net)
-    numbers = sum(p.numel() for p in model.parameters()) + model.normalise.running_mean.numel() + model.normalise.running_var.numel()
+    running = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
+    assert len(running) == (1 + net.blocks if net.norm == "pooled" else 1)
+    numbers = sum(p.numel() for p in model.parameters()) + sum(2 * layer.num_features for layer in running)
     assert net.weights == numbers
     scores = model(torch.rand(2, net.channels, side, side))
     assert scores.shape == (2, 7) and bool(torch.isfinite(scores).all())

@@ -247,6 +247,12 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
     torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)    # the rim reads beyond it
 
 
+def test_the_tightest_crop_of_a_slice_full_of_body_is_made() -> None:
+    """A sixth of its pixels, and of its brightness: as bright as the whole."""
+    _, made = cropped(0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP, LEAST_CROP, 0.3, -0.3]] * 8))
+    assert torch.equal(made[:, :2], torch.full((8, 2), LEAST_CROP))
+
+
 def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
     images = torch.zeros(2, 1, 32, 32)
     images[:, :, 2:8, 2:8] = 1.0

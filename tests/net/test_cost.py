@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from fovnet.errors import SearchError
-from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, Architecture, from_configuration
+from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
 from fovnet.net.columns import columns_of, columns_of_space
 from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, training_bytes, training_seconds
 from fovnet.net.model import build
@@ -24,6 +24,7 @@ NETS = [
     Architecture(4, 1, 3, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres")),
     Architecture(5, 2, 3, 3, False, classes=7, head="gap", block="residual", widen=2, inputs=tuple(INPUTS)),
     Architecture(4, 2, 4, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres"), stride=2),
+    Architecture(4, 1, 4, 3, False, classes=7, head="small", norm="pooled"),
 ]
 
 
@@ -82,7 +83,7 @@ def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
 architectures = st.builds(
     Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]), st.booleans(),
     classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(64), block=st.sampled_from(BLOCKS), widen=st.integers(1, 2),
-    stride=st.integers(1, 2),
+    stride=st.integers(1, 2), norm=st.sampled_from(NORMS),
     inputs=st.sampled_from([("slice",), ("slice", "millimetres"), tuple(INPUTS)]),
 )  # fmt: skip
 
@@ -117,7 +118,7 @@ def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> No
     """Rows as columns and rows as configurations agree, and each is the network that its configuration means."""
     levels = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3], "separable": [False, True],
               "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"], "block": ["plain", "residual"],
-              "widen": [1, 2], "stride": [1, 2]}  # fmt: skip
+              "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"]}  # fmt: skip
     space, shared = Space.of(levels), {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")}
     rows = columns_of_space(space, **shared)
     configurations = [space.configuration(row) for row in range(len(space))]
