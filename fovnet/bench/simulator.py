@@ -25,7 +25,7 @@ from fovnet.volume.slices import Slicing
 
 ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
-SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-2.25, 0.97, 0.5
+SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2)       # of configs/shipped.yaml, but no crops; so are inputs and network
 INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
@@ -146,7 +146,7 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     device = choose_device(study.device)
     data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing)
-    net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2)
+    net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled")
     recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / _folder(name) / "network.safetensors"
