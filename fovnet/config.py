@@ -70,8 +70,9 @@ class Prepare(Section):
 class Augmentation(Section):
     """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels.
 
-    gamma, of the exponent about 1, window, of each end of the grey values kept, and crop, the share of slices of which a rectangle alone is
-    shown, as if it were the field of view, are no part of the paper's recipe.
+    gamma, of the exponent about 1, window, of each end of the grey values kept, crop, the share of slices of which a rectangle alone
+    is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, and texture, the largest deviation of the taps
+    of a filter of each slice's own, are no part of the paper's recipe.
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -82,6 +83,8 @@ class Augmentation(Section):
     gamma: float = Field(0.0, ge=0, lt=1)
     window: float = Field(0.0, ge=0, lt=0.5)
     crop: float = Field(0.0, ge=0, le=1)
+    bend: float = Field(0.0, ge=0, le=0.2)
+    texture: float = Field(0.0, ge=0, le=1)
 
 
 class Plateau(Section):

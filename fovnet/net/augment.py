@@ -2,7 +2,8 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 15)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop
+    draws   (n, 56)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
+                         and what fovnet.net.distort does beforehand
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
 
 The chain is that of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise, in law and, for the same
@@ -16,10 +17,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-DRAWS = 15
+from fovnet.net.distort import WIDTH, draw_distortions
+from fovnet.net.sampling import resample
+
+PLAIN_DRAWS = 15
+DRAWS = PLAIN_DRAWS + WIDTH
 
 LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
@@ -33,6 +37,7 @@ class Ranges:
 
     gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
     crop    the share of slices of which a rectangle alone is shown, as if it were the field of view
+    bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
     """
 
     rotation_deg: float
@@ -43,15 +48,18 @@ class Ranges:
     gamma: float = 0.0
     window: float = 0.0
     crop: float = 0.0
+    bend: float = 0.0
+    texture: float = 0.0
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 15) float32 on the CPU: what chance decides about n slices."""
+    """(n, 56) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
-    return torch.cat([theta, torch.stack(others, dim=1), draw_crops(n, ranges.crop, generator)], dim=1)
+    crops = draw_crops(n, ranges.crop, generator)
+    return torch.cat([theta, torch.stack(others, dim=1), crops, draw_distortions(n, ranges.bend, ranges.texture, generator)], dim=1)
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -92,7 +100,12 @@ def affines(draws: Tensor) -> Tensor:
 
 def crops(draws: Tensor) -> Tensor:
     """(n, 4) crop of each slice's draw."""
-    return draws[:, 11:15]
+    return draws[:, 11:PLAIN_DRAWS]
+
+
+def distortions(draws: Tensor) -> Tensor:
+    """(n, 41) of each slice's draw, as fovnet.net.distort has them."""
+    return draws[:, PLAIN_DRAWS:]
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
@@ -131,30 +144,6 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     if ranges.noise:
         images = torch.addcmul(images, noise_at(place, images), sigma).clamp_(0.0, 1.0)
     return images
-
-
-def resample(images: Tensor, theta: Tensor) -> Tensor:
-    """The batch (n, c, h, w) read at theta of each pixel's centre, bilinearly."""
-    return read_at(images, grid_of(theta, *images.shape[-2:]))
-
-
-def read_at(images: Tensor, grid: Tensor) -> Tensor:
-    """The batch (n, c, h', w') read at the places (n, h, w, 2), bilinearly; outside is black."""
-    return F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
-
-
-def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
-    """(n, h, w, 2) where each pixel is read: F.affine_grid's numbers, a sum of a row's part and a column's.
-
-    affine_grid multiplies matrices three wide instead, which takes a CPU ten times as long: 2.6 ms for 16 slices against 0.25.
-    """
-    x = (2 * torch.arange(w, device=theta.device, dtype=theta.dtype) + 1) / w - 1
-    y = (2 * torch.arange(h, device=theta.device, dtype=theta.dtype) + 1) / h - 1
-    grid = theta.new_empty(len(theta), h, w, 2)
-    for axis in (0, 1):
-        along, across, shift = (part[:, None] for part in theta[:, axis].unbind(dim=1))
-        torch.add((along * x)[:, None, :], (across * y + shift)[:, :, None], out=grid[..., axis])
-    return grid
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:

@@ -7,13 +7,16 @@ of small kernels are launched as one, and nothing of a step waits for the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.augment import DRAWS, Ranges, affines, crops, recoloured
+from fovnet.net.augment import DRAWS, Ranges, affines, crops, distortions, recoloured
+from fovnet.net.distort import distorted
 from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network
 
@@ -36,7 +39,7 @@ class Resident(Protocol):
 class Descent:
     """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
 
-    take     one step, on rows (m,) and draws (m, 15) of the device, at a learning rate
+    take     one step, on rows (m,) and draws (m, 56) of the device, at a learning rate
     mean_loss  of the slices seen since it was last asked for; the only time the host waits
     """
 
@@ -66,7 +69,12 @@ class Descent:
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The batch (m, c, h, w) as the network sees it."""
         fields = crops(draws) if self.ranges.crop else None
-        return recoloured(images(self.slices, rows, self.model.inputs, self.placed, affines(draws), fields), draws, self.ranges)
+        seen = images(self.slices, rows, self.model.inputs, self.placed, affines(draws), fields, self._distorting(draws))
+        return recoloured(seen, draws, self.ranges)
+
+    def _distorting(self, draws: Tensor) -> Callable[[Tensor], Tensor] | None:
+        bend, texture = self.ranges.bend > 0, self.ranges.texture > 0
+        return partial(distorted, distortions=distortions(draws), bend=bend, texture=texture) if bend or texture else None
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""

@@ -14,7 +14,7 @@ top, so that a body zoomed by 8 % is 8 % larger there too: a person of another s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
-from fovnet.net.augment import cropped, framed, grid_of, read_at, resample
+from fovnet.net.augment import cropped, framed
+from fovnet.net.sampling import grid_of, read_at, resample
 from fovnet.volume.placing import Placing
 
 ACROSS_MM = 512.0       # 4 mm a pixel
@@ -48,11 +49,12 @@ class Placed:
 
 def images(
     pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, theta: Tensor | None = None,
-    crops: Tensor | None = None,
+    crops: Tensor | None = None, before: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:  # fmt: skip
     """(m, c, h, w) float in [0, 1]: what a network of these kinds of inputs is shown of some rows; theta None: as they are.
 
-    crops  (m, 4), as in fovnet.net.augment: the rectangle of each slice that is its field of view, from which theta then counts
+    crops   (m, 4), as in fovnet.net.augment: the rectangle of each slice that is its field of view, from which theta then counts
+    before  what is done to the slices (m, c, h, w), in channels, before anything else
     Raises ModelError ("inputs-unplaced") where a kind needs to know more of the slices than their pixels.
     """
     if placed is None and tuple(kinds) != ("slice",):
@@ -61,6 +63,8 @@ def images(
     if placed is not None and "neighbours" in kinds:
         beside = [normalised(pixels.index_select(0, those.index_select(0, rows))) for those in (placed.below, placed.above)]
         source = torch.cat([source, *beside], dim=1)
+    if before is not None:
+        source = before(source)
     share: Tensor | float = 1.0
     if crops is not None and theta is not None:
         source, crops = cropped(source, crops)

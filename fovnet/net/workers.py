@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
@@ -68,6 +68,8 @@ class Job:
     gamma: float = 0.0
     window: float = 0.0
     crop: float = 0.0
+    bend: float = 0.0
+    texture: float = 0.0
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -135,7 +137,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     device = choose_device(job.device)
     data = _resident(job.pixels, job.rows, device)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
-    ranges = Ranges(job.rotation_deg, job.translation, job.shear, job.zoom, job.noise, job.gamma, job.window, job.crop)
+    ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
         net,
         learning_rate=axes.learning_rate(proposal.configuration),

@@ -8,7 +8,8 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, framed, grid_of, noise_at, resample
+from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, framed, noise_at
+from fovnet.net.sampling import grid_of, resample
 
 STILL = Ranges(0, 0, 0, 0, 0)
 WIDE = Ranges(rotation_deg=25, translation=0.1, shear=0.5, zoom=0.15, noise=0.05, gamma=0.6)
