@@ -15,6 +15,9 @@ from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid, tube
 BEHIND_MM = 55.0
 """How far a breast reaches behind its base, rounded: into the chest, however that bends."""
 
+FLARED = 0.4
+"""Share of the length over which the foot of a hanging breast is wider or narrower than the rest."""
+
 
 @dataclass(frozen=True)
 class Dome(Solid):
@@ -22,6 +25,7 @@ class Dome(Solid):
 
     base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
     lean  (2,) mm by which the nipple lies to the right of and above the base's middle; the shape bends there with t²
+    flare what is added to r² at the base, gone at t = FLARED: above 0 a broad foot on the chest, below 0 a pear on a narrow one
     """
 
     base: tuple[float, float, float]
@@ -30,6 +34,7 @@ class Dome(Solid):
     lean: tuple[float, float] = (0.0, 0.0)
     power: float = 2.0
     point: float = 1.0
+    flare: float = 0.0
 
     @property
     def tip(self) -> tuple[float, float, float]:
@@ -39,6 +44,8 @@ class Dome(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         (x, y, z), (a, c), (dx, dz) = self.base, self.half, self.lean
+        if self.flare > 0:
+            a, c = a * (1 + self.flare) ** 0.5, c * (1 + self.flare) ** 0.5
         low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
         return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
 
@@ -59,7 +66,11 @@ class Dome(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
         edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
-        edge -= np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+        behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+        if self.flare:
+            edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
+            behind *= np.float32(1 + self.flare)
+        edge -= behind
         return np.asarray((u * u + w * w <= edge) & (t <= 1))
 
     def shrunk(self, mm: float) -> Dome:
@@ -101,6 +112,14 @@ class Strands(Solid):
         return replace(self, dome=self.dome.shrunk(mm))
 
 
+LONGEST_MM = 160.0
+"""From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
+
+
+HANGS_MM = 1332.0
+"""Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
+
+
 def breast(person: Person, side: int) -> Dome:
     """One breast under its skin: long and round or pointed where it hangs, of a woman who lies on her back flat and to the side."""
     rng = person.generator(71)
@@ -109,10 +128,25 @@ def breast(person: Person, side: int) -> Dome:
     size = 0.25 if person.age < 12 else size * float(person.generator(72 + (side > 0)).uniform(0.93, 1.07))
     wide, front = size**0.38, 84 + 0.5 * person.fat_mm
     if person.prone:
-        lean = (side * 4.0, -14.0 * low)
-        return Dome((side * 86.0, front, 1310.0), (56 * wide, 60 * wide), 42 + 56 * size, lean, power, point)
+        plain = Dome((side * 86.0, front, HANGS_MM), (56 * wide, 60 * wide), 42 + 56 * size, (side * 4.0, -14.0 * low), power, point)
+        return _hung(plain, person.generator(74))
     half = (60 * wide, 60 * wide)
     return Dome((side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0, 0.5 + 0.5 * point)
+
+
+def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
+    """How a breast hangs into a coil: three of ten a column with a round end, others pears and cones; half squeezed flat by plates.
+
+    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman are given the same numbers.
+    """
+    kind, plates = rng.random(2)
+    slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
+    if kind < 0.3:
+        plain = replace(plain, power=blunt, point=1.0)
+        slender, flare = slender * 0.92, abs(flare) + 0.1
+    across = slender * (flat if plates < 0.5 else 1.0)
+    half = plain.half[0] * across, plain.half[1] * 1.12 / (flat**0.4 if plates < 0.5 else 1.0)
+    return replace(plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare)
 
 
 def outside(person: Person) -> list[Paint]:
@@ -139,7 +173,8 @@ def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
         whole = breast(person, side)
         made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
         phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
-        strands = Strands(whole.shrunk(3.0), 0.07 + 0.12 * dense, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]))
+        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # one nearly all of fat has few strands
+        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]))
         made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
         made += _nipple(whole) + _veins(whole, rng)
         if "natural breasts" in person.missing and person.age > 20:

@@ -98,6 +98,10 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     return varied if "deformation" in without else _deformed(varied, np.random.default_rng([*seed, 92]))
 
 
+PRONE_SHARE = 0.34
+"""Of the women who are varied, those seen lying on their fronts: enough that most breasts a collection looks at closely hang."""
+
+
 def _varied(person: Person, rng: np.random.Generator) -> Person:
     """The person with what is uncommon: a child (1 in 20), very fat, wasted or marbled muscle, lying prone, parts missing or replaced."""
     kind, size, missing = rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share}
@@ -113,7 +117,7 @@ def _varied(person: Person, rng: np.random.Generator) -> Person:
         person = replace(person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1])))
     elif kind < 0.29:
         person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))        # fat inside, not under the skin
-    prone = person.female and bool(rng.random() < 0.2)
+    prone = person.female and bool(rng.random() < PRONE_SHARE)
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
 

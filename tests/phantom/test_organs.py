@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.phantom import heart, thorax
 from fovnet.phantom.body import label_volume
-from fovnet.phantom.breast import BEHIND_MM, Dome, breast
+from fovnet.phantom.breast import BEHIND_MM, FLARED, Dome, breast
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.tissues import label_of
@@ -30,6 +30,18 @@ def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
     women = [replace(sample_person((7, number), frozenset(["varied bodies"])), sex="female") for number in range(40)]
     lying, hanging = (np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True))
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
+
+
+def test_hanging_breasts_are_6_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> None:
+    women = [replace(sample_person((7, number), frozenset(["varied bodies"])), sex="female", prone=True) for number in range(60)]
+    domes = [breast(woman, 1) for woman in women]
+    flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
+    assert all(60 < dome.length < 180 for dome in domes) and 15 < sum(flat) < 45
+    points = np.random.default_rng(0).uniform(-90, 90, (4000, 2)).astype(np.float32).T
+    for dome in (next(d for d in domes if d.flare > 0.3), next(d for d in domes if d.flare < -0.15)):
+        at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED)]
+        foot, column = (dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum() for y in at)
+        assert foot > 1.15 * column if dome.flare > 0 else foot < 1.1 * column
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])

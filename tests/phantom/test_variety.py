@@ -13,6 +13,7 @@ from nibabel.orientations import io_orientation
 
 from fovnet.errors import ConfigError
 from fovnet.phantom.body import label_volume, landmarks
+from fovnet.phantom.breast import breast
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
@@ -133,6 +134,31 @@ def test_small_fields_show_some_body() -> None:
         grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
         coarse = Grid((12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0]))
         assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
+
+
+def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
+    """A woman, and those of 300 tight fields of view of her that are of breasts."""
+    person = replace(next(p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20), prone=prone)
+    rng = np.random.default_rng(2)
+    drawn = [small_family(person, MARKS, rng) for _ in range(300)]
+    return person, [family for family in drawn if family.hanging]
+
+
+def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
+    """Of one breast, a fifth of the field or more is breast in front of the chest, and none of it is lung's depth or arm."""
+    (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
+    assert len(hanging) > 6 * len(lying) > 0
+    marks, rng = landmarks(person), np.random.default_rng(0)
+    plans = [plan(person, marks, family, SITES[0], rng) for family in hanging]
+    assert np.mean([acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0 for acquired in plans]) > 0.65
+    for acquired in [one for one in plans if one.family.name == "breast, one"][:4]:
+        grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
+        labels = label_volume(person, grid).labels
+        y = grid.coordinates()[1] / person.morph.trunk[1]
+        ahead = np.broadcast_to(y > breast(person, 1).base[1] + 12, labels.shape) & (labels != AIR)
+        assert ahead.mean() > 0.12 and (labels[:, -1] == AIR).mean() > 0.95
+        places = acquired.acquisition.coil.centres_mm
+        assert all(y_mm > 0 for _, y_mm, _ in places)
 
 
 def head_grid() -> Grid:
