@@ -17,11 +17,13 @@ from nibabel.orientations import apply_orientation, inv_ornt_aff
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
+from fovnet.phantom.artefacts import wrapped
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.families import choose_families
 from fovnet.phantom.features import left_out
+from fovnet.phantom.headers import along_claimed_axes, claimed, region_alone
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.masks import finished, shown
+from fovnet.phantom.masks import Finish, finished, shown
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, Site, plan
@@ -174,7 +176,7 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
     Rows are (region, first_slice, last_slice); for a tilted volume whose header says so (region, from_mm, to_mm), since a cut along the
-    scanner's planes then goes through many of its slices.
+    scanner's planes then goes through many of its slices.  Where the header turns them, slices are what it calls so.
     """
     marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
     labels = paint(person, grid).labels
@@ -184,6 +186,9 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     shift = np.eye(4)
     shift[:3, 3] = -np.asarray(acquired.isocentre_mm)
     volume = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
+    if acquired.turn:
+        rows = _claimed_rows(labels, grid, marks, acquired, visible)
+        return claimed(finished(volume, visible, acquired.acquisition.average, acquired.finish), acquired.turn), rows
     heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
     volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
     if acquired.tilted and acquired.truthful:
@@ -191,6 +196,30 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
     return volume, region_rows(heights, body_area_mm2(labels, acquired), marks, acquired.family.protocol)
+
+
+def _claimed_rows(
+    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, acquired: Plan, visible: NDArray[np.bool_] | None
+) -> list[Row]:
+    """Rows of a volume whose header turns it: its one region, wherever the slices that the header makes show body.
+
+    Slices are counted as the image has them, after what folds over, is cropped or is added as a border.
+    """
+    rung = region_alone(acquired.grid, marks, 0.0)
+    z = grid.coordinates()[2]
+    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)     # raised hands are of no region
+    received, finish = acquired.acquisition, acquired.finish
+    share = averaged(body, received.average)
+    if received.flaws.folded:
+        share = wrapped(share, received.flaws.folded, received.flaws.phase)
+    seen = finished(Volume(share, acquired.grid.vox_to_ras, ""), visible, received.average, Finish(cropped=finish.cropped))
+    a, b = finish.border
+    spacing = seen.spacing_mm
+    shares = along_claimed_axes(np.pad(seen.voxels, ((a, a), (b, b), (0, 0))), acquired.turn)
+    across = np.prod(spacing) / spacing[[becomes for becomes, _ in acquired.turn].index(2)]
+    area = shares.sum(axis=(0, 1), dtype=np.float64) * across
+    inside = 0.0 if rung is None else sum(marks.borders_mm[rung : rung + 2]) / 2
+    return region_rows(np.full(len(area), inside), area, marks, acquired.family.protocol)
 
 
 def rows_in_mm(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float) -> list[Row]:

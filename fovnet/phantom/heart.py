@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
@@ -18,6 +19,17 @@ def parts(person: Person) -> list[Paint]:
     """What lies in and on the ventricles and atria, drawn for this person."""
     left, right = ventricles(person)
     return _left(person, left) + _right(person, right) + _atria(person) + _coronaries(person, left)
+
+
+def long_axis(person: Person) -> NDArray[np.float64]:
+    """(2, 3) mm of the person: the apex of the left ventricle, and the middle of its base."""
+    left = ventricles(person)[0]
+    wanted = np.array([_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0)])
+    places = wanted.copy()
+    for _ in range(12):  # bends are gentle: each step leaves less than half of what was wrong
+        x, y, z = (places[:, axis].astype(np.float32) for axis in range(3))
+        places += wanted - np.stack(person.morph.to_anatomy(x, y, z), axis=1)
+    return places
 
 
 def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:

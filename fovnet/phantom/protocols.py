@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.body import Landmarks
 from fovnet.phantom.families import Family
+from fovnet.phantom.headers import Turn
 from fovnet.phantom.masks import Finish
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
@@ -79,6 +80,7 @@ class Plan:
     stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
     finish       what is done to the image afterwards
     tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header says so
+    turn         what a header of plain voxel sizes makes of the grid's axes; () where it tells them as they are
     """
 
     family: Family
@@ -92,6 +94,7 @@ class Plan:
     finish: Finish = Finish()  # noqa: RUF009  (frozen)
     tilted: bool = False
     truthful: bool = True
+    turn: Turn = ()
 
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:

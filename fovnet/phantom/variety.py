@@ -17,16 +17,27 @@ from fovnet.phantom.artefacts import draw_flaws
 from fovnet.phantom.body import Landmarks
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.families import small_family
+from fovnet.phantom.headers import draw_turn, region_alone
+from fovnet.phantom.heart import long_axis
 from fovnet.phantom.masks import draw_finish
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, label_voxels, plan
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Coil
+from fovnet.phantom.sequence import Sequence
 from fovnet.volume.orient import closest_axes
 
 SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
+SHORT_AXIS = "heart, short axis"
+SHORT_AXIS_SHARE = 1 / 3        # of the hearts along their own axes
+CINE = Sequence("cine", "inflow", 15, 1.5, flip_deg=18)     # blood 1, fat 0.57, muscle 0.2
+CINE_SHARE = 0.6                # of short axes; free contrasts leave about half
+TURNED_SHARE = 1 / 6            # of volumes that show one region alone
+TURNED_SHORT_AXES = 1 / 2       # archives of hearts keep them as stacks of pictures
+OF_THE_CHEST = 0.5
+"""Least share of a field about a heart or breast that is chest: both reach below the liver's dome, and what is shown is still the chest."""
 
 
 def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int], without: frozenset[str] = frozenset()) -> Plan:
@@ -49,7 +60,10 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     family = small_family(person, marks, rng)
     acquired = plan(person, marks, family, plain.site, rng)
     chance, most = (0.7, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
-    return _tilted(acquired, most, rng) if rng.random() < chance else acquired
+    dice = rng.random()
+    if family.name.startswith("heart") and dice < chance * SHORT_AXIS_SHARE:
+        return _short_axis(acquired, person, rng)
+    return _tilted(acquired, most, rng) if dice < chance else acquired
 
 
 def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
@@ -63,9 +77,32 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
         step[[a, a, b, b], [a, b, a, b]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
         turn = step @ turn
     turned = canonical(_about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3]))
-    spacing = np.linalg.norm(turned.vox_to_ras[:3, :3], axis=0)
-    received = replace(acquired.acquisition, average=label_voxels(spacing, turned.shape))
-    return replace(acquired, grid=turned, acquisition=received, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+    return replace(_regridded(acquired, turned), tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+
+
+def _short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
+    """A stack across the heart's long axis, from about the apex to the base or beyond; half of them with the blood bright.
+
+    A left ventricle is some 9 cm long: 8 to 12 slices of 6 to 10 mm hold it, or leave a little of it out.
+    """
+    apex, base = long_axis(person)
+    through = (base - apex) / np.linalg.norm(base - apex) + rng.normal(0, 0.07, 3)      # planned by eye: about 6° beside the axis
+    through /= np.linalg.norm(through)
+    across = np.cross(through, rng.normal(0, 1, 3))
+    across /= np.linalg.norm(across)
+    fine, thick, slices = rng.uniform(1.3, 2.0), rng.uniform(6.0, 10.0), int(rng.integers(8, 13))
+    wide = rng.uniform(140, 300)
+    tall = wide * rng.uniform(0.75, 1.0)
+    shape = (round(wide / fine), round(tall / fine), slices)
+    affine = np.eye(4)
+    affine[:3, :3] = np.column_stack([across * fine, np.cross(through, across) * fine, through * thick])
+    middle = (apex + base) / 2 + through * rng.uniform(-5, 15) + rng.normal(0, 8, 3)
+    affine[:3, 3] = middle - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
+    stack = _regridded(acquired, canonical(Grid(shape, affine)))
+    plane = ("sagittal", "coronal", "axial")[int(np.abs(through).argmax())]
+    sequence = replace(CINE, tr=CINE.tr * rng.uniform(0.85, 1.15)) if rng.random() < CINE_SHARE else acquired.sequence
+    family = replace(acquired.family, name=SHORT_AXIS)
+    return replace(stack, family=family, plane=plane, sequence=sequence, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
 
 
 def canonical(grid: Grid) -> Grid:
@@ -195,6 +232,18 @@ def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
     return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
 
 
+def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """A header of plain voxel sizes, where one region of the chain is all there is to see, along whichever axis it is cut."""
+    share = TURNED_SHORT_AXES if plain.family.name == SHORT_AXIS else TURNED_SHARE
+    least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
+    dice, isotropic_axis = rng.random(), int(rng.integers(3))
+    if dice > share or plain.family.protocol or region_alone(plain.grid, marks, least) is None:
+        return plain
+    spacing = np.linalg.norm(plain.grid.vox_to_ras[:3, :3], axis=0)
+    through = isotropic_axis if spacing.max() < 1.05 * spacing.min() else slice_axis(plain)
+    return replace(plain, turn=draw_turn(through, rng), stored_axes=np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
+
+
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
 CHANGES: Mapping[str, Change] = {
     "small fields": _small_field,
@@ -203,5 +252,6 @@ CHANGES: Mapping[str, Change] = {
     "coil fall-off": _coil_fall_off,
     "artefacts": _artefacts,
     "masks": _masks,
+    "turned headers": _turned_header,
 }
 """What each of `features.SCANNING` does to a plan, in the order in which it is done."""

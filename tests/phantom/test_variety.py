@@ -17,13 +17,15 @@ from fovnet.phantom.breast import breast
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
+from fovnet.phantom.headers import along_claimed_axes, draw_turn, region_alone
+from fovnet.phantom.heart import long_axis
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.tissues import AIR, TISSUES
-from fovnet.phantom.variety import CHANGES, _tilted, canonical, recut, varied
+from fovnet.phantom.variety import CHANGES, _short_axis, _tilted, canonical, recut, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
@@ -192,6 +194,47 @@ def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
     brain = shown(labels, grid, MARKS, BRAIN)
     assert len(gone) and gone[:, 1].mean() > np.argwhere(labels != AIR)[:, 1].mean() + 8
     assert (left & brain).sum() > 0.97 * brain.sum()
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_the_head_are_the_head(axis: int) -> None:
+    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
+                np.random.default_rng(0))
+    finish = Finish(border=(3, 5))
+    acquired = replace(base, grid=head_grid(), acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    turn = draw_turn(axis, np.random.default_rng(axis))
+    true = acquire(PERSON, acquired, np.random.default_rng(0))[0]
+    volume, rows = acquire(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
+    np.testing.assert_array_equal(volume.voxels, along_claimed_axes(true.voxels, turn))
+    assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
+    np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))
+    np.testing.assert_allclose(volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2, -volume.vox_to_ras[:3, 3])
+    bright = np.flatnonzero((volume.voxels > 150).sum(axis=(0, 1)) >= 16)                   # of 25 mm²: 400 mm²
+    assert abs(rows[0]["first_slice"] - bright[0]) <= 2 and abs(rows[0]["last_slice"] - bright[-1]) <= 2
+
+
+def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other() -> None:
+    grid = head_grid()
+    grid.vox_to_ras[2, 3] += 3                                                              # half a voxel, and a little
+    assert region_alone(grid, MARKS, 1.0) == 4                                              # legs, pelvis, abdomen, chest, head
+    lower = grid.vox_to_ras.copy()
+    lower[2, 3] -= 60
+    assert region_alone(Grid(grid.shape, lower), MARKS, 1.0) is None and region_alone(Grid(grid.shape, lower), MARKS, 0.5) == 4
+    lower[2, 3] = MARKS.vertex + 20
+    assert region_alone(Grid(grid.shape, lower), MARKS, 0.5) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
+    family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
+    stack = _short_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
+    spacing = np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
+    along = (np.diff(long_axis(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]) / spacing      # mm along the grid's axes
+    through = int(spacing.argmax())
+    assert abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 12
+    x, y, z = (np.float32([value]) for value in long_axis(PERSON).mean(axis=0))
+    middle = Grid((1, 1, 1), np.block([[np.eye(3), np.array([x, y, z])], [np.zeros((1, 3)), np.ones((1, 1))]]))
+    assert TISSUES[int(label_volume(PERSON, middle).labels[0, 0, 0])].name == "arterial blood"
 
 
 def test_an_arm_alone_is_seen_and_nothing_else() -> None:
