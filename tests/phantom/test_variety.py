@@ -147,20 +147,20 @@ def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
 
 
 def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
-    """Of one breast, a fifth of the field or more is breast in front of the chest, and none of it is lung's depth or arm."""
+    """Of one breast, the field ends in air, and on average three tenths or more of the body in it are breast well in front of the chest."""
     (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
     assert len(hanging) > 6 * len(lying) > 0
     marks, rng = landmarks(person), np.random.default_rng(0)
     plans = [plan(person, marks, family, SITES[0], rng) for family in hanging]
     assert np.mean([acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0 for acquired in plans]) > 0.65
-    for acquired in [one for one in plans if one.family.name == "breast, one"][:4]:
+    shares = []
+    for acquired in [one for one in plans if one.family.name == "breast, one"][:8]:
         grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
-        labels = label_volume(person, grid).labels
-        y = grid.coordinates()[1] / person.morph.trunk[1]
-        ahead = np.broadcast_to(y > breast(person, 1).base[1] + 12, labels.shape) & (labels != AIR)
-        assert ahead.mean() > 0.12 and (labels[:, -1] == AIR).mean() > 0.95
-        places = acquired.acquisition.coil.centres_mm
-        assert all(y_mm > 0 for _, y_mm, _ in places)
+        body = label_volume(person, grid).labels != AIR
+        ahead = body & (grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12)
+        shares.append(ahead.sum() / body.sum())
+        assert body[:, -1].mean() < 0.05
+    assert np.mean(shares) > 0.3
 
 
 def head_grid() -> Grid:
