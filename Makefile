@@ -9,14 +9,17 @@ CORES  ?= all
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fast clean
+.PHONY: setup demo test fast clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    simulate a collection, search, train, evaluate; ends with a report (twelve to seventeen minutes on two cores)"
 	@echo "make test    style, types, floors and all tests"
+	@echo "make setup   set up .venv alone; the others do so too where it is missing"
 	@echo "make fast    the tests that take less than a second each"
 	@echo "make clean   remove results/demo and results/smoke, keep .venv"
+
+setup: $(READY)
 
 demo: $(READY)
 	snakemake --cores $(CORES) --configfile configs/demo.yaml --rerun-incomplete --quiet host

@@ -254,7 +254,7 @@ def _phantom_of_labels(
 
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
-Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, regions.tsv and aside.tsv are written.")]
+Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
 
 
