@@ -33,12 +33,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Peer:
-    """A contestant: its library by the name pip knows, the modules that have to be there, its own first, and how it is made.
+    """A contestant: the distribution that pip knows, the modules that have to be there, its own first, and how it is made.
 
     make(space, seed, initial) gives the searcher; `initial` counts only where the library has no such number of its own
     """
 
-    library: str
+    distribution: str
     modules: tuple[str, ...]
     make: Callable[[Space, int, int], Searcher]
 
@@ -46,7 +46,7 @@ class Peer:
     def version(self) -> str:
         """Of the library as installed, "5.0.0"; empty where it is not."""
         try:
-            return version(self.library)
+            return version(self.distribution)
         except PackageNotFoundError:
             return ""
 
@@ -54,7 +54,7 @@ class Peer:
 def refuse_absent(name: str) -> None:
     """Nothing, where the contestant's library is installed.  Raises SearchError "peer-missing"."""
     peer = PEERS[name]
-    absent = [peer.library if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
+    absent = [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
     if absent:
         raise SearchError(
             "peer-missing",

@@ -1,6 +1,6 @@
 """What slices are made to look like before they are warped: bodies bent smoothly, and tissues of another texture; nothing of the paper's.
 
-    n  slices    controls  (n, 2, 4, 4) in [-1, 1]    kernels  (n, 3, 3), each of sum one
+    n  slices    controls  (n, 2, 4, 4) moves to the right and down, in half sides of the frame    kernels  (n, 3, 3), each of sum one
 
 A network that learns from a simulator learns its shapes and its textures by heart; both are changed here as no simulator would, so that
 what is left to learn is how parts lie to one another.
@@ -29,14 +29,14 @@ def draw_distortions(n: int, bend: float, texture: float, generator: torch.Gener
 
     bend  largest move, as a share of the side    texture  largest standard deviation of a kernel's taps.  Without either no number is drawn
     """
-    still = torch.zeros(n, CONTROLS)
-    identity = torch.zeros(n, TAPS)
-    identity[:, TAPS // 2] = 1.0
-    controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1) if bend else still
+    controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
+    kernels[:, TAPS // 2] = 1.0
+    if bend:
+        controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
     if texture:
         taps = torch.randn((n, TAPS), generator=generator) * (texture * torch.rand((n, 1), generator=generator))
-        identity = identity + taps - taps.mean(dim=1, keepdim=True)
-    return torch.cat([controls, identity], dim=1)
+        kernels += taps - taps.mean(dim=1, keepdim=True)
+    return torch.cat([controls, kernels], dim=1)
 
 
 def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool) -> Tensor:

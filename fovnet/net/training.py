@@ -300,7 +300,8 @@ def _averaged(progress: Progress, recipe: Recipe) -> Iterator[None]:
     """The model with its averaged weights, where the recipe averages, and with its own again afterwards.
 
     Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its exponential form: at a constant learning
-    rate the mean of the last steps is nearer the optimum than any of them.
+    rate the mean of the last steps is nearer the optimum than any of them.  Running statistics are those of the last steps, not of the
+    mean: where poolings are normalised the two agree once the rate has cooled down.
     """
     if not recipe.averaging:
         yield

@@ -18,6 +18,12 @@ BEHIND_MM = 55.0
 FLARED = 0.4
 """Share of the length over which the foot of a hanging breast is wider or narrower than the rest."""
 
+LONGEST_MM = 160.0
+"""From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
+
+HANGS_MM = 1332.0
+"""Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
+
 
 @dataclass(frozen=True)
 class Dome(Solid):
@@ -110,14 +116,6 @@ class Strands(Solid):
 
     def shrunk(self, mm: float) -> Solid:
         return replace(self, dome=self.dome.shrunk(mm))
-
-
-LONGEST_MM = 160.0
-"""From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
-
-
-HANGS_MM = 1332.0
-"""Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
 
 
 def breast(person: Person, side: int) -> Dome:
