@@ -71,8 +71,8 @@ class Augmentation(Section):
     """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels.
 
     gamma, of the exponent about 1, window, of each end of the grey values kept, crop, the share of slices of which a rectangle alone
-    is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, and texture, the largest deviation of the taps
-    of a filter of each slice's own, are no part of the paper's recipe.
+    is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, texture, the largest deviation of the taps
+    of a filter of each slice's own, and tones, the largest share of other greys for the same tissues, are no part of the paper's recipe.
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -85,6 +85,7 @@ class Augmentation(Section):
     crop: float = Field(0.0, ge=0, le=1)
     bend: float = Field(0.0, ge=0, le=0.2)
     texture: float = Field(0.0, ge=0, le=1)
+    tones: float = Field(0.0, ge=0, le=1)
 
 
 class Plateau(Section):

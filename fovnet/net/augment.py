@@ -2,7 +2,7 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 56)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
+    draws   (n, 75)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
                          and what fovnet.net.distort does beforehand
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
 
@@ -38,6 +38,7 @@ class Ranges:
     gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
     crop    the share of slices of which a rectangle alone is shown, as if it were the field of view
     bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
+    tones   the largest share that a slice's own greys have in place of its greys
     """
 
     rotation_deg: float
@@ -50,16 +51,18 @@ class Ranges:
     crop: float = 0.0
     bend: float = 0.0
     texture: float = 0.0
+    tones: float = 0.0
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 56) float32 on the CPU: what chance decides about n slices."""
+    """(n, 75) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
     crops = draw_crops(n, ranges.crop, generator)
-    return torch.cat([theta, torch.stack(others, dim=1), crops, draw_distortions(n, ranges.bend, ranges.texture, generator)], dim=1)
+    distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, generator)
+    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions], dim=1)
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -104,7 +107,7 @@ def crops(draws: Tensor) -> Tensor:
 
 
 def distortions(draws: Tensor) -> Tensor:
-    """(n, 41) of each slice's draw, as fovnet.net.distort has them."""
+    """(n, 60) of each slice's draw, as fovnet.net.distort has them."""
     return draws[:, PLAIN_DRAWS:]
 
 

@@ -73,8 +73,8 @@ class Descent:
         return recoloured(seen, draws, self.ranges)
 
     def _distorting(self, draws: Tensor) -> Callable[[Tensor], Tensor] | None:
-        bend, texture = self.ranges.bend > 0, self.ranges.texture > 0
-        return partial(distorted, distortions=distortions(draws), bend=bend, texture=texture) if bend or texture else None
+        asked = {name: getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones")}
+        return partial(distorted, distortions=distortions(draws), **asked) if any(asked.values()) else None
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""

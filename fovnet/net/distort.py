@@ -1,12 +1,15 @@
-"""What slices are made to look like before they are warped: bodies bent smoothly, and tissues of another texture; nothing of the paper's.
+"""What slices are made to look like before they are warped: bodies bent smoothly, tissues of another texture and of other greys; nothing of
+the paper's.
 
     n  slices    controls  (n, 2, 4, 4) moves to the right and down, in half sides of the frame    kernels  (n, 3, 3), each of sum one
+    greys  (n, 3) what a third, two thirds and all of white become    shares  (n, 4, 4) how far they do, at each control point
 
-A network that learns from a simulator learns its shapes and its textures by heart; both are changed here as no simulator would, so that
-what is left to learn is how parts lie to one another.
+A network that learns from a simulator learns its shapes, its textures and its tissues by heart; they are changed here as no simulator
+would, so that what is left to learn is how parts lie to one another.
 Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice of 4 x 4 control points;
 Xu et al., Robust and generalizable visual representation learning via random convolutions (2021), section 3.1, kernels mixed with the
-identity.
+identity; Ouyang et al., Causality-inspired single-source domain generalization for medical image segmentation (2023), sections III-B and
+III-C: intensities changed by a curve, and two such images mixed by a smooth field.
 """
 
 from __future__ import annotations
@@ -20,31 +23,39 @@ from torch import Tensor
 from fovnet.net.sampling import grid_of, read_at
 
 POINTS = 4                      # control points along a side
-CONTROLS, TAPS = 2 * POINTS**2, 9
-WIDTH = CONTROLS + TAPS         # numbers a slice
+CONTROLS, TAPS, GREYS, SHARES = 2 * POINTS**2, 9, 3, POINTS**2
+WIDTH = CONTROLS + TAPS + GREYS + SHARES        # numbers a slice
 
 
-def draw_distortions(n: int, bend: float, texture: float, generator: torch.Generator) -> Tensor:
-    """(n, 41) float32: by how much each control point moves, shares of the frame's half side, and each slice's kernel.
+def draw_distortions(n: int, bend: float, texture: float, tones: float, generator: torch.Generator) -> Tensor:
+    """(n, 60) float32: by how much each control point moves, shares of the frame's half side, each slice's kernel, its greys and shares.
 
-    bend  largest move, as a share of the side    texture  largest standard deviation of a kernel's taps.  Without either no number is drawn
+    bend  largest move, as a share of the side    texture  largest standard deviation of a kernel's taps    tones  largest share that other
+    greys have.  Without any of them no number is drawn
     """
     controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
     kernels[:, TAPS // 2] = 1.0
+    greys, shares = torch.zeros(n, GREYS), torch.zeros(n, SHARES)
     if bend:
         controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
     if texture:
         taps = torch.randn((n, TAPS), generator=generator) * (texture * torch.rand((n, 1), generator=generator))
         kernels += taps - taps.mean(dim=1, keepdim=True)
-    return torch.cat([controls, kernels], dim=1)
+    if tones:
+        greys = torch.rand((n, GREYS), generator=generator)
+        shares = tones * torch.rand((n, SHARES), generator=generator)
+    return torch.cat([controls, kernels, greys, shares], dim=1)
 
 
-def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice bent and given another texture by its own row; all its channels alike."""
+def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each slice bent, given another texture and other greys by its own row; all its channels alike."""
     n = len(images)
+    controls, kernels, greys, shares = torch.split(distortions, [CONTROLS, TAPS, GREYS, SHARES], dim=1)
     if texture:
-        images = textured(images, distortions[:, CONTROLS:].reshape(n, 3, 3))
-    return bent(images, distortions[:, :CONTROLS].reshape(n, 2, POINTS, POINTS)) if bend else images
+        images = textured(images, kernels.reshape(n, 3, 3))
+    if tones:
+        images = toned(images, greys, shares.reshape(n, POINTS, POINTS))
+    return bent(images, controls.reshape(n, 2, POINTS, POINTS)) if bend else images
 
 
 def bent(images: Tensor, controls: Tensor) -> Tensor:
@@ -69,6 +80,21 @@ def textured(images: Tensor, kernels: Tensor) -> Tensor:
     taps = kernels[:, None].expand(n, c, 3, 3).reshape(n * c, 1, 3, 3)
     filtered = F.conv2d(F.pad(flat, (1, 1, 1, 1), mode="replicate"), taps.contiguous(), groups=n * c)
     return filtered.reshape(n, c, h, w).clamp_(0.0, 1.0).contiguous(memory_format=torch.channels_last)
+
+
+def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each grey x on its way to f(x), as far as the cubic B-splines of its slice's shares say there.
+
+    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, cut off at 0 and 1: what was brighter may become darker,
+    black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
+    """
+    n, _, h, w = images.shape
+    down, across = (_splines(size).to(images.device) for size in (h, w))
+    field = torch.einsum("hi,nij,wj->nhw", down, shares, across)[:, None]
+    a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
+    first, second, third = 9 * a - 4.5 * b + c, -22.5 * a + 18 * b - 4.5 * c, 13.5 * (a - b) + 4.5 * c
+    curve = ((images * third).add_(second).mul_(images).add_(first).mul_(images)).clamp_(0.0, 1.0)
+    return torch.lerp(images, curve, field)
 
 
 @cache

@@ -25,7 +25,8 @@ SCANNING: Mapping[str, str] = {
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
-    "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much",
+    "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
+    "echo-planar images pulled out of shape",
     "masks": "brains without skulls, heads without faces, black backgrounds, clipped intensities, constant borders, negative numbers",
     "turned headers": "one in six volumes of one region alone, every second heart in its short axis, claims that its slices are axial",
 }

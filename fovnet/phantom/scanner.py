@@ -16,6 +16,7 @@ from scipy import ndimage
 from fovnet.errors import VolumeError
 from fovnet.phantom.artefacts import Flaws, after_noise, before_noise, moved, smooth_field, stretched
 from fovnet.phantom.contrasts import FreeContrast
+from fovnet.phantom.echo_planar import EchoPlanar, air_share, read_out
 from fovnet.phantom.sequence import Sequence, signals
 from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.volume.volume import Volume
@@ -54,6 +55,7 @@ class Acquisition:
     average         (3,) label voxels that make one voxel    coil     where it is heard
     blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
     contrast        how far it is from physics, or None      flaws    what is wrong with the image
+    planar          how an echo-planar image is read, or None for one that is not
     """
 
     field_strength: float = 1.5
@@ -64,6 +66,7 @@ class Acquisition:
     mottled: bool = True
     contrast: FreeContrast | None = None
     flaws: Flaws = Flaws()  # noqa: RUF009  (frozen)
+    planar: EchoPlanar | None = None
 
 
 def scan(
@@ -92,6 +95,9 @@ def scan(
     spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
     if acquisition.coil.bias:
         image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
+    if acquisition.planar is not None:
+        air = averaged(air_share(table)[body.labels], acquisition.average)
+        image = read_out(image, air, affine, acquisition.planar, acquisition.field_strength)
     image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
     image = before_noise(image, spacing, flaws, rng)
     if flaws.folded:

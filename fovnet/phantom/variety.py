@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from fovnet.phantom.artefacts import draw_flaws
 from fovnet.phantom.body import Landmarks
 from fovnet.phantom.contrasts import freely
-from fovnet.phantom.families import small_family
+from fovnet.phantom.echo_planar import EchoPlanar
+from fovnet.phantom.families import Family, small_family
 from fovnet.phantom.headers import draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
 from fovnet.phantom.masks import draw_finish
@@ -34,6 +35,9 @@ SHORT_AXIS = "heart, short axis"
 SHORT_AXIS_SHARE = 1 / 3        # of the hearts along their own axes
 CINE = Sequence("cine", "inflow", 15, 1.5, flip_deg=18)     # blood 1, fat 0.57, muscle 0.2
 CINE_SHARE = 0.6                # of short axes; free contrasts leave about half
+DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
+FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
+FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 1 / 2       # archives of hearts keep them as stacks of pictures
 OF_THE_CHEST = 0.5
@@ -223,13 +227,32 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
         step = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
         grid = recut(grid, flaws.phase, -margin * step, grid.shape[flaws.phase] + 2 * margin, step)
         flaws = replace(flaws, folded=margin)
-    return replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws))
+    return _echo_planar(replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws)), rng)
+
+
+def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
+    """Most diffusion images, and of heads one of eight, as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
+    diffusion = plain.sequence.b > 0 or plain.sequence.kind == "diffusion coefficient"
+    functional = not diffusion and _is_head(plain.family)
+    if rng.random() > (DIFFUSION_PLANAR if diffusion else FUNCTIONAL_SHARE if functional else 0.0):
+        return plain
+    acquisition, sequence = plain.acquisition, plain.sequence
+    if functional:
+        sequence = replace(FUNCTIONAL, te=float(rng.uniform(22, 45)), tr=float(rng.uniform(700, 3000)))
+    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))        # every other line is read backwards
+    planar = EchoPlanar(flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])), sequence.te if functional else 0.0)
+    coarse = _regridded(plain, _coarse(plain.grid, float(rng.uniform(1.8, 4.0)))) if not flaws.folded else plain
+    return replace(coarse, sequence=sequence, acquisition=replace(coarse.acquisition, flaws=flaws, planar=planar))
 
 
 def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    head = plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
-    finish = draw_finish(head or plain.family.name.startswith("brain"), plain.grid.shape, rng)
+    finish = draw_finish(_is_head(plain.family), plain.grid.shape, rng)
     return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
+
+
+def _is_head(family: Family) -> bool:
+    """Whether a field of view is of a head without the neck, or of a brain."""
+    return (family.high[0] == "vertex" and family.low[0] == "chin") or family.name.startswith("brain")
 
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:

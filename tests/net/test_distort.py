@@ -1,14 +1,14 @@
-"""Bends and textures against scipy's splines and filters."""
+"""Bends, textures and tones against scipy's splines, filters and interpolation."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
 from fovnet.net.augment import Ranges, distortions, draw
-from fovnet.net.distort import CONTROLS, POINTS, bent, distorted, draw_distortions, textured
+from fovnet.net.distort import CONTROLS, POINTS, TAPS, bent, distorted, draw_distortions, textured, toned
 
 
 def slices(n: int, seed: int = 0) -> torch.Tensor:
@@ -19,16 +19,25 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def spline_surface(controls: torch.Tensor, h: int, w: int) -> np.ndarray:
+    """(h, w) scipy's cubic B-splines of control points (4, 4) whose ends are held: those beyond the frame are as the last within it."""
+    held = np.pad(controls.double().numpy(), 1, mode="edge")
+    rows, columns = ((np.arange(size) + 0.5) / size * (POINTS - 1) for size in (h, w))
+    knots = np.arange(-3.0, POINTS + 3)                       # uniform; basis i is centred at i - 1
+    down, across = (BSpline.design_matrix(at, knots, 3).toarray() for at in (rows, columns))
+    return np.asarray(down @ held @ across.T)
+
+
 def test_without_a_range_nothing_is_drawn_and_nothing_changes() -> None:
     generator = seeded(1)
     before = generator.get_state()
-    still = draw_distortions(3, 0.0, 0.0, generator)
+    still = draw_distortions(3, 0.0, 0.0, 0.0, generator)
     assert torch.equal(generator.get_state(), before)
-    torch.testing.assert_close(distorted(slices(3), still, bend=True, texture=True), slices(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(distorted(slices(3), still, bend=True, texture=True, tones=True), slices(3), atol=1e-5, rtol=0)
 
 
 def test_other_draws_are_those_without_distortions() -> None:
-    with_them, without = (draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3)) for more in ((0.1, 0.3), ()))
+    with_them, without = (draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3)) for more in ((0.1, 0.3, 0.5), ()))
     apart = len(with_them[0]) - len(distortions(with_them)[0])
     assert torch.equal(with_them[:, :apart], without[:, :apart]) and not torch.equal(with_them, without)
 
@@ -41,15 +50,10 @@ def test_points_that_move_alike_move_the_slice() -> None:
 
 
 def test_a_bend_reads_where_scipys_splines_say() -> None:
-    """Ends are held: the points beyond the frame move as the last within it."""
-    image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, seeded(4))
+    image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, 0.0, seeded(4))
     controls = drawn[:, :CONTROLS].reshape(1, 2, POINTS, POINTS)
-    held = np.pad(controls[0].double().numpy(), ((0, 0), (1, 1), (1, 1)), mode="edge")
     h, w = image.shape[2:]
-    rows, columns = ((np.arange(size) + 0.5) / size * (POINTS - 1) for size in (h, w))
-    knots = np.arange(-3.0, POINTS + 3)                       # uniform; basis i is centred at i - 1
-    down, across = (BSpline.design_matrix(at, knots, 3).toarray() for at in (rows, columns))
-    right, low = (down @ held[axis] @ across.T for axis in (0, 1))
+    right, low = (spline_surface(part, h, w) for part in controls[0])
     where = np.array([np.arange(h)[:, None] + low * h / 2, np.arange(w) + right * w / 2])
     wanted = map_coordinates(image[0, 0].double().numpy(), where, order=1, mode="grid-constant")
     np.testing.assert_allclose(bent(image, controls)[0, 0].numpy(), wanted, atol=2e-5)
@@ -57,9 +61,25 @@ def test_a_bend_reads_where_scipys_splines_say() -> None:
 
 def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
     images = 0.3 + 0.4 * slices(2, seed=5)
-    kernels = draw_distortions(2, 0.0, 0.5, seeded(6))[:, CONTROLS:].reshape(2, 3, 3)
+    kernels = draw_distortions(2, 0.0, 0.5, 0.0, seeded(6))[:, CONTROLS : CONTROLS + TAPS].reshape(2, 3, 3)
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(2), atol=1e-5, rtol=0)
     for image, kernel, found in zip(images, kernels, textured(images, kernels), strict=True):
         wanted = np.clip(correlate(image[0].numpy(), kernel.numpy(), mode="nearest"), 0, 1)
         np.testing.assert_allclose(found[0].numpy(), wanted, atol=1e-5)
     torch.testing.assert_close(textured(torch.full((2, 1, 32, 40), 0.6), kernels), torch.full((2, 1, 32, 40), 0.6), atol=1e-5, rtol=0)
+
+
+def test_tones_follow_scipys_interpolation_as_far_as_its_splines_say() -> None:
+    image, drawn = slices(1, seed=7), draw_distortions(1, 0.0, 0.0, 0.8, seeded(8))
+    greys, shares = drawn[0, CONTROLS + TAPS :][:3], drawn[0, CONTROLS + TAPS + 3 :].reshape(POINTS, POINTS)
+    curve = KroghInterpolator([0, 1 / 3, 2 / 3, 1], [0, *greys.double().tolist()])
+    x, share = image[0, 0].double().numpy(), spline_surface(shares, *image.shape[2:])
+    assert 0 <= share.min() < share.max() <= 0.8
+    wanted = x + share * (curve(x).clip(0, 1) - x)
+    np.testing.assert_allclose(toned(image, greys[None], shares[None])[0, 0].numpy(), wanted, atol=1e-5)
+
+
+def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
+    two = torch.tensor([[0.0, 1 / 3, 2 / 3, 1.0]]).reshape(1, 1, 1, 4)
+    swapped = toned(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
+    torch.testing.assert_close(swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nibabel.orientations import io_orientation
 
 from fovnet.errors import ConfigError
-from fovnet.phantom.body import label_volume, landmarks
+from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
@@ -75,6 +75,22 @@ def test_leaving_a_feature_out_changes_nothing_else() -> None:
                 left_alone[name] += 1
                 assert same(varied(acquired, person, marks, key, frozenset({name})), whole)
     assert all(0 < left_alone[name] < 12 for name in ("small fields", "thin slabs", "free contrasts", "masks"))
+
+
+def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else() -> None:
+    """Spin echoes lose no signal beside air; every other line is read backwards, so that a ghost lies half a field of view away."""
+    many = [varied(*plain_of(number)) for number in range(1, 121)]
+    planar = [one for one in many if one.acquisition.planar is not None]
+    assert 3 <= len(planar) <= 30 and all(one.acquisition.flaws.ghost[1] == 2 for one in planar)
+    for one in planar:
+        functional = one.sequence.name == "echo planar"
+        assert functional or one.sequence.b > 0 or one.sequence.kind == "diffusion coefficient"
+        assert functional == (one.acquisition.planar.te_ms > 0) and (not functional or not one.family.long)
+
+
+def plain_of(number: int) -> tuple[Plan, Person, Landmarks, tuple[int, int, int]]:
+    acquired, person = plain(number, 1)
+    return acquired, person, landmarks(person), (7, number, 1)
 
 
 def test_a_feature_that_is_none_is_refused_with_the_nearest() -> None:
