@@ -129,9 +129,9 @@ def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
     `beyond_mm` moves its surface outwards.  What the left ventricle takes of it is painted later.
     """
     left, grow = of.outer, of.grow
-    centre = _at(left, 0.14, 0.9, -0.25)
+    centre = _at(left, 0.14, 0.9, -0.18)
     a, b, c = (grow * mm + beyond_mm for mm in (46.0, 36.0 * of.wide, 41.0))
-    room: Solid = Ellipsoid(centre, (a, b, c), left.turn_deg, square=0.25)
+    room: Solid = Ellipsoid(centre, (a, b, c), left.turn_deg, square=0.1)
     for normal, away in (((0.0, 0.2, -0.98), 32.0), ((-0.36, 0.84, 0.4), 48.0 * of.wide**0.7)):
         n = left.axes @ (np.asarray(normal) / np.linalg.norm(normal))
         x, y, z = n.tolist()

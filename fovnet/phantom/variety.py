@@ -94,7 +94,8 @@ def _short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Pla
     """
     apex, base = long_axis(person)
     through = _planned((base - apex) / np.linalg.norm(base - apex), rng)
-    thick, slices = rng.uniform(6.0, 10.0), int(rng.integers(8, 15))
+    thick = rng.uniform(6.0, 10.0)
+    slices = int(np.clip(round(rng.uniform(70, 125) / thick), 8, 14))
     middle = (apex + base) / 2 + through * rng.uniform(-5, 15)
     return _own_axes(acquired, SHORT_AXIS, middle, through, (thick, slices), rng)
 
