@@ -28,7 +28,7 @@ SCANNING: Mapping[str, str] = {
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
     "echo-planar images pulled out of shape",
     "masks": "brains without skulls, heads without faces, black backgrounds, clipped intensities, constant borders, negative numbers",
-    "turned headers": "one in six volumes of one region alone, every second heart in its short axis, claims that its slices are axial",
+    "turned headers": "one in six volumes of one region alone, two hearts of three in their short axis, claims that its slices are axial",
 }
 """What the scanner varies: a name and a sentence each."""
 

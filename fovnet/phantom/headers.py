@@ -49,6 +49,19 @@ def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     return tuple(becomes[axis] for axis in range(3))
 
 
+ROWS_DOWN = 0.3         # of pictures kept in the order of their rows, the first on top; readers turn most of them over
+
+
+def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
+    """A turn that keeps pictures as a scanner stores them: columns from the patient's right, or front, to the left, or back.
+
+    The header calls the first column the left-most, so that everything is mirrored; slices run either way.
+    """
+    first, second = [axis for axis in range(3) if axis != slice_axis]
+    becomes = {first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1), slice_axis: (2, int(rng.choice([-1, 1])))}
+    return tuple(becomes[axis] for axis in range(3))
+
+
 def along_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
     """Values (i, j, k) of a grid, right, front, up as the header has it."""
     return np.asarray(apply_orientation(values, np.asarray(turn)))  # type: ignore[no-untyped-call]

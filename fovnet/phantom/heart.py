@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, tube
+from fovnet.phantom.solids import Ellipsoid, Side, Solid, tube
 from fovnet.phantom.thorax import chamber, ventricles
 
 Point = tuple[float, float, float]
@@ -17,14 +19,28 @@ Point = tuple[float, float, float]
 
 def parts(person: Person) -> list[Paint]:
     """What lies in and on the ventricles and atria, drawn for this person."""
-    left, right = ventricles(person)
-    return _left(person, left) + _right(person, right) + _atria(person) + _coronaries(person, left)
+    of = build(person)
+    return _around(person, of) + _right(person, of) + _left(person, of) + _atria(person, of) + _coronaries(person, of.outer)
 
 
 def long_axis(person: Person) -> NDArray[np.float64]:
     """(2, 3) mm of the person: the apex of the left ventricle, and the middle of its base."""
-    left = ventricles(person)[0]
-    wanted = np.array([_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0)])
+    left = build(person).outer
+    return _in_the_person(person, np.array([_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0)]))
+
+
+def toward_the_right(person: Person) -> NDArray[np.float64]:
+    """(3,) of length 1, in the person: from the left ventricle to the right one, across the long axis."""
+    left = build(person).outer
+    wanted = [_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0), _at(left, 0.0, 0.0, 0.0), _at(left, 0.0, 1.0, 0.0)]
+    apex, base, middle, right = _in_the_person(person, np.array(wanted))
+    along = (base - apex) / np.linalg.norm(base - apex)
+    across = (right - middle) - along * ((right - middle) @ along)
+    return np.asarray(across / np.linalg.norm(across))
+
+
+def _in_the_person(person: Person, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, 3) mm of the person where points of the written anatomy lie."""
     places = wanted.copy()
     for _ in range(12):  # bends are gentle: each step leaves less than half of what was wrong
         x, y, z = (places[:, axis].astype(np.float32) for axis in range(3))
@@ -38,39 +54,130 @@ def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
     return float(x), float(y), float(z)
 
 
-def _left(person: Person, left: Ellipsoid) -> list[Paint]:
-    """Two papillary muscles and the ridges of the inner wall, in a wall whose thickness and contraction differ between people."""
-    rng = person.generator(64)
-    thick, squeezed = rng.uniform(6.5, 10.0), rng.uniform() ** 2  # mostly near the end of filling, when series are taken
-    cavity = left.shrunk(float(thick + 6.0 * squeezed) if person.age > 15 else 6.5)
+@dataclass(frozen=True)
+class Build:
+    """How a person's ventricles are made, and when in the beat they are seen.
+
+    outer  the left ventricle with its wall       cavity  what is in it        wide  the right ventricle relative to the usual one
+    """
+
+    outer: Ellipsoid
+    cavity: Ellipsoid
+    wide: float
+
+    @property
+    def grow(self) -> float:
+        """The size of the heart relative to the written one."""
+        return self.outer.semi[1] / USUAL_SEMI_MM[1]
+
+
+USUAL_SEMI_MM = (45.0, 32.0, 33.0)      # of the left ventricle in `thorax`
+
+
+def build(person: Person) -> Build:
+    """Three hearts in five are as usual, the others dilated, thick of wall, thick of septum, or squeezed.
+
+    Source of walls (5 to 12 mm when full) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87; dilated
+    and hypertrophic hearts beyond them: Elliott et al. (2008), Eur Heart J 29:270 (walls from 15 mm).
+    """
+    rng, left = person.generator(641), ventricles(person)[0]
+    kind = str(rng.choice(["usual", "squeezed", "dilated", "thick", "septum"], p=[0.58, 0.2, 0.1, 0.07, 0.05]))
+    large, wall = {
+        "usual": ((0.92, 1.06), (5.5, 9.5)), "squeezed": ((0.88, 1.0), (10.0, 15.0)), "dilated": ((1.06, 1.22), (5.0, 8.0)),
+        "thick": ((0.98, 1.1), (12.0, 18.0)), "septum": ((0.96, 1.06), (10.0, 15.0)),
+    }[kind]  # fmt: skip
+    a, b, c = (semi * grown for semi, grown in zip(left.semi, rng.uniform(*large) * rng.uniform(0.96, 1.04, 3), strict=True))
+    roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))    # lies flatter above a full belly
+    x, y, z = left.turn_deg
+    outer = replace(left, semi=(a, b, c), turn_deg=(x + float(roll), y + float(rise), z - float(np.clip(swing, -12, 12))))
+    thick = rng.uniform(*wall)
+    aside = (0.3 * thick if kind == "septum" else rng.uniform(-0.1, 0.2) * thick) / b
+    cavity = replace(outer, centre=_at(outer, 0.0, -aside, 0.0)).shrunk(float(thick))
+    return Build(outer, cavity, float(rng.uniform(0.85, 1.25)))
+
+
+def _left(person: Person, of: Build) -> list[Paint]:
+    """Two papillary muscles of several heads and the ridges of the inner wall, in a wall whose thickness differs between people."""
+    rng, left, cavity = person.generator(64), of.outer, of.cavity
     made = [paint(left, "myocardium", Layer.VESSEL), paint(cavity, "arterial blood", Layer.VESSEL)]
-    base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 17.0, 17.0), left.turn_deg)
+    base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2]), left.turn_deg)
     made.append(paint(base, "arterial blood", Layer.VESSEL))
     phase = (float(rng.uniform(0, 6)), float(rng.uniform(0, 6)), 1.0)
-    ridges = Sheets(cavity - cavity.shrunk(5.0), (26.0, 9.0, 9.0), 0.5, phase)
+    ridges = Sheets(cavity - cavity.shrunk(4.0), (26.0, 11.0, 11.0), 0.35, phase)
     made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("arterial blood",)))
-    for up in (0.62, -0.62):
-        root, tip = _at(cavity, -0.7, -0.2, 0.85 * up), _at(cavity, 0.3, -0.2, up)
-        made.append(paint(tube([root, tip], [5.5, 4.0]), "myocardium", Layer.DETAIL, over=("arterial blood",)))
+    for clock in (125.0, 235.0):        # degrees from the septum: both stand on the free wall
+        made += _papillary(cavity, float(np.deg2rad(clock + rng.normal(0, 9))), rng)
     leaf = Ellipsoid(_at(left, 0.72, 0.0, 0.0), (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(_at(left, 0.72, 0.0, 0.0), (6.0, 5.0, 10.0))
     return [*made, paint(leaf, "tendon", Layer.DETAIL, over=("arterial blood",))]
 
 
-def _right(person: Person, right: Ellipsoid) -> list[Paint]:
-    """Coarse trabeculae, the moderator band, and the outflow that leads to the pulmonary trunk."""
+def _papillary(cavity: Ellipsoid, at: float, rng: np.random.Generator) -> list[Paint]:
+    """A papillary muscle at that angle (radians from the septum): one to three heads side by side, from near the apex to the middle."""
+    made = []
+    for _ in range(int(rng.integers(1, 4))):
+        angle, out = at + rng.normal(0, 0.17), rng.uniform(0.58, 0.76)
+        root = _at(cavity, -0.65, 0.72 * float(np.cos(angle)), 0.72 * float(np.sin(angle)))
+        tip = _at(cavity, float(rng.uniform(0.1, 0.4)), out * float(np.cos(angle)), out * float(np.sin(angle)))
+        muscle = tube([root, tip], [rng.uniform(3.5, 5.5), rng.uniform(2.0, 3.5)])
+        made.append(paint(muscle, "myocardium", Layer.DETAIL, over=("arterial blood",)))
+    return made
+
+
+def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
+    """The right ventricle, wrapped about the left one: flat on the diaphragm and behind the sternum, wide at the base, thin at the apex.
+
+    `beyond_mm` moves its surface outwards.  What the left ventricle takes of it is painted later.
+    """
+    left, grow = of.outer, of.grow
+    centre = _at(left, 0.14, 0.9, -0.18)
+    a, b, c = (grow * mm + beyond_mm for mm in (46.0, 36.0 * of.wide, 41.0))
+    room: Solid = Ellipsoid(centre, (a, b, c), left.turn_deg, square=0.1)
+    for normal, away in (((0.0, 0.2, -0.98), 32.0), ((-0.36, 0.84, 0.4), 48.0 * of.wide**0.7)):
+        n = left.axes @ (np.asarray(normal) / np.linalg.norm(normal))
+        x, y, z = n.tolist()
+        room = room & Side((x, y, z), float(n @ np.asarray(left.centre)) + grow * away + beyond_mm)
+    return room
+
+
+def _right(person: Person, of: Build) -> list[Paint]:
+    """The right ventricle in a thin wall under fat, coarse trabeculae, the moderator band, the outflow to the pulmonary trunk."""
+    plain, room = ventricles(person)[1], right_room(of)
+    wall = right_room(of, 2.5)
+    made = [paint(plain.shrunk(-3.5) - room, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))]
+    made.append(paint(wall, "myocardium", Layer.CONTENT))
+    made.append(paint(room, "venous blood", Layer.VESSEL, over=("myocardium", "visceral fat", "lung", "liver")))
     a, b = person.generator(74).uniform(0, 6, 2).tolist()
-    ridges = Sheets(right - right.shrunk(8.0), (27.0, 15.0, 18.0), 0.24, (a, b, 0.5))
-    made = [paint(ridges, "myocardium", Layer.DETAIL, over=("venous blood",))]
-    band = tube([_at(right, -0.4, -0.5, -0.2), _at(right, -0.2, 0.7, 0.1)], 2.5)
+    ridges = Sheets(room - right_room(of, -7.0), (27.0, 15.0, 18.0), 0.24, (a, b, 0.5))
+    made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("venous blood",)))
+    band = tube([_at(of.outer, -0.4, 0.95, -0.2), _at(of.outer, -0.25, 1.5, -0.35)], 2.5)
     made.append(paint(band, "myocardium", Layer.DETAIL, over=("venous blood",)))
-    outflow = tube([_at(right, 0.1, 0.2, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)], [16.0, 15.0, 13.0], step_mm=12)
-    return [paint(outflow.shrunk(-2.5), "myocardium", Layer.CONTENT), paint(outflow, "venous blood", Layer.VESSEL), *made]
+    outflow = tube([_at(of.outer, 0.3, 1.0, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)], [16.0, 15.0, 13.0], step_mm=12)
+    return [*made, paint(outflow.shrunk(-2.5), "myocardium", Layer.CONTENT), paint(outflow, "venous blood", Layer.VESSEL)]
 
 
-def _atria(person: Person) -> list[Paint]:
+def _around(person: Person, of: Build) -> list[Paint]:
+    """The diaphragm, on which the heart lies however deep the breath, fat before it, and the pericardium about the fat on the muscle.
+
+    All fat is thick in the fat and the old: 1 to 5 mm on the left ventricle, 5 to 9 mm on the right one.
+    """
+    stored = float(np.clip(0.25 + 0.03 * person.fat_mm + 0.006 * (person.age - 40), 0.1, 1.6))
+    much = stored * float(person.generator(642).uniform(0.7, 1.2))
+    left, grow = of.outer, of.grow
+    a, b, c = (grow * mm for mm in (60.0, 52.0, 34.0))
+    floor = Ellipsoid(_at(left, -0.05, 0.6, -1.5), (a, b, c), left.turn_deg)
+    front = Ellipsoid(_at(left, -0.55, 1.1, -0.3), (grow * (28.0 + 10.0 * much), grow * (22.0 + 12.0 * much), grow * 32.0), left.turn_deg)
+    made = [paint(floor, "muscle", Layer.CAVITY, over=("lung",)), paint(front, "visceral fat", Layer.CAVITY, over=("lung", "muscle"))]
+    for tissue, out in (("tendon", 1.2), ("visceral fat", 0.0)):
+        over = ("lung", "muscle", "liver", "visceral fat", "tendon")
+        made.append(paint(left.shrunk(-0.5 - 3.0 * much - out), tissue, Layer.ORGAN, over))
+        made.append(paint(right_room(of, 4.0 + 3.0 * much + out), tissue, Layer.ORGAN, over))
+    return made
+
+
+def _atria(person: Person, of: Build) -> list[Paint]:
     """The left auricle, the pulmonary veins, the root of the aorta between the atria."""
     ear = chamber(person, (-14, -8, 28), (13, 18, 12), turned=False)
-    made = [paint(ear.shrunk(-2.0), "myocardium", Layer.CONTENT), paint(ear, "arterial blood", Layer.VESSEL)]
+    made = [paint(ear.shrunk(-2.0), "myocardium", Layer.CONTENT), paint(ear - of.outer, "arterial blood", Layer.VESSEL)]
     x, y, z = chamber(person, (22, -28, 12), (32, 20, 26), turned=False).centre
     for side in (1, -1):
         for up in (10.0, -10.0):
@@ -81,7 +188,7 @@ def _atria(person: Person) -> list[Paint]:
 
 
 def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
-    """The grooves between the chambers are filled with fat, in which the coronary vessels run; a thin dark pericardium around all."""
+    """The grooves between the chambers are filled with fat, in which the coronary vessels run."""
     fat = 1.5 + 0.10 * person.fat_mm + 0.04 * max(person.age - 30, 0)
     made: list[Paint] = []
     for up, out in ((0.85, 0.55), (-0.85, 0.5)):  # between the ventricles, above and below
@@ -91,5 +198,4 @@ def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
     ring = [_at(left, 0.78, 1.05 * float(np.cos(t)), 1.05 * float(np.sin(t))) for t in np.linspace(0, 2 * np.pi, 13)]
     made.append(paint(tube(ring, fat + 1.0), "visceral fat", Layer.VESSEL, over=("myocardium",)))
     made.append(paint(tube(ring, 1.8), "venous blood", Layer.DETAIL, over=("visceral fat",)))
-    sac = chamber(person, (0, 0, 0), (64, 44, 42))
-    return [*made, paint(sac.shrunk(-1.0) - sac, "tendon", Layer.DETAIL, over=("visceral fat",))]
+    return made

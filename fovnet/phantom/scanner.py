@@ -113,6 +113,8 @@ def _received(
     flaws, bright = acquisition.flaws, signals(table, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
         bright = acquisition.contrast.of(bright, table)
+    if sequence.fat == "cancelling":
+        bright = bright * [-1 if tissue.fat > 0.5 else 1 for tissue in table]
     fine = bright.astype(np.float32)[body.labels]
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
@@ -122,7 +124,7 @@ def _received(
         fat = averaged(np.asarray(fat), acquisition.average)
         voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
         image = image - fat + moved(fat, voxels, flaws.frequency)
-    return image, affine
+    return (np.abs(image) if sequence.fat == "cancelling" else image), affine
 
 
 def averaged(fine: Floats, factors: tuple[int, int, int]) -> Floats:

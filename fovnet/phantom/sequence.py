@@ -28,8 +28,10 @@ class Sequence:
     """How an image is weighted.
 
     kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
-              is always fresh), or "diffusion coefficient" (a map of it)
-    fat       "in phase", "opposed phase", "suppressed", "water only" or "fat only"
+              is always fresh), "balanced cine" (balanced, part of the blood fresh), "inversion gradient echo" (inversion recovery read by
+              gradient echoes: moving blood keeps its signal), or "diffusion coefficient" (a map of it)
+    fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", or "cancelling" (fat points against water in every
+              voxel, so that borders between the two are dark)
     contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
     b         diffusion weighting, s / mm²
     """
@@ -82,6 +84,8 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
         "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
         "balanced": lambda: balanced(pd, t1, t2, tr, te, sequence.flip_deg),
         "inflow": lambda: _inflow(tissues, pd, t1, t2star, sequence),
+        "balanced cine": lambda: _balanced_cine(tissues, pd, t1, t2, sequence),
+        "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, sequence.ti),
         "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
     }
     bare = kinds[sequence.kind]()
@@ -95,6 +99,20 @@ def _inflow(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats,
     flow = np.array([t.flow for t in tissues])
     stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray((1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star))
+
+
+FRESH = 0.1
+"""Share of the largest possible signal, PD sin α, that fresh blood adds in a balanced cine; blood is then about as bright as fat.
+
+Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises balanced signals of blood.
+"""
+
+
+def _balanced_cine(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
+    """Balanced steady state; both hearts' blood moves on between two beats, so that venous blood is nearly as fresh as arterial."""
+    flow = np.array([t.flow for t in tissues])
+    stays = balanced(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
+    return np.asarray(stays + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
 
 
 FREE_WATER = 3.0
@@ -118,7 +136,7 @@ def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
     f = np.array([t.fat for t in tissues])
     seen: dict[str, Floats] = {
         "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
-        "water only": 1 - 0.96 * f, "fat only": f,
+        "water only": 1 - 0.96 * f, "fat only": f, "cancelling": np.abs(1 - 2 * f),
     }
     return seen[fat]
 

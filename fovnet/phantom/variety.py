@@ -18,8 +18,8 @@ from fovnet.phantom.body import Landmarks
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
 from fovnet.phantom.families import Family, small_family
-from fovnet.phantom.headers import draw_turn, region_alone
-from fovnet.phantom.heart import long_axis
+from fovnet.phantom.headers import as_picture, draw_turn, region_alone
+from fovnet.phantom.heart import long_axis, toward_the_right
 from fovnet.phantom.masks import draw_finish
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, label_voxels, plan
@@ -32,14 +32,21 @@ SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers seve
 CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 SHORT_AXIS = "heart, short axis"
-SHORT_AXIS_SHARE = 1 / 3        # of the hearts along their own axes
-CINE = Sequence("cine", "inflow", 15, 1.5, flip_deg=18)     # blood 1, fat 0.57, muscle 0.2
-CINE_SHARE = 0.6                # of short axes; free contrasts leave about half
+SHORT_AXIS_SHARE = 0.45         # of the hearts along their own axes
 DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
+LONG_AXIS = "heart, long axis"
+LONG_AXIS_SHARE = 0.15          # of the hearts along their own axes: four chambers or two, in few slices
+HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
+    (Sequence("cine, balanced", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling"), 0.5),
+    (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.15),      # blood 1, fat 0.57, muscle 0.2
+    (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True), 0.12),
+)
+"""What hearts along their own axes are scanned with, and how often; the others as any heart.  Free contrasts leave about half."""
+PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
-TURNED_SHORT_AXES = 1 / 2       # archives of hearts keep them as stacks of pictures
+TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
 OF_THE_CHEST = 0.5
 """Least share of a field about a heart or breast that is chest: both reach below the liver's dome, and what is shown is still the chest."""
 
@@ -65,8 +72,8 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     acquired = plan(person, marks, family, plain.site, rng)
     chance, most = (0.7, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
     dice = rng.random()
-    if family.name.startswith("heart") and dice < chance * SHORT_AXIS_SHARE:
-        return _short_axis(acquired, person, rng)
+    if family.name.startswith("heart") and dice < chance * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
+        return (_short_axis if dice < chance * SHORT_AXIS_SHARE else _long_axis)(acquired, person, rng)
     return _tilted(acquired, most, rng) if dice < chance else acquired
 
 
@@ -85,28 +92,75 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
 
 
 def _short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """A stack across the heart's long axis, from about the apex to the base or beyond; half of them with the blood bright.
+    """A stack across the heart's long axis, from about the apex to the base or beyond, in one of the sizes that hearts are kept in.
 
-    A left ventricle is some 9 cm long: 8 to 12 slices of 6 to 10 mm hold it, or leave a little of it out.
+    A left ventricle is some 9 cm long: 8 to 14 slices of 6 to 10 mm hold it, or leave a little of it out.
     """
     apex, base = long_axis(person)
-    through = (base - apex) / np.linalg.norm(base - apex) + rng.normal(0, 0.07, 3)      # planned by eye: about 6° beside the axis
-    through /= np.linalg.norm(through)
-    across = np.cross(through, rng.normal(0, 1, 3))
-    across /= np.linalg.norm(across)
-    fine, thick, slices = rng.uniform(1.3, 2.0), rng.uniform(6.0, 10.0), int(rng.integers(8, 13))
-    wide = rng.uniform(140, 300)
-    tall = wide * rng.uniform(0.75, 1.0)
+    through = _planned((base - apex) / np.linalg.norm(base - apex), rng)
+    thick = rng.uniform(6.0, 10.0)
+    slices = int(np.clip(round(rng.uniform(70, 125) / thick), 8, 14))
+    middle = (apex + base) / 2 + through * rng.uniform(-5, 15)
+    return _own_axes(acquired, SHORT_AXIS, middle, through, (thick, slices), rng)
+
+
+def _long_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
+    """A few slices along the heart's long axis: through both ventricles and both atria, or through the left ones from top to bottom."""
+    apex, base = long_axis(person)
+    along, right = (base - apex) / np.linalg.norm(base - apex), toward_the_right(person)
+    up = np.cross(right, along)
+    through = _planned(up / np.linalg.norm(up) if rng.random() < 0.6 else right, rng)
+    middle = apex + (base - apex) * rng.uniform(0.6, 1.1)
+    return _own_axes(acquired, LONG_AXIS, middle, through, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng)
+
+
+def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The direction as planned by eye: about 6° beside it, of length 1."""
+    beside = direction + rng.normal(0, 0.07, 3)
+    return np.asarray(beside / np.linalg.norm(beside))
+
+
+def _heart_field_mm(rng: np.random.Generator) -> float:
+    """Width of a picture of the heart: cropped about the left ventricle, zoomed, or all of the chest as it was scanned."""
+    return float(rng.uniform(*((100, 170), (170, 260), (260, 400))[int(rng.choice(3, p=[0.45, 0.25, 0.3]))]))
+
+
+def _own_axes(
+    acquired: Plan, name: str, middle: NDArray[np.float64], through: NDArray[np.float64], cuts: tuple[float, int], rng: np.random.Generator
+) -> Plan:
+    """A stack of `cuts` (mm, slices) about `middle`, whose pictures have the head on top, give or take what the planning turns them.
+
+    The scanner keeps a double oblique picture as near to upright as it can; one in four was turned on, along the septum.
+    """
+    up = np.array([0.0, 0.0, 1.0]) - through * through[2]
+    if np.linalg.norm(up) < 0.5:        # nearly axial: the front is on top
+        up = np.array([0.0, 1.0, 0.0]) - through * through[1]
+    up /= np.linalg.norm(up)
+    turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
+    up = up * np.cos(turn) + np.cross(through, up) * np.sin(turn)
+    wide, (thick, slices) = _heart_field_mm(rng), cuts
+    fine, tall = max(wide / 256, rng.uniform(1.2, 2.0)), wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0)
     shape = (round(wide / fine), round(tall / fine), slices)
     affine = np.eye(4)
-    affine[:3, :3] = np.column_stack([across * fine, np.cross(through, across) * fine, through * thick])
-    middle = (apex + base) / 2 + through * rng.uniform(-5, 15) + rng.normal(0, 8, 3)
-    affine[:3, 3] = middle - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
+    affine[:3, :3] = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
+    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)    # whole chests are planned as such
+    centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
+    affine[:3, 3] = centre - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
     stack = _regridded(acquired, canonical(Grid(shape, affine)))
     plane = ("sagittal", "coronal", "axial")[int(np.abs(through).argmax())]
-    sequence = replace(CINE, tr=CINE.tr * rng.uniform(0.85, 1.15)) if rng.random() < CINE_SHARE else acquired.sequence
-    family = replace(acquired.family, name=SHORT_AXIS)
+    family = replace(acquired.family, name=name)
+    sequence = _heart_sequence(acquired.sequence, rng)
     return replace(stack, family=family, plane=plane, sequence=sequence, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+
+
+def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
+    """One of HEART_SEQUENCES, its times 15 % about what is written, or the other."""
+    dice = rng.random()
+    for sequence, share in HEART_SEQUENCES:
+        dice -= share
+        if dice < 0:
+            return replace(sequence, tr=sequence.tr * rng.uniform(0.85, 1.15), ti=sequence.ti * rng.uniform(0.85, 1.15))
+    return other
 
 
 def canonical(grid: Grid) -> Grid:
@@ -257,14 +311,18 @@ def _is_head(family: Family) -> bool:
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """A header of plain voxel sizes, where one region of the chain is all there is to see, along whichever axis it is cut."""
-    share = TURNED_SHORT_AXES if plain.family.name == SHORT_AXIS else TURNED_SHARE
+    own_axes = plain.family.name in (SHORT_AXIS, LONG_AXIS)
+    share = TURNED_SHORT_AXES if own_axes else TURNED_SHARE
     least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
     dice, isotropic_axis = rng.random(), int(rng.integers(3))
     if dice > share or plain.family.protocol or region_alone(plain.grid, marks, least) is None:
         return plain
     spacing = np.linalg.norm(plain.grid.vox_to_ras[:3, :3], axis=0)
     through = isotropic_axis if spacing.max() < 1.05 * spacing.min() else slice_axis(plain)
-    return replace(plain, turn=draw_turn(through, rng), stored_axes=np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
+    turn = draw_turn(through, rng)
+    if own_axes and rng.random() < PICTURE_SHARE:
+        turn = as_picture(through, rng)
+    return replace(plain, turn=turn, stored_axes=np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
 
 
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]

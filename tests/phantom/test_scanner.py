@@ -8,7 +8,7 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, rician, scan, sensitivity
 from fovnet.phantom.sequence import Sequence, signals
-from fovnet.phantom.tissues import TISSUES, Tissue
+from fovnet.phantom.tissues import TISSUES, Tissue, label_of
 
 PD = Sequence("PD", "spin echo", 1e7, 0.0)
 WATER = (
@@ -77,3 +77,14 @@ def test_a_surface_coil_hears_what_is_near_it_and_a_uniform_one_everything() -> 
 def test_an_empty_field_of_view_is_noise_alone() -> None:
     image = scan(LabelVolume(np.zeros((10, 10, 10), np.uint8), np.eye(4)), PD, Acquisition(), np.random.default_rng(0))
     assert np.isfinite(image.voxels).all() and image.voxels.std() > 0
+
+
+def test_where_fat_points_against_water_a_voxel_of_both_is_dark() -> None:
+    """The India ink line of balanced imaging; Hargreaves (2012), J Magn Reson Imaging 36:1300."""
+    labels = np.full((1, 1, 12), label_of("fat"))
+    labels[..., 6:] = label_of("arterial blood")
+    labels[..., 5] = label_of("arterial blood")     # half of the third voxel
+    sequence = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling")
+    received = Acquisition(average=(1, 1, 2), snr=1e6, blur=0.0, mottled=False)
+    fat, _, border, _, blood, _ = scan(LabelVolume(labels, np.eye(4)), sequence, received, np.random.default_rng(0)).voxels[0, 0]
+    assert border < 0.3 * fat and border < 0.3 * blood

@@ -73,3 +73,14 @@ def test_contrast_agent_brightens_the_kidney_in_t1_weighting() -> None:
     plain = Sequence("t1", "gradient echo", 5, 2.2, flip_deg=12)
     given_ = signals(TISSUES, replace(plain, contrast=True), 3.0)
     assert given_[label_of("kidney cortex")] > 2 * signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
+
+
+def test_in_a_balanced_cine_blood_of_both_sides_is_several_times_as_bright_as_the_muscle_of_the_heart() -> None:
+    cine = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45)
+    assert contrast_of(cine, "arterial blood", "myocardium") > 3 and contrast_of(cine, "venous blood", "arterial blood") > 0.8
+
+
+@pytest.mark.parametrize("field_strength", (1.5, 3.0))
+def test_long_after_contrast_an_inversion_hides_the_muscle_of_the_heart_and_not_its_blood(field_strength: float) -> None:
+    late = Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True)
+    assert contrast_of(late, "arterial blood", "myocardium", field_strength) > 2.5

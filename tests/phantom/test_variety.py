@@ -17,7 +17,7 @@ from fovnet.phantom.breast import breast
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
-from fovnet.phantom.headers import along_claimed_axes, draw_turn, region_alone
+from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
@@ -25,7 +25,7 @@ from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.tissues import AIR, TISSUES
-from fovnet.phantom.variety import CHANGES, _short_axis, _tilted, canonical, recut, varied
+from fovnet.phantom.variety import CHANGES, _long_axis, _short_axis, _tilted, canonical, recut, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
@@ -247,10 +247,27 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
     spacing = np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
     along = (np.diff(long_axis(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]) / spacing      # mm along the grid's axes
     through = int(spacing.argmax())
-    assert abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 12
+    assert abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 14
     x, y, z = (np.float32([value]) for value in long_axis(PERSON).mean(axis=0))
     middle = Grid((1, 1, 1), np.block([[np.eye(3), np.array([x, y, z])], [np.zeros((1, 3)), np.ones((1, 1))]]))
     assert TISSUES[int(label_volume(PERSON, middle).labels[0, 0, 0])].name == "arterial blood"
+
+
+def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
+    family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
+    for seed in range(4):
+        stack = _long_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
+        axes = stack.grid.vox_to_ras[:3, :3] / np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
+        along = np.diff(long_axis(PERSON), axis=0)[0]
+        through = int(np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0).argmax())
+        assert abs(along @ axes[:, through]) < 0.35 * np.linalg.norm(along) and np.linalg.det(axes) == pytest.approx(1)
+        assert 3 <= stack.grid.shape[through] <= 8
+
+
+def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:
+    turns = {as_picture(1, np.random.default_rng(seed)) for seed in range(40)}
+    assert {turn[0] for turn in turns} == {(0, -1)} and {turn[2] for turn in turns} == {(1, 1), (1, -1)}
+    assert {turn[1] for turn in turns} == {(2, 1), (2, -1)}
 
 
 def test_an_arm_alone_is_seen_and_nothing_else() -> None:
