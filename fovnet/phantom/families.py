@@ -128,6 +128,8 @@ SMALL: tuple[Family, ...] = (
     Family("one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7, offset_x=(80, 110)),
     Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 2.4, offset_y=(-10, 10)),
     Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 2.0, offset_y=(-30, 20)),
+    Family("brain alone", ("chin", 40, 70), ("vertex", -12, 15), (160, 200), (190, 230), "aaiisc", 1.4, offset_y=(-8, 4)),
+    Family("brain, inside", ("chin", 75, 105), ("vertex", -90, -50), (70, 120), (75, 125), "aaiisc", 0.8, offset_y=(-30, 25)),
     Family("neck, close", ("lung_apex", -10, 40), ("chin", 10, 80), (120, 200), (120, 200), "aas", 0.8, offset_y=(-35, 5)),
     Family("prostate, sagittal", ("ischium", -60, 5), ("ischium", 90, 150), (50, 95), (150, 220), "s", 0.9, offset_y=(-25, 15)),
     Family("strip of the lumbar spine", ("iliac_crest", -90, -10), ("iliac_crest", 60, 190), (40, 75), (50, 110), "sai", 0.6,

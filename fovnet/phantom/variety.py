@@ -19,7 +19,7 @@ from fovnet.phantom.contrasts import freely
 from fovnet.phantom.families import small_family
 from fovnet.phantom.headers import draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
-from fovnet.phantom.masks import draw_finish
+from fovnet.phantom.masks import BRAIN, draw_finish, stripped
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, label_voxels, plan
 from fovnet.phantom.raster import Grid
@@ -31,6 +31,7 @@ SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers seve
 CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 SHORT_AXIS = "heart, short axis"
+ALONE = "brain alone"           # always without its skull
 SHORT_AXIS_SHARE = 1 / 3        # of the hearts along their own axes
 CINE = Sequence("cine", "inflow", 15, 1.5, flip_deg=18)     # blood 1, fat 0.57, muscle 0.2
 CINE_SHARE = 0.6                # of short axes; free contrasts leave about half
@@ -229,6 +230,8 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     head = plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
     finish = draw_finish(head or plain.family.name.startswith("brain"), plain.grid.shape, rng)
+    if plain.family.name == ALONE and finish.hides != BRAIN:
+        finish = stripped(finish, rng)
     return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
 
 
