@@ -311,9 +311,35 @@ class Speckled(Solid):
         return Speckled(self.base.shrunk(mm), self.share)
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What varies between brains: mm of water over the gyri, half width of sulci, size of the ventricles (1 on average), cortex in mm.
+
+    phase  of the cerebellum's leaves, mm
+    """
+
+    rim: float
+    wide: float
+    ventricle: float
+    thick: float
+    phase: float
+
+
+def traits(person: Person) -> Traits:
+    """Those of a person; older brains leave more water."""
+    rng = person.generator(51)
+    aged = max(person.age - 25, 0.0)
+    rim = float(rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4))
+    wide = float(rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5))
+    large = float(rng.uniform(1.3, 2.0)) if person.age > 60 and rng.random() < 0.3 else 1.0
+    ventricle = float(rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large)
+    return Traits(rim, wide, ventricle, float(rng.uniform(2.7, 3.4)), float(rng.uniform(0, 6)))
+
+
 def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
     """All that lies within the inner surface of a skull; older brains leave more water.  `fine`: with its parts of 1 to 10 mm."""
-    rng, rim, wide, ventricle = water_of(person)
+    own = traits(person)
+    rim, wide = own.rim, own.wide
     seed = (*person.seed, 53)
     base, wider, deeper = (skull_base(person), *person.generator(59).uniform((0.1, 2.0), (0.6, 7.0)).tolist()) if fine else (None, 0.0, 0.0)
     hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide, base=base)
@@ -324,20 +350,9 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
         water,
         fossa,
         paint(cortex, "grey matter", Layer.DETAIL, WATER),
-        paint(cortex.shrunk(float(rng.uniform(2.7, 3.4))), "white matter", Layer.DETAIL, ("grey matter",)),
+        paint(cortex.shrunk(own.thick), "white matter", Layer.DETAIL, ("grey matter",)),
     ]
-    return made + _nuclei() + _ventricles(ventricle) + _hind(float(rng.uniform(0, 6)))
-
-
-def water_of(person: Person) -> tuple[np.random.Generator, float, float, float]:
-    """mm of water over the gyri, half width of sulci in mm, size of the ventricles (1 on average), and the generator they came from."""
-    rng = person.generator(51)
-    aged = max(person.age - 25, 0.0)
-    rim = float(rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4))
-    wide = float(rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5))
-    large = float(rng.uniform(1.3, 2.0)) if person.age > 60 and rng.random() < 0.3 else 1.0
-    ventricle = float(rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large)
-    return rng, rim, wide, ventricle
+    return made + _nuclei() + _ventricles(own.ventricle) + _hind(own.phase)
 
 
 def skull_base(person: Person) -> Base:

@@ -1,7 +1,7 @@
 """The parts of 1 to 10 mm in the middle of a brain: midbrain and cisterns, deep nuclei, septum, chiasm, plexus, arteries and sinuses.
 
-Sizes in mm after Haines (2012), *Neuroanatomy: An Atlas*, and Rhoton (2002), Neurosurgery 51 (4 suppl): the midbrain is some 34 wide with its
-peduncles, the basilar artery 3 to 4 across, the middle cerebral artery 2.5 to 3.5, the superior sagittal sinus 6 to 10.
+Sizes in mm after Haines (2012), *Neuroanatomy: An Atlas*, and Rhoton (2002), Neurosurgery 51 (4 suppl): the midbrain is some 34 wide with
+its peduncles, the basilar artery and the middle cerebral ones 3 to 4 across, the superior sagittal sinus 6 to 10.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fovnet.phantom.brain import LOBES, Speckled, Vault, water_of
+from fovnet.phantom.brain import LOBES, Folia, Speckled, Vault, traits
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -37,8 +37,8 @@ BASILAR: tuple[Points, tuple[float, ...]] = (((0, -2, 1611), (1.5, 1, 1624), (1,
 
 def parts(person: Person, inner: Vault) -> list[Paint]:
     """All of them, in the order in which they are painted over a plain brain; `inner` is the inside of the skull."""
-    ventricle = water_of(person)[3]
-    return _middle(ventricle) + _cerebellum() + _stem() + _cisterns(person) + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
+    ventricle, phase = traits(person).ventricle, traits(person).phase
+    return _middle(ventricle) + _cerebellum(phase) + _stem() + _cisterns(person) + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
 
 
 def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
@@ -59,7 +59,8 @@ def _middle(ventricle: float) -> list[Paint]:
         for centre, semi, turn, share, over in rows:
             base = Ellipsoid(mirrored(centre, side), semi, (0.0, 0.0, side * turn))
             made.append(paint(Speckled(base, share), "grey matter", Layer.DETAIL, over))
-        horn = Ellipsoid(mirrored((5.0 + ventricle, 8.0, 1681.0), side), (2.2 + 1.1 * ventricle, 23.0, 3.0 + 2.2 * ventricle), (-12.0, 0, 0))
+        semi = (2.2 + 1.1 * ventricle, 23.0, 3.0 + 2.2 * ventricle)
+        horn = Ellipsoid(mirrored((5.0 + ventricle, 8.0, 1681.0), side), semi, (-12.0, 0.0, 0.0))
         return [*made, paint(horn, "cerebrospinal fluid", Layer.DETAIL, MATTER)]
 
     septum = Ellipsoid((0.0, 6.0, 1680.0), (1.4, 26.0, 12.0))
@@ -70,9 +71,9 @@ def _middle(ventricle: float) -> list[Paint]:
     ]
 
 
-def _cerebellum() -> list[Paint]:
-    """Leaves whose white blades are thinner than a voxel, so that it looks nearly even, and its front beside the pons."""
-    made = [paint(Speckled(lobe.shrunk(3.0), 0.45), "white matter", Layer.DETAIL, ("grey matter",)) for lobe in LOBES]
+def _cerebellum(phase: float) -> list[Paint]:
+    """Leaves of a cortex of 1.1 mm, so that it looks nearly even, its front beside the pons, and the tonsils behind the medulla."""
+    made = [paint(Folia(LOBES, 1.1, phase), "white matter", Layer.DETAIL, ("grey matter",))]
     for side in (1, -1):
         front = Ellipsoid(mirrored((27.0, -31.0, 1619.0), side), (15.0, 9.0, 10.0), (0.0, 0.0, side * 30.0))
         made.append(paint(front, "grey matter", Layer.DETAIL, (*WATER, "white matter", "cortical bone")))
@@ -97,6 +98,9 @@ def _stem() -> list[Paint]:
         nigra = Ellipsoid(mirrored((8.0, -16.0, 1646.0), side), (6.0, 1.6, 5.0), (0.0, 0.0, side * 35.0))
         made.append(paint(nigra, "grey matter", Layer.DETAIL, ("white matter",)))
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))
+    # Nuclei and crossing fibres everywhere: a stem is darker than the white matter above it where that is bright.
+    for centre, semi in (((0, -13, 1627), (15.0, 11.0, 12.0)), ((0, -21, 1604), (7.0, 7.0, 14.0)), ((0, -22, 1646), (14.0, 11.0, 9.0))):
+        made.append(paint(Speckled(Ellipsoid(centre, semi), 0.35), "grey matter", Layer.DETAIL, ("white matter",)))
     return [*made, paint(aqueduct, "cerebrospinal fluid", Layer.DETAIL, MATTER)]
 
 
@@ -109,7 +113,8 @@ def _cisterns(person: Person) -> list[Paint]:
     ]  # fmt: skip
     made = [paint(solid, "cerebrospinal fluid", Layer.DETAIL, (*MATTER, "cortical bone")) for solid in star]
     for side in (1, -1):
-        stem = tube([mirrored(p, side) for p in ((9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654))], [4 * wide, 2.6 * wide, 2, 1.6])
+        line = [mirrored(p, side) for p in ((9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654))]
+        stem = tube(line, [4.0 * wide, 2.6 * wide, 2.0, 1.6])
         made.append(paint(stem, "cerebrospinal fluid", Layer.DETAIL, MATTER))
         nerve = tube([mirrored(p, side) for p in ((15, 34, 1640), (9, 20, 1642), (1, 7, 1645), (9, -2, 1648), (16, -10, 1652))], 1.9)
         made.append(paint(nerve, "white matter", Layer.DETAIL, (*WATER, "cortical bone")))
@@ -144,7 +149,8 @@ def _sinuses(inner: Vault) -> list[Paint]:
     def on_vault(x: float, y: float, z: float, within: float) -> tuple[float, float, float]:
         ray = np.array([x, y, z]) - inner.centre
         for _ in range(4):          # the level is no true square: a few steps bring the point onto the surface
-            ray /= np.sqrt(float(inner.level(*(np.float32([value]) for value in ray + inner.centre))[0]))
+            u, v, w = (np.array([value], dtype=np.float32) for value in ray + inner.centre)
+            ray /= np.sqrt(float(inner.level(u, v, w)[0]))
         a, b, c = (inner.centre + ray * (1 - within / np.linalg.norm(ray))).tolist()
         return a, b, c
 
@@ -155,5 +161,6 @@ def _sinuses(inner: Vault) -> list[Paint]:
     for side in (1, -1):
         around = [over[-1], *(on_vault(side * x, y, z, 1.5) for x, y, z in ((28, -80, 1642), (50, -55, 1640), (58, -36, 1636)))]
         down = [*around, (side * 48.0, -30.0, 1618.0), (side * 34.0, -22.0, 1602.0)]
-        made.append(paint(tube(down, [3.5, 3.6, 3.6, 3.8, 3.8, 3.8]), "venous blood", Layer.DETAIL, (*WATER, "cortical bone", "mixed marrow")))
+        sinus = tube(down, [3.5, 3.6, 3.6, 3.8, 3.8, 3.8])
+        made.append(paint(sinus, "venous blood", Layer.DETAIL, (*WATER, "cortical bone", "mixed marrow")))
     return [*made, paint(straight, "venous blood", Layer.DETAIL, ABOUT)]

@@ -27,7 +27,7 @@ class Finish:
     clipped  (low, high) intensities that are kept, 1000 being white          below   subtracted from every intensity
     cropped  voxels left across the body around what is shown, where something is hidden; None: all are
     border   voxels of 0 added at each end of the axes across the body
-    through  whether slices that show nothing are cut off too, `cropped` of them left    cube_mm  side of a cube of 0 it is put into; 0: none
+    through  whether slices that show nothing are cut off too, all but `cropped`     cube_mm  side of a cube of 0 it is put into; 0: none
     stripping  how a skull was removed; None: to the last voxel
     """
 

@@ -184,7 +184,7 @@ def _regridded(plain: Plan, grid: Grid) -> Plan:
 
 
 def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    sequence, contrast = freely(plain.sequence, rng)
+    sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
     return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
 
 
@@ -227,9 +227,12 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
     return replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws))
 
 
+def _of_head(plain: Plan) -> bool:
+    return plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
+
+
 def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    head = plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
-    finish = draw_finish(head or plain.family.name.startswith("brain"), plain.grid.shape, rng)
+    finish = draw_finish(_of_head(plain), plain.grid.shape, rng)
     if plain.family.name == ALONE and finish.hides != BRAIN:
         finish = stripped(finish, rng)
     return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
