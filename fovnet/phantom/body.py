@@ -44,7 +44,7 @@ def landmarks(person: Person) -> Landmarks:
 def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint]:
     """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for `label_volume`."""
     plain = [
-        *trunk.wall(person), *limbs.legs(person), *head.head(person),
+        *trunk.wall(person), *limbs.legs(person), *head.head(person, "joints and organs" not in without),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person),
         *belly.upper_organs(person), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
         *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),

@@ -66,20 +66,52 @@ def _ramp(values: Floats, start: float, end: float) -> Floats:
     return np.asarray(t * t * (3 - 2 * t))
 
 
-@lru_cache(maxsize=1)
-def _floor() -> tuple[Table, Table]:
+@dataclass(frozen=True)
+class Base:
+    """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between them, temporal poles lowest.
+
+    pole    height of the temporal lobes' lowest point       ahead   y of the poles' front
+    rectus  height of the straight gyri                      roof    of the orbits' domes above these
+    """
+
+    pole: float
+    ahead: float
+    rectus: float
+    roof: float
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Height in mm of the hemispheres' lower surface at |x| and y."""
+        dome = self.roof * np.exp(-(((x - 29) / 15) ** 2)) * _ramp(y, 26, 56)
+        front = self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
+        height = _over_the_tent(front, x, y)
+        rounded = np.hypot((x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8))
+        # The temporal lobes' floor climbs backwards over the petrous bones, so that the lowest cuts show two islands.
+        fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
+        lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
+        return np.asarray((1 - lobe) * height + lobe * fossa)
+
+
+def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
+    """The floor `front` mm, and behind it the tent over the cerebellum."""
+    tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
+    behind = _ramp(y, -18, -36)
+    return np.asarray((1 - behind) * front + behind * tent)
+
+
+@lru_cache(maxsize=3)
+def _floor(base: Base | None) -> tuple[Table, Table]:
     """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of FLOOR_STEP_MM, and the cosine of its slope.
 
     The roofs of the orbits in front, the fossae of the temporal lobes beside them, the tent over the cerebellum behind.
     """
     x, y = np.arange(0, 90, FLOOR_STEP_MM)[:, None], np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
-    front = 1644 + (8 + 4 * _ramp(x, 4, 16)) * _ramp(y, 26, 46)
-    tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
-    behind = _ramp(y, -18, -36)
-    height = (1 - behind) * front + behind * tent
-    rounded = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
-    lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
-    height = (1 - lobe) * height + lobe * (1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4))
+    if base is None:
+        height = _over_the_tent(1644 + (8 + 4 * _ramp(x, 4, 16)) * _ramp(y, 26, 46), x, y)
+        rounded = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
+        lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
+        height = (1 - lobe) * height + lobe * (1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4))
+    else:
+        height = base.height(x, y)
     slope = np.hypot(*np.gradient(height, FLOOR_STEP_MM))
     return height.astype(np.float32), (1 / np.hypot(1, slope)).astype(np.float32)
 
@@ -91,6 +123,7 @@ class Hemispheres(Solid):
     vault: Vault
     gap: float = 0.6       # half the width of the fissure between the hemispheres
     mm: float = 0.0
+    base: Base | None = None        # a plain one where there is none
 
     @property
     def sparse(self) -> bool:
@@ -103,7 +136,7 @@ class Hemispheres(Solid):
 
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """How far below the outer surface and above the floor, mm; negative outside."""
-        rows, cosine = _floor()
+        rows, cosine = _floor(self.base)
         i = (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[0] - 1)
         j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[1] - 1)
         above = (z - rows[i, j]) * cosine[i, j]
@@ -121,20 +154,22 @@ class Hemispheres(Solid):
         return self.depth(x, y, z) >= self.mm
 
     def shrunk(self, mm: float) -> Hemispheres:
-        return Hemispheres(self.vault, self.gap, self.mm + mm)
+        return Hemispheres(self.vault, self.gap, self.mm + mm, self.base)
 
 
 @dataclass(frozen=True)
 class Cortex(Solid):
     """What lies deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is white matter alone.
 
-    wide_mm  half the width of a sulcus at its mouth      seed  of the person's folds
+    wide_mm    half the width of a sulcus at its mouth      seed  of the person's folds
+    deeper_mm  what is added to the depth of every sulcus
     """
 
     hull: Hemispheres
     mm: float
     wide_mm: float
     seed: tuple[int, ...]
+    deeper_mm: float = 0.0
 
     @property
     def sparse(self) -> bool:
@@ -173,10 +208,10 @@ class Cortex(Solid):
         i, j = ((value * half + np.float32(CELLS / 2)).astype(np.intp) for value in p[:2])
         at = ((2 * (x > 0) + (p[2] > 0)) * CELLS + i) * CELLS + j
         near, deep = (table.ravel()[at] for table in self.folds)
-        return near, deep, np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0)
+        return near, deep + np.float32(self.deeper_mm), np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0)
 
     def shrunk(self, mm: float) -> Cortex:
-        return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed)
+        return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm)
 
 
 @lru_cache(maxsize=2)
@@ -276,26 +311,54 @@ class Speckled(Solid):
         return Speckled(self.base.shrunk(mm), self.share)
 
 
-def brain(person: Person, inner: Vault) -> list[Paint]:
-    """All that lies within the inner surface of a skull; older brains leave more water."""
+@dataclass(frozen=True)
+class Traits:
+    """What varies between brains: mm of water over the gyri, half width of sulci, size of the ventricles (1 on average), cortex in mm.
+
+    phase  of the cerebellum's leaves, mm
+    """
+
+    rim: float
+    wide: float
+    ventricle: float
+    thick: float
+    phase: float
+
+
+def traits(person: Person) -> Traits:
+    """Those of a person; older brains leave more water."""
     rng = person.generator(51)
     aged = max(person.age - 25, 0.0)
     rim = float(rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4))
     wide = float(rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5))
     large = float(rng.uniform(1.3, 2.0)) if person.age > 60 and rng.random() < 0.3 else 1.0
     ventricle = float(rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large)
+    return Traits(rim, wide, ventricle, float(rng.uniform(2.7, 3.4)), float(rng.uniform(0, 6)))
+
+
+def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
+    """All that lies within the inner surface of a skull; older brains leave more water.  `fine`: with its parts of 1 to 10 mm."""
+    own = traits(person)
+    rim, wide = own.rim, own.wide
     seed = (*person.seed, 53)
-    hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide)
+    base, wider, deeper = (skull_base(person), *person.generator(59).uniform((0.1, 2.0), (0.6, 7.0)).tolist()) if fine else (None, 0.0, 0.0)
+    hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide, base=base)
     water = paint(hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW, ("cortical bone", "red marrow", "mixed marrow"))
     fossa = paint(Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW, ("cortical bone",))
-    cortex = Cortex(hull, 0.0, wide, seed)
+    cortex = Cortex(hull, 0.0, wide + wider, seed, deeper)
     made = [
         water,
         fossa,
         paint(cortex, "grey matter", Layer.DETAIL, WATER),
-        paint(cortex.shrunk(float(rng.uniform(2.7, 3.4))), "white matter", Layer.DETAIL, ("grey matter",)),
+        paint(cortex.shrunk(own.thick), "white matter", Layer.DETAIL, ("grey matter",)),
     ]
-    return made + _nuclei() + _ventricles(ventricle) + _hind(float(rng.uniform(0, 6)))
+    return made + _nuclei() + _ventricles(own.ventricle) + _hind(own.phase)
+
+
+def skull_base(person: Person) -> Base:
+    """This person's skull base; straight gyri lie some 2 cm above the temporal lobes' lowest point."""
+    pole, ahead, rectus, roof = person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
+    return Base(pole, ahead, rectus, roof)
 
 
 def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
@@ -351,17 +414,20 @@ def _ventricles(wide: float) -> list[Paint]:
     return [*_sides(one), paint(third, "cerebrospinal fluid", Layer.DETAIL, over)]
 
 
+LOBES = (
+    Ellipsoid((25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, 14.0)),
+    Ellipsoid((-25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, -14.0)),
+    Ellipsoid((0.0, -54.0, 1623.0), (13.0, 25.0, 24.0)),
+)
+"""Of the cerebellum: both hemispheres and the vermis."""
+
+
 def _hind(phase: float) -> list[Paint]:
     """Cerebellum with vermis and its white core, midbrain, pons and medulla in their cisterns, the fourth ventricle, the pituitary."""
-    lobes = (
-        Ellipsoid((25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, 14.0)),
-        Ellipsoid((-25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, -14.0)),
-        Ellipsoid((0.0, -54.0, 1623.0), (13.0, 25.0, 24.0)),
-    )
-    made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in lobes]
+    made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in LOBES]
     around = tube([(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12])
     made.append(paint(around, "cerebrospinal fluid", Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat")))
-    leaves = Folia(lobes, 0.0, phase)
+    leaves = Folia(LOBES, 0.0, phase)
     made.append(paint(leaves, "grey matter", Layer.DETAIL, WATER))
     made.append(paint(leaves.shrunk(1.9), "white matter", Layer.DETAIL, ("grey matter",)))
     for side in (1, -1):

@@ -23,7 +23,7 @@ from fovnet.phantom.families import choose_families
 from fovnet.phantom.features import left_out
 from fovnet.phantom.headers import along_claimed_axes, claimed, region_alone
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.masks import Finish, finished, shown
+from fovnet.phantom.masks import Finish, along_slices, finished, shown
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, Site, plan
@@ -180,7 +180,7 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     """
     marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
     labels = paint(person, grid).labels
-    visible = shown(labels, grid, marks, acquired.finish.hides)
+    visible = shown(labels, grid, marks, acquired.finish.hides, acquired.finish.stripping)
     if visible is not None:
         labels = np.where(visible, labels, AIR)
     shift = np.eye(4)
@@ -190,12 +190,14 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
         rows = _claimed_rows(labels, grid, marks, acquired, visible)
         return claimed(finished(volume, visible, acquired.acquisition.average, acquired.finish), acquired.turn), rows
     heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
+    area = body_area_mm2(labels, acquired)
+    heights, area = along_slices(heights, area, visible, acquired.acquisition.average, acquired.finish, float(volume.spacing_mm[2]))
     volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
     if acquired.tilted and acquired.truthful:
         return volume, rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2])
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    return volume, region_rows(heights, body_area_mm2(labels, acquired), marks, acquired.family.protocol)
+    return volume, region_rows(heights, area, marks, acquired.family.protocol)
 
 
 def _claimed_rows(
@@ -212,7 +214,8 @@ def _claimed_rows(
     share = averaged(body, received.average)
     if received.flaws.folded:
         share = wrapped(share, received.flaws.folded, received.flaws.phase)
-    seen = finished(Volume(share, acquired.grid.vox_to_ras, ""), visible, received.average, Finish(cropped=finish.cropped))
+    boxed = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
+    seen = finished(Volume(share, acquired.grid.vox_to_ras, ""), visible, received.average, boxed)
     a, b = finish.border
     spacing = seen.spacing_mm
     shares = along_claimed_axes(np.pad(seen.voxels, ((a, a), (b, b), (0, 0))), acquired.turn)

@@ -25,12 +25,14 @@ class FreeContrast:
 
     share     of each tissue's brightness that is drawn at random, 0 to 1        seed   of those draws
     gamma     exponent of the brightness                                         inverted  bright is dark, but for air
+    matter    how far grey and white matter keep apart, 1 as by their relaxation times, 0 not at all, below that they change places
     """
 
     share: float = 0.0
     seed: int = 0
     gamma: float = 1.0
     inverted: bool = False
+    matter: float = 1.0
 
     def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
         """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air stays black."""
@@ -38,12 +40,20 @@ class FreeContrast:
         if peak <= 0:
             return bright
         shown = np.array([tissue.pd > DARK_PD for tissue in tissues])
+        if self.matter != 1.0:
+            bright = self._nearer(bright, tissues)
         own = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
         mixed = ((1 - self.share) * bright / peak + self.share * own).clip(0, None)
         mixed = mixed / max(float(mixed[shown].max(initial=0.0)), 1e-9)
         if self.inverted:
             mixed = 1.03 - mixed.clip(0, 1)
         return np.where(shown, peak * mixed**self.gamma, bright)
+
+    def _nearer(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
+        """The brightness with that of grey and white matter moved towards or past their mean."""
+        matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
+        mean = float(bright[matter].mean()) if matter.any() else 0.0
+        return np.where(matter, mean + self.matter * (bright - mean), bright)
 
 
 UNUSUAL: tuple[Sequence, ...] = (
@@ -62,10 +72,35 @@ UNUSUAL: tuple[Sequence, ...] = (
 """Sequences that a whole-body study seldom has and an archive does."""
 
 
-def freely(sequence: Sequence, rng: np.random.Generator) -> tuple[Sequence, FreeContrast | None]:
+OF_HEADS: tuple[Sequence, ...] = (
+    Sequence("T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"),
+    Sequence("T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True),
+    Sequence("T1 gradient echo, inflow", "inflow", 22, 5, flip_deg=28),
+    Sequence("T1 gradient echo, inflow, water excited", "inflow", 15, 4, flip_deg=20, fat="water only"),
+    Sequence("FLAIR, fat suppressed", "inversion recovery", 9000, 95, ti=2450, fat="suppressed"),
+    Sequence("susceptibility", "gradient echo", 35, 20, flip_deg=15),
+)
+"""What an archive of heads is full of: blood that flows in is bright, or fat is dark, so that the brain is the brightest."""
+
+FADED_SHARE = 0.5
+"""Of heads, those whose grey and white matter differ less than by one relaxation time each.
+
+Echo trains and magnetisation transfer bring T2 and FLAIR nearer to even, incomplete myelin reverses the two in infants.  Source: Barkovich
+(2000), AJNR 21:1099.
+"""
+
+
+def freely(sequence: Sequence, rng: np.random.Generator, head: bool = False) -> tuple[Sequence, FreeContrast | None]:
     """The sequence or an unusual one, and how far its contrast is changed: three in ten have tissues of random brightness."""
+    sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
+    if head and rng.random() < FADED_SHARE:
+        contrast = replace(contrast or FreeContrast(), matter=float(rng.uniform(-0.3, 0.9)))
+    return sequence, contrast
+
+
+def _freely(sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]) -> tuple[Sequence, FreeContrast | None]:
     if rng.random() < 0.3:
-        unusual = UNUSUAL[int(rng.integers(len(UNUSUAL)))]
+        unusual = pool[int(rng.integers(len(pool)))]
         move = rng.uniform(0.85, 1.15, 2)
         sequence = replace(unusual, tr=unusual.tr * move[0], te=unusual.te * move[1])
     free, gamma, inverted = rng.random() < 0.3, rng.random() < 0.25, rng.random() < 0.06

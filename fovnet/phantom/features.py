@@ -27,7 +27,7 @@ SCANNING: Mapping[str, str] = {
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
     "echo-planar images pulled out of shape",
-    "masks": "brains without skulls, heads without faces, black backgrounds, clipped intensities, constant borders, negative numbers",
+    "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",
     "turned headers": "one in six volumes of one region alone, two hearts of three in their short axis, claims that its slices are axial",
 }
 """What the scanner varies: a name and a sentence each."""

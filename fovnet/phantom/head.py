@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom import brain_parts
 from fovnet.phantom.brain import Vault, brain
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
@@ -45,9 +46,9 @@ NAPE = (
 """x, y from the vertebrae's middle, half axes in mm, and turn in degrees of the muscles of the right side of the neck, half way up it."""
 
 
-def head(person: Person) -> list[Paint]:
-    """Everything above the neck, and the throat."""
-    return _shell() + _skull(person) + _eyes() + _air(person) + _jaw(person) + _throat(person)
+def head(person: Person, fine: bool = False) -> list[Paint]:
+    """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm."""
+    return _shell() + _skull(person, fine) + _eyes() + _air(person) + _jaw(person) + _throat(person)
 
 
 def _shell() -> list[Paint]:
@@ -71,7 +72,7 @@ def _shell() -> list[Paint]:
     return made
 
 
-def _skull(person: Person) -> list[Paint]:
+def _skull(person: Person, fine: bool) -> list[Paint]:
     """A vault of two tables with diploe between them, a base of dense bone, and the brain within."""
     thick = float(person.generator(54).uniform(4.6, 7.2))
     vault, inner = Vault(VAULT), Vault(VAULT).shrunk(thick)
@@ -89,7 +90,7 @@ def _skull(person: Person) -> list[Paint]:
         made.append(paint(petrous, "cortical bone", Layer.MARROW))
         wing = Ellipsoid((side * 38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0 * side))       # of the sphenoid
         made.append(paint(wing, "red marrow", Layer.MARROW, ("cortical bone",)))
-    return made + brain(person, inner)
+    return made + brain(person, inner, fine) + (brain_parts.parts(person, inner) if fine else [])
 
 
 def _eyes() -> list[Paint]:

@@ -17,10 +17,10 @@ from fovnet.phantom.artefacts import draw_flaws
 from fovnet.phantom.body import Landmarks
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
-from fovnet.phantom.families import Family, small_family
+from fovnet.phantom.families import small_family
 from fovnet.phantom.headers import as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis, toward_the_right
-from fovnet.phantom.masks import draw_finish
+from fovnet.phantom.masks import BRAIN, draw_finish, stripped
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, label_voxels, plan
 from fovnet.phantom.raster import Grid
@@ -32,6 +32,7 @@ SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers seve
 CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 SHORT_AXIS = "heart, short axis"
+ALONE = "brain alone"           # always without its skull
 SHORT_AXIS_SHARE = 0.45         # of the hearts along their own axes
 DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
@@ -241,7 +242,7 @@ def _regridded(plain: Plan, grid: Grid) -> Plan:
 
 
 def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    sequence, contrast = freely(plain.sequence, rng)
+    sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
     return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
 
 
@@ -287,7 +288,7 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     """Most diffusion images, and of heads one of eight, as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
     diffusion = plain.sequence.b > 0 or plain.sequence.kind == "diffusion coefficient"
-    functional = not diffusion and _is_head(plain.family)
+    functional = not diffusion and _of_head(plain)
     if rng.random() > (DIFFUSION_PLANAR if diffusion else FUNCTIONAL_SHARE if functional else 0.0):
         return plain
     acquisition, sequence = plain.acquisition, plain.sequence
@@ -299,14 +300,16 @@ def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     return replace(coarse, sequence=sequence, acquisition=replace(coarse.acquisition, flaws=flaws, planar=planar))
 
 
+def _of_head(plain: Plan) -> bool:
+    """Whether the field of view is of a head without the neck, or of a brain."""
+    return plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
+
+
 def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    finish = draw_finish(_is_head(plain.family), plain.grid.shape, rng)
+    finish = draw_finish(_of_head(plain), plain.grid.shape, rng)
+    if plain.family.name == ALONE and finish.hides != BRAIN:
+        finish = stripped(finish, rng)
     return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
-
-
-def _is_head(family: Family) -> bool:
-    """Whether a field of view is of a head without the neck, or of a brain."""
-    return (family.high[0] == "vertex" and family.low[0] == "chin") or family.name.startswith("brain")
 
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:

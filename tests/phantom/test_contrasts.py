@@ -48,3 +48,12 @@ def test_more_contrast_agent_shortens_t1_more() -> None:
     doses = (Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose) for dose in (0, 1, 3))
     seen = [signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
     assert seen[0] < seen[1] < seen[2]
+
+
+@pytest.mark.parametrize(("apart", "sign"), [(0.4, 1), (-0.3, -1)])
+def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_moves(apart: float, sign: int) -> None:
+    bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 95), 1.5)
+    grey, white = label_of("grey matter"), label_of("white matter")
+    moved = FreeContrast(matter=apart).of(bright, TISSUES)
+    assert moved[grey] - moved[white] == pytest.approx(apart * (bright[grey] - bright[white])) and sign * (moved[grey] - moved[white]) > 0
+    np.testing.assert_allclose(np.delete(moved, [grey, white]), np.delete(bright, [grey, white]))

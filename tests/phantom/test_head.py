@@ -48,6 +48,31 @@ def test_old_brains_leave_more_water() -> None:
     assert 0.03 < shares[0] < shares[1] < 0.5
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_brain_from_below_is_cerebellum_then_two_temporal_poles_then_all_of_it(number: int) -> None:
+    person = sample_person((7, number), frozenset({"varied bodies", "deformation", "lesions"}))
+    labels, grid = slab(person, 1596, 1670)
+    x, y, _ = grid.coordinates()
+    matter = np.isin(labels, MATTER) & (np.abs(x) < 90)
+    in_front = matter & (y > 12) & ((np.abs(x) < 14) | (np.abs(x) > 20))
+    middle, lateral = (np.abs(x) < 14) & (y < 60), (np.abs(x) > 20) & (y < 35)
+    first = [int(np.flatnonzero((in_front & where).sum(axis=(0, 1)) > 40)[0]) for where in (lateral, middle)]
+    lowest = int(np.flatnonzero(matter.sum(axis=(0, 1)) > 200)[0])
+    assert 10 < first[0] - lowest < 32                    # mm of cerebellum and stem alone
+    assert 8 < first[1] - first[0] < 32                   # the straight gyri lie above the poles
+
+
+def test_arteries_at_the_base_hold_some_millilitres_and_belong_to_the_parts_that_can_be_left_out() -> None:
+    person = sample_person((7, 1), frozenset({"varied bodies"}))
+    start, grid = person.morph.height_mm(1612), slab(person, 1612, 1665)[1]
+    assert grid.vox_to_ras[2, 3] == start
+    blood = [
+        np.count_nonzero(label_volume(person, grid, without).labels == label_of("arterial blood"))
+        for without in (frozenset(), frozenset({"joints and organs"}))
+    ]
+    assert 1e3 < blood[0] < 12e3 and blood[1] == 0        # mm3
+
+
 def test_a_neck_is_mostly_muscle_with_planes_of_fat() -> None:
     labels, _ = slab(sample_person((7, 2), frozenset({"varied bodies"})), 1485, 1515)
     flesh, fat = np.count_nonzero(labels == label_of("muscle")), np.count_nonzero(labels == label_of("intermuscular fat"))

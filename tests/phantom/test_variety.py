@@ -24,7 +24,8 @@ from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
 from fovnet.phantom.raster import Grid
-from fovnet.phantom.tissues import AIR, TISSUES
+from fovnet.phantom.stripping import CEREBELLUM, Stripping
+from fovnet.phantom.tissues import AIR, TISSUES, label_of
 from fovnet.phantom.variety import CHANGES, _long_axis, _short_axis, _tilted, canonical, recut, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
@@ -199,6 +200,39 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
     whole = acquire(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
     assert rows[0]["first_slice"] > whole[0]["first_slice"]
+
+
+def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_ends_higher() -> None:
+    grid = head_grid()
+    labels = label_volume(PERSON, grid).labels
+    matter = np.isin(labels, [at for at, tissue in enumerate(TISSUES) if "matter" in tissue.name])
+    good, wide, less = (
+        shown(labels, grid, MARKS, BRAIN, stripping)
+        for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(gone=CEREBELLUM))
+    )
+    assert good is not None and wide is not None and less is not None
+    assert (good & matter).sum() > 0.9 * matter.sum() and (good & (labels == label_of("skin"))).sum() < 0.01 * good.sum()
+    assert good.sum() * 1.1 < wide.sum() < 2 * good.sum()
+    lowest = [int(np.flatnonzero(mask.sum(axis=(0, 1)) > 20)[0]) for mask in (good, less)]
+    assert 10 <= 5 * (lowest[1] - lowest[0]) <= 45 and 0.75 < less.sum() / good.sum() < 0.97      # the hind brain is an eighth of it all
+
+
+@pytest.mark.parametrize("cube_mm", [0.0, 256.0])
+def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(cube_mm: float) -> None:
+    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
+                np.random.default_rng(0))
+    finish = Finish(BRAIN, cropped=1, through=True, cube_mm=cube_mm, stripping=Stripping())
+    acquired = replace(base, grid=head_grid(), acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    seen = np.flatnonzero((volume.voxels > 0).sum(axis=(0, 1)) >= 16)                       # of 25 mm2: 400 mm2
+    assert abs(rows[0]["first_slice"] - seen[0]) <= 1 and abs(rows[0]["last_slice"] - seen[-1]) <= 1
+    assert [row["region"] for row in rows] == ["head"]
+    sides = np.asarray(volume.voxels.shape) * volume.spacing_mm
+    assert np.allclose(sides, 256, atol=5) if cube_mm else np.all(sides < 200)
+    loose = replace(acquired, finish=Finish(BRAIN, stripping=Stripping()))
+    whole = acquire(PERSON, loose, np.random.default_rng(0))[0]
+    heights = [v.slice_heights_mm()[int((v.voxels > 0).sum(axis=(0, 1)).argmax())] for v in (volume, whole)]
+    assert heights[0] == pytest.approx(heights[1])
 
 
 def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
