@@ -166,13 +166,13 @@ def colon(person: Person) -> list[Paint]:
 
 
 def small_bowel(person: Person) -> list[Paint]:
-    """Seventy short loops of small bowel between the colon and the bladder, mostly filled with fluid."""
+    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled with fluid."""
     rng = person.generator(36)
     belly = person.belly_mm
     made: list[Paint] = []
-    for _ in range(70):
+    for _ in range(person.loops):
         x, y, z = rng.uniform(-88, 88), rng.uniform(0, 66 + 0.8 * belly), rng.uniform(948, 1140)
-        radius = rng.uniform(11, 16)
+        radius = person.gut * rng.uniform(11, 16)
         bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube(
             [(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])],

@@ -21,7 +21,7 @@ FLARED = 0.4
 LONGEST_MM = 160.0
 """From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
 
-HANGS_MM = 1332.0
+HANGS_MM = 1345.0
 """Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
 
 
@@ -133,12 +133,18 @@ def breast(person: Person, side: int) -> Dome:
 
 
 def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
-    """How a breast hangs into a coil: three of ten a column with a round end, others pears and cones; half squeezed flat by plates.
+    """How a breast hangs into a coil: three of ten a column with a round end, four of ten a dome as broad as its side of the chest,
+    others pears and cones, half of these and of the columns squeezed flat by plates.
 
     What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman are given the same numbers.
+    A dome is 12 to 18 cm across and half to once as long as half of that: in axial cuts a half moon, at whose horns skin meets chest.
     """
     kind, plates = rng.random(2)
     slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
+    if kind > 0.6:
+        across, long, point = rng.uniform((1.1, 0.55, 0.75), (1.4, 1.05, 1.1)).tolist()
+        half = float(np.clip(plain.half[0] * across, 55, 92)), float(np.clip(plain.half[1] * across, 55, 88))
+        return replace(plain, half=half, length=max(0.8 * plain.length, half[0] * long), point=point, flare=abs(flare))
     if kind < 0.3:
         plain = replace(plain, power=blunt, point=1.0)
         slender, flare = slender * 0.92, abs(flare) + 0.1

@@ -67,6 +67,7 @@ UNUSUAL: tuple[Sequence, ...] = (
     Sequence("dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed", contrast=True, dose=1.5),
     Sequence("T1 FLAIR", "inversion recovery", 2200, 12, ti=860),
     Sequence("T2 balanced, fat suppressed", "balanced", 4.5, 2.2, flip_deg=70, fat="suppressed"),
+    Sequence("turbo FLASH", "gradient echo", 5, 1.6, flip_deg=5),
     Sequence("proton density, fat suppressed", "spin echo", 3000, 30, fat="suppressed"),
 )
 """Sequences that a whole-body study seldom has and an archive does."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fovnet.phantom.belly import dome_mm
 from fovnet.phantom.body import Landmarks, label_volume
 from fovnet.phantom.breast import breast
 from fovnet.phantom.person import Person
@@ -120,11 +121,12 @@ SMALL: tuple[Family, ...] = (
     Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 0.7, offset_x=(140, 175)),
     Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 2.4,
            offset_x=(-40, -5), offset_y=(5, 30)),
-    Family("breast, one", ("liver_dome", -50, 0), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.2,
+    Family("breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.2,
            offset_x=(75, 110), offset_y=(50, 95), hanging=True),
-    Family("breasts", ("liver_dome", -50, 0), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0, offset_y=(30, 80),
+    Family("breasts", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0, offset_y=(30, 80),
            hanging=True),
     Family("foot", ("sole", -40, -15), ("ankle", 10, 130), (100, 150), (180, 270), "sssac", 0.6, offset_x=(80, 120), offset_y=(20, 60)),
+    Family("thigh, one", ("knee", 60, 200), ("ischium", -60, 110), (180, 260), (180, 250), "aaacs", 0.7, offset_x=(80, 120)),
     Family("one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7, offset_x=(80, 110)),
     Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 2.4, offset_y=(-10, 10)),
     Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 1.5, offset_y=(-30, 20)),
@@ -164,15 +166,24 @@ def _likely(family: Family, person: Person) -> float:
     return 7.0 if person.prone else 0.4 if person.female else 0.15
 
 
+BELOW_THE_DOME = 0.06
+"""Most of the height of a field about breasts that may reach below the liver's dome: all that it shows is breast and wall of the chest."""
+
+
 def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> Family:
-    """The family about the breasts of a prone woman, base to nipple: air in front, of one little behind, of both the front of the heart."""
+    """The family about the breasts of a prone woman, base to nipple: air in front, of one little behind, of both the front of the heart.
+
+    The field about one ends up to 12 mm within the breast on either side, or 35 mm beside it.
+    """
     one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk[:2]
     whole = breast(person, 1)
     behind, air = rng.uniform(10, 55) if one else rng.uniform(70, 150), rng.uniform(10, 55)
     back, front = whole.base[1] * deep - behind, whole.tip[1] * deep + air
-    tall, beside, x = rng.uniform((0.95, 10, -8), (1.4, 70, 8)).tolist()
+    tall, beside, x = rng.uniform((0.95, -25, -8), (1.4, 70, 8)).tolist()
     z = whole.base[2] + whole.lean[1] / 2
     low, high = (person.morph.height_mm(z + sign * (tall * whole.half[1] + 8)) for sign in (-1, 1))
+    dome = person.morph.height_mm(dome_mm(person))
+    low = max(low, dome - BELOW_THE_DOME * (high - dome))
     across = (2 * whole.half[0] * wide + beside,) * 2 if one else family.wide
     middle = (back + front) / 2 / deep
     return replace(family, low=("sole", low, low), high=("sole", high, high), wide=across, deep=(front - back,) * 2,

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.solids import Bools, Floats, Solid
+from fovnet.phantom.solids import Bools, Floats, Loft, Solid
 
 Line = tuple[tuple[float, float, float], ...]
 
@@ -69,6 +69,36 @@ class Sheets(Solid):
 
     def shrunk(self, mm: float) -> Solid:
         return Sheets(self.region.shrunk(mm), self.wavelength_mm, self.thick, self.phase)
+
+
+@dataclass(frozen=True)
+class Shells(Solid):
+    """Layers `thick_mm` thick at `depths_mm` under the surface of a loft, within a box."""
+
+    surface: Loft
+    region: Box
+    depths_mm: tuple[float, ...]
+    thick_mm: float
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.region.box
+
+    @cached_property
+    def faces(self) -> list[tuple[Loft, Loft]]:
+        """The outer and the inner face of every layer."""
+        return [(self.surface.shrunk(mm), self.surface.shrunk(mm + self.thick_mm)) for mm in self.depths_mm]
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        layers = [outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces]
+        return np.asarray(np.logical_or.reduce(layers) & self.region.inside(x, y, z))
+
+    def shrunk(self, mm: float) -> Solid:
+        return Shells(self.surface, self.region, tuple(depth + mm for depth in self.depths_mm), max(0.05, self.thick_mm - 2 * mm))
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,22 @@ from fovnet.phantom import belly, limbs
 from fovnet.phantom.brain import MIDDLE
 from fovnet.phantom.breast import breast as dome
 from fovnet.phantom.breast import gland_of
+from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid
+from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid, tube
 
 SHARE = 0.25        # of people that have a lesion outside the brain's white matter
+BREAST_SHARE = 0.4  # of women who lie prone
+LARGE_MM = 60.0     # from here on tumours of soft tissue are drawn in lobules
 LOBES = 0.45        # the most by which noise moves a lesion's level
 
 Point = tuple[float, float, float]
 
 FLESH = (
-    "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin", "tumour", "fluid of a lesion", "bruise",
+    "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin",
+    "tumour", "watery tumour", "fluid of a lesion", "bruise",
 )  # fmt: skip
 ORGANS = (
     "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone", "myometrium", "endometrium", "gonad",
@@ -35,7 +39,7 @@ BRAIN = ("grey matter", "white matter", "oedematous white matter")
 MARROW = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
 
 PLACES: tuple[tuple[str, float, float, float], ...] = (
-    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 120.0), ("pelvis", 0.12, 10.0, 90.0), ("liver", 0.12, 8.0, 90.0),
+    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 140.0), ("pelvis", 0.12, 10.0, 90.0), ("liver", 0.12, 8.0, 90.0),
     ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0), ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0),
     ("belly", 0.05, 10.0, 100.0),
 )  # fmt: skip
@@ -82,7 +86,29 @@ def lesions(person: Person) -> list[Paint]:
     if rng.random() < SHARE:
         for _ in range(int(rng.integers(1, 4))):
             made += _lesion(person, rng)
-    return made + _spots(person)
+    return made + _of_the_breast(person) + _spots(person)
+
+
+def _of_the_breast(person: Person) -> list[Paint]:
+    """What women are sent for to lie prone: in four of ten a mass of 1 to 5 cm in one breast, with spicules, seldom a second beside it.
+
+    Source of the look: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
+    """
+    rng = person.generator(784)
+    if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
+        return []
+    whole, made = dome(person, int(rng.choice([-1, 1]))), []
+    for _ in range(1 + int(rng.random() < 0.3)):
+        t, u, w = rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist()
+        x, y, z = whole.within_mm(t, u, w)
+        size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
+        a, b, c = (size * np.exp(rng.normal(0, 0.2, 3))).tolist()
+        made.append(paint(_lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
+        for ray in rng.normal(0, 1, (int(rng.integers(0, 9)), 3)):
+            reach = size * rng.uniform(1.4, 2.4) * ray / np.linalg.norm(ray)
+            spicule = tube([(x, y, z), (x + reach[0], y + reach[1], z + reach[2])], [0.15 * size + 1.0, 0.8])
+            made.append(paint(spicule, "tumour", Layer.DETAIL, ("fat", "gland")))
+    return made
 
 
 def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
@@ -93,6 +119,8 @@ def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
     a, b, c = (0.5 * across * np.exp(rng.normal(0, 0.2, 3))).tolist()
     whole = _lobed(Ellipsoid((x, y, z), (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
     kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
+    if across > LARGE_MM and name in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
+        return _large(whole, across, rng)
     return _in_brain(whole, kind, across) if name == "brain" else _in_body(whole, kind, across, name, rng)
 
 
@@ -118,6 +146,23 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
         made.append(paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, ("bruise",)))
     if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
         made.append(paint(_lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
+    return made
+
+
+def _large(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
+    """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and a thin dark capsule.
+
+    Its watery part is four to six times as bright as muscle where T2 is weighed.
+    """
+    over = tuple(tissue for tissue in FLESH if tissue != "skin")
+    kinds = ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
+    inner, made = whole.shrunk(2.0), [paint(whole, "muscle", Layer.DETAIL, over)]
+    made.append(paint(inner, kinds[0], Layer.DETAIL, ("muscle",)))
+    for tissue, thick, of in ((kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
+                              ("muscle", (0.01, 0.05), (0.6, 1.2))):  # fmt: skip
+        length, phase = across * float(rng.uniform(*of)), rng.uniform(0, 2 * np.pi, 3).tolist()
+        sheets = Sheets(inner, (length, 1.1 * length, 1.4 * length), float(rng.uniform(*thick)), (phase[0], phase[1], phase[2]))
+        made.append(paint(sheets, tissue, Layer.DETAIL, ("tumour", "watery tumour", "fluid of a lesion")))
     return made
 
 

@@ -6,7 +6,7 @@ It knows nothing of the simulated body: any label volume with a table of its tis
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.phantom.artefacts import Flaws, after_noise, before_noise, moved, smooth_field, stretched
+from fovnet.phantom.artefacts import Flaws, after_noise, before_noise, missed, moved, smooth_field, stretched
 from fovnet.phantom.contrasts import FreeContrast
 from fovnet.phantom.echo_planar import EchoPlanar, air_share, read_out
 from fovnet.phantom.sequence import Sequence, signals
@@ -119,6 +119,11 @@ def _received(
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
     image, affine = averaged(fine, acquisition.average), _averaged_affine(body.vox_to_ras, acquisition.average)
+    if flaws.unsuppressed and sequence.fat == "suppressed":
+        whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
+        lost = (whole - signals(table, sequence, acquisition.field_strength)).astype(np.float32)[body.labels] * texture
+        spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
+        image = image + averaged(np.asarray(lost), acquisition.average) * missed(image.shape, spacing, flaws.unsuppressed, rng)
     if flaws.shift_mm:
         fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
         fat = averaged(np.asarray(fat), acquisition.average)

@@ -100,6 +100,7 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("fluid of a lesion", 0.98, (2500, 2800), (500, 420), mottle=0.08),
     _tissue("bruise", 0.90, (400, 480), (110, 85), mottle=0.2, dephasing=(0.03, 0.06)),
     _tissue("oedematous white matter", 0.88, (1250, 1600), (150, 140), uptake=0.15, mottle=0.06, dephasing=(0.006, 0.008)),
+    _tissue("watery tumour", 0.95, (1700, 2100), (210, 180), uptake=0.6, mottle=0.2),
 )
 """The tissues of the simulated body; a label is an index into this tuple, and 0 is air."""
 

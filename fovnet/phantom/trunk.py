@@ -11,7 +11,7 @@ from fovnet.phantom import breast
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Loft, Side, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
 
 # z, half width, front, back of the muscular trunk of a man; then how much of the fat at the waist lies at sides, front, back.
 OUTLINE = (
@@ -78,8 +78,8 @@ def wall(person: Person) -> list[Paint]:
     """Skin, fat and muscle of the trunk, with buttocks and breasts."""
     muscle = muscular_trunk(person)
     made = [
-        paint(under_skin(person, 1.8), "skin", Layer.SKIN),
-        paint(under_skin(person), "fat", Layer.FAT),
+        paint(_on_table(person, under_skin(person, 1.8)), "skin", Layer.SKIN),
+        paint(_on_table(person, under_skin(person), 1.8), "fat", Layer.FAT),
         paint(muscle, "muscle", Layer.MUSCLE),
     ]
     for side in (1, -1):
@@ -91,12 +91,27 @@ def wall(person: Person) -> list[Paint]:
 def _buttock(person: Person, side: int) -> list[Paint]:
     fat = person.fat_mm * (1.7 if person.female else 1.2)
     gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, 44.0 * person.brawn, 72.0), (0.0, 18.0 * side, -25.0 * side))
+    pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
     return [
-        paint(gluteus.shrunk(-fat - 1.8), "skin", Layer.SKIN),
-        paint(gluteus.shrunk(-fat), "fat", Layer.FAT),
+        paint(_on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
+        paint(_on_table(person, gluteus.shrunk(-fat), 1.8), "fat", Layer.FAT),
         paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over=("muscle",)),
-        paint(gluteus, "muscle", Layer.SEAM),
+        paint(_on_table(person, gluteus, pressed), "muscle", Layer.SEAM),
     ]
+
+
+def _on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+    """The solid where it is at least `above_mm` above the table that the person lies on; as it is where nothing is flattened.
+
+    Beside what touches the table the outline rises at 35°: flesh that is pressed leaves no edge.
+    """
+    if person.table_mm == float("inf"):
+        return solid
+    rise, touching = np.deg2rad(35.0), 90.0 + person.fat_mm
+    across, up = float(np.sin(rise)), float(np.cos(rise))
+    beside = touching * across + person.table_mm * up - above_mm
+    flat = solid & Side((0.0, -1.0, 0.0), person.table_mm - above_mm)
+    return flat & Side((across, -up, 0.0), beside) & Side((-across, -up, 0.0), beside)
 
 
 def _back_muscles(person: Person, side: int) -> list[Paint]:

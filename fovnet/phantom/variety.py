@@ -48,6 +48,8 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
 PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
+UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
+ARRAY_MM = 260.0                # least width and depth of a field that arrays on the skin receive: that of a trunk
 OF_THE_CHEST = 0.5
 """Least share of a field about a heart or breast that is chest: both reach below the liver's dome, and what is shown is still the chest."""
 
@@ -252,7 +254,10 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil."""
+    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil.
+
+    Of large fields one in seven is heard by arrays of small elements next to the skin.
+    """
     dice = rng.random(2)
     corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(grid.shape) - 1)
     places = corners @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3] - isocentre_mm
@@ -263,11 +268,28 @@ def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: n
         middle[side] += sign * (min(half[side], 220.0) + rng.uniform(-30, 20))
         middle[2] += rng.uniform(-0.3, 0.3) * min(half[2], 150.0)
         coil = Coil(((float(middle[0]), float(middle[1]), float(middle[2])),), float(rng.uniform(45, 130)), float(rng.uniform(0.85, 1.0)))
+    elif dice[0] > 0.85 and min(high[0] - low[0], high[1] - low[1]) > ARRAY_MM:
+        coil = _arrays(low, high, rng)
     elif dice[0] < 0.4 and high[2] - low[2] < 700:
         coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))
     if dice[1] < 0.4:
         coil = replace(coil, bias=float(rng.uniform(0.08, 0.4)))
     return coil
+
+
+def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """Small elements in the table and in a mat on the body, side by side; skin and fat next to them are white, and what lies deep is grey.
+
+    Elements of 4 to 10 cm are heard to about their radius; one mat of three is left out, and single elements hear twice the noise.
+    """
+    size, (back, front) = high - low, rng.uniform(10, 55, 2)        # the skin lies 12 to 45 mm within the field
+    rows = [low[1] + back, high[1] - front][slice(*((0, 2), (0, 1), (1, 2))[int(rng.choice(3, p=[0.7, 0.2, 0.1]))])]
+    step, middle = rng.uniform(80, 140), (low + high) / 2
+    across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
+    along = np.arange(middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step)
+    places = [(float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along]
+    heard = tuple(place for place in places if rng.random() < 0.85) or tuple(places)
+    return Coil(heard, float(rng.uniform(20, 50)), float(rng.uniform(0.85, 0.98)), float(rng.uniform(180, 330)))
 
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -282,6 +304,8 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
         step = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
         grid = recut(grid, flaws.phase, -margin * step, grid.shape[flaws.phase] + 2 * margin, step)
         flaws = replace(flaws, folded=margin)
+    if rng.random() < UNSUPPRESSED_SHARE:
+        flaws = replace(flaws, unsuppressed=float(rng.uniform(0.05, 0.45)))
     return _echo_planar(replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws)), rng)
 
 

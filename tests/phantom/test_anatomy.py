@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.body import label_volume, landmarks
 from fovnet.phantom.features import ANATOMY
-from fovnet.phantom.grain import Box, Sheets, Walls
+from fovnet.phantom.grain import Box, Sheets, Shells, Walls
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid
+from fovnet.phantom.solids import Loft
 from fovnet.phantom.tissues import label_of
 
 ALL = frozenset(ANATOMY)
@@ -168,3 +169,14 @@ def test_the_wall_between_two_bundles_is_as_thick_as_stated() -> None:
     walls = Walls((((-10.0, 0.0, -200.0), (-10.0, 0.0, 200.0)), ((10.0, 0.0, -200.0), (10.0, 0.0, 200.0))), 2.0)
     points = np.random.default_rng(0).uniform((-10, -4, -200), (10, 4, 200), (50_000, 3)).astype(np.float32).T
     assert walls.inside(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)
+
+
+def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> None:
+    surface = Loft(((1000.0, 0.0, 0.0, 150.0, 100.0, 90.0), (1200.0, 0.0, 0.0, 150.0, 100.0, 90.0)))
+    seams = Shells(surface, Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0)), (7.0, 15.0), 2.0)
+    x = np.arange(120.25, 152, 0.5, dtype=np.float32)
+    held = seams.inside(x, np.zeros_like(x), np.full_like(x, 1100))
+    assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])
+    varied, plain = ([sample_person((5, number), frozenset(without)) for number in range(40)] for without in ((), ("varied bodies",)))
+    assert all((person.loops, person.gut) == (70, 1.0) for person in plain) and all(24 <= person.loops <= 70 for person in varied)
+    assert np.mean([26 * person.gut < 20 for person in varied]) > 0.35           # mm across, 26 being a full one

@@ -115,3 +115,17 @@ def test_flaws_lie_along_axes_of_the_plane_and_many_images_have_none() -> None:
     drawn = [draw_flaws(plane, np.random.default_rng(seed)) for seed in range(300) for plane in ("axial", "coronal", "sagittal")]
     assert all({flaws.phase, flaws.through, flaws.frequency} == {0, 1, 2} for flaws in drawn)
     assert 0.4 < np.mean([flaws == Flaws(flaws.phase, flaws.through) for flaws in drawn]) < 0.7
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(share: float) -> None:
+    tissues = (Tissue("fat", 1.0, (300.0, 300.0), (100.0, 100.0), (50.0, 50.0), fat=1.0, mottle=0.0),
+               Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), mottle=0.0))
+    labels = np.zeros((40, 40, 40), np.uint8)
+    labels[:, ::2] = 1
+    sequence, quiet = Sequence("T1", "spin echo", 500, 10, fat="suppressed"), Acquisition(snr=1e6, blur=0.0, mottled=False)
+    images = [scan(LabelVolume(labels, np.diag([5.0, 5, 5, 1])), sequence, replace(quiet, flaws=Flaws(unsuppressed=missed)),
+                   np.random.default_rng(3), tissues).voxels for missed in (0.0, share)]  # fmt: skip
+    plain, flawed = (image / image[:, ::2].mean() for image in images)          # each image has its own brightness
+    assert np.allclose(plain[:, ::2], flawed[:, ::2], atol=1e-3)
+    assert np.mean(flawed[:, 1::2] > 1.02 * plain[:, 1::2]) == pytest.approx(share, abs=0.06)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,9 +11,14 @@ from numpy.typing import NDArray
 from fovnet.phantom import lesions
 from fovnet.phantom.body import label_volume, landmarks
 from fovnet.phantom.bundles import Outline
+from fovnet.phantom.grain import Box
+from fovnet.phantom.layers import Layer
+from fovnet.phantom.layers import paint as paint_of
 from fovnet.phantom.person import sample_person
-from fovnet.phantom.raster import Grid
-from fovnet.phantom.tissues import label_of
+from fovnet.phantom.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.sequence import Sequence, signals
+from fovnet.phantom.solids import Ellipsoid
+from fovnet.phantom.tissues import TISSUES, label_of
 
 PLAIN = frozenset(["varied bodies", "lesions"])
 
@@ -54,6 +61,29 @@ def test_lesions_are_in_a_fourth_of_people_and_change_nothing_but_themselves() -
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
     grid = Grid((130, 110, 10), affine)
     whole, plain = (label_volume(person, grid, frozenset(without)).labels for without in ((), ("lesions",)))
-    changed = {"tumour", "fluid of a lesion", "bruise", "oedematous white matter", "grey matter", "cerebrospinal fluid", "muscle"}
+    changed = {"tumour", "watery tumour", "fluid of a lesion", "bruise"}
+    changed |= {"oedematous white matter", "grey matter", "cerebrospinal fluid", "muscle"}
     assert np.isin(whole[whole != plain], [label_of(name) for name in changed]).all()
     assert np.array_equal(whole > 0, plain > 0)
+
+
+def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_skin() -> None:
+    women = [replace(sample_person((5, number)), sex="female", prone=True, age=50.0) for number in range(1, 81)]
+    tumours = [[paint.solid for paint in lesions._of_the_breast(woman)] for woman in women]
+    assert 20 < sum(map(bool, tumours)) < 44
+    assert not any(lesions._of_the_breast(replace(woman, prone=False)) for woman in women)
+    woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
+    assert all(label_of("skin") not in paint.over for paint in lesions._of_the_breast(woman))
+
+
+def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> None:
+    rng = np.random.default_rng(0)
+    whole = lesions._lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
+    affine = np.diag([3.0, 3.0, 3.0, 1.0])
+    affine[:3, 3] = -150
+    paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions._large(whole, 95.0, rng)]
+    labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
+    mass = np.isin(labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")])
+    assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
+    bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 85, fat="suppressed"), 1.5)
+    assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7
