@@ -1188,6 +1188,7 @@ def bench_simulator(
     subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
     epochs: Annotated[int, typer.Option(min=1)] = 4,
     slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
+    repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
     scratch: Annotated[Path | None, typer.Option(help="Where volumes and networks are kept; else beside the table.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 1,
@@ -1199,7 +1200,7 @@ def bench_simulator(
     from fovnet.phantom.features import known_features
     from fovnet.records import write_tsv
 
-    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
+    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device, repeats)
     rows = []
     with _bar("arms") as tell:
         for row in studied(study, arms_of(arms or [], known_features()), balanced, balanced_change, collection, tell):

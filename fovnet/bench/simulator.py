@@ -1,7 +1,8 @@
 """What each feature of the simulator is worth: one small network trained without it, judged on simulated people and on real volumes.
 
 All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference, and how it changes what the first
-arm got right is told with an interval of its own.  Everything is kept in a scratch folder: a killed study goes on where it was, and a
+arm got right is told with an interval of its own.  Each may be trained several times, on other people and from other weights: what one
+training finds differs from the next by some points.  Everything is kept in a scratch folder: a killed study goes on where it was, and a
 longer one begins with what is there.
 """
 
@@ -26,14 +27,14 @@ from fovnet.volume.slices import Slicing
 ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
-RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3)      # of configs/shipped.yaml, but no crops; so are inputs, network
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped.yaml, but no crops; so are inputs, network
 INPUTS = ("slice", "millimetres")
 VOLUMES = 4                                 # of each subject
 FRACTIONS = (0.75, 0.25, 0.0)               # of an arm's people that train and validate: others are judged on
-COLUMNS = ("arm", "subjects", "volumes", "train_slices", "epochs", "validation_loss", "simulated_accuracy", "simulated_low",
-           "simulated_high", "simulated_change", "simulated_change_low", "simulated_change_high", "simulated_slices", "simulated_refused",
-           "labelled_accuracy", "labelled_low", "labelled_high", "labelled_change", "labelled_change_low", "labelled_change_high",
-           "labelled_slices", "labelled_refused")  # fmt: skip
+COLUMNS = ("arm", "subjects", "repeats", "volumes", "train_slices", "epochs", "validation_loss",
+           *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
+             ("accuracy", "low", "high", "spread", "change", "change_low", "change_high", "slices", "refused")))  # fmt: skip
+"""What a row has; a spread is the standard deviation of the accuracy between repeats."""
 
 
 class Accuracy(Protocol):
@@ -56,7 +57,7 @@ Change = Callable[[NDArray[Any], NDArray[Any], NDArray[np.bool_], Sequence[str]]
 
 @dataclass(frozen=True)
 class Study:
-    """What all arms share: where files are kept, people and budget of each arm, seed, processes, device."""
+    """What all arms share: where files are kept, people and budget of each training, seed, processes, device, trainings of each arm."""
 
     scratch: Path
     subjects: int
@@ -65,6 +66,7 @@ class Study:
     seed: int
     workers: int
     device: str
+    repeats: int = 1
 
 
 def arms_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -88,8 +90,8 @@ def studied(
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each arm, in their order; changes are from the first.  `progress` is told (steps done, in all): two for each
-    arm and two to judge on."""
-    steps = _Steps(progress, 2 * len(arms) + 2)
+    training and two to judge on."""
+    steps = _Steps(progress, 2 * len(arms) * study.repeats + 2)
     judged = {"simulated": _pack(study, "held-out", frozenset(), max(4, study.subjects // 3), HELD_OUT + study.seed)}
     steps.done()
     if labelled is not None:
@@ -99,14 +101,20 @@ def studied(
     steps.done()
     first: dict[str, NDArray[Any]] = {}
     for name, lacking in arms.items():
-        pack = _pack(study, _folder(name), lacking, study.subjects, study.seed)
-        steps.done()
-        loss, network = _trained(study, name, pack)
-        row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "volumes": study.subjects * VOLUMES, "epochs": study.epochs,
-                               "train_slices": len(pack.rows("train")), "validation_loss": loss}  # fmt: skip
+        networks, losses, slices = [], [], 0
+        for repeat in range(study.repeats):
+            pack = _pack(study, _folder(name, repeat), lacking, study.subjects, study.seed + repeat)
+            steps.done()
+            loss, network = _trained(study, _folder(name, repeat), study.seed + repeat, pack)
+            networks.append(network)
+            losses.append(loss)
+            slices += len(pack.rows("train"))
+            steps.done()
+        row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "repeats": study.repeats, "epochs": study.epochs,
+                               "volumes": study.subjects * VOLUMES * study.repeats, "train_slices": slices,
+                               "validation_loss": float(np.mean(losses))}  # fmt: skip
         for on, known in judged.items():
-            row |= _judged(study, network, on, known, score, change, first)
-        steps.done()
+            row |= _judged(study, networks, on, known, score, change, first)
         yield row
 
 
@@ -122,8 +130,8 @@ class _Steps:
             self.tell(self.so_far, self.total)
 
 
-def _folder(name: str) -> str:
-    return name.replace(" ", "-")
+def _folder(name: str, repeat: int) -> str:
+    return name.replace(" ", "-") + (f"-{repeat + 1}" if repeat else "")
 
 
 def _pack(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
@@ -135,7 +143,7 @@ def _pack(study: Study, name: str, lacking: frozenset[str], subjects: int, seed:
                              fractions=FRACTIONS)  # fmt: skip
 
 
-def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
+def _trained(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
     """The lowest validation loss of the arm's network, and its file.  Raises CollectionError where it could not be trained."""
     import torch
 
@@ -149,35 +157,36 @@ def _trained(study: Study, name: str, pack: Pack) -> tuple[float, Path]:
     net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled")
     recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
-    keep = study.scratch / _folder(name) / "network.safetensors"
-    ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=study.seed, data=data, recipe=recipe, keep=keep, facts=facts)
+    keep = study.scratch / name / "network.safetensors"
+    ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=seed, data=data, recipe=recipe, keep=keep, facts=facts)
     if not ending.validation_loss or not keep.exists():
         raise CollectionError("bench-untrained", f"{name}: the network was not trained ({ending.status}). {ending.message}".strip())
     return min(ending.validation_loss), keep
 
 
 def _judged(
-    study: Study, network: Path, on: str, pack: Pack, score: Score, change: Change, first: dict[str, NDArray[Any]]
+    study: Study, networks: Sequence[Path], on: str, pack: Pack, score: Score, change: Change, first: dict[str, NDArray[Any]]
 ) -> dict[str, Any]:
-    """The columns of one judgement: balanced accuracy of the labelled slices and its change, with intervals, and how many volumes were
-    refused.  `first` keeps what the first arm said of these slices."""
+    """The columns of one judgement: balanced accuracy of the labelled slices over all networks and its change, with intervals, and how many
+    volumes were refused.  `first` keeps what the first arm said of these slices."""
     from fovnet.net.inference import member_probabilities
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network
 
     device = choose_device(study.device)
-    member, _ = load_network(network, device)
+    members = [load_network(network, device)[0] for network in networks]
     known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[pack.volume]
     if not known.any():
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
-    probabilities = member_probabilities([member], np.array(pack.pixels), device, rows=np.flatnonzero(known), placing=pack.placing)[0]
-    owners = [pack.records[row].subject_id for row in pack.volume[known].tolist()]
-    said = score(probabilities, pack.truth[known], owners)
-    refused = sum(record.status == "refused" for record in pack.records)
-    row = {f"{on}_accuracy": said.value, f"{on}_low": said.low, f"{on}_high": said.high, f"{on}_slices": said.denominator,
-           f"{on}_refused": refused}  # fmt: skip
+    each = member_probabilities(members, np.array(pack.pixels), device, rows=np.flatnonzero(known), placing=pack.placing)
+    truth, owners = pack.truth[known], [pack.records[row].subject_id for row in pack.volume[known].tolist()]
+    alone = [score(said, truth, owners).value or 0.0 for said in each]
+    together, truths, people = np.concatenate(each), np.tile(truth, (len(each), 1)), owners * len(each)
+    said = score(together, truths, people)
+    row = {"accuracy": said.value, "low": said.low, "high": said.high, "slices": said.denominator // len(each),
+           "spread": float(np.std(alone, ddof=1)) if len(each) > 1 else None,
+           "refused": sum(record.status == "refused" for record in pack.records)}  # fmt: skip
     if on in first:
-        changed = change(first[on], probabilities, pack.truth[known], owners)
-        row |= dict(zip((f"{on}_change", f"{on}_change_low", f"{on}_change_high"), changed, strict=True))
-    first.setdefault(on, probabilities)
-    return row
+        row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truths, people), strict=True))
+    first.setdefault(on, together)
+    return {f"{on}_{what}": value for what, value in row.items()}
