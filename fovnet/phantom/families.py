@@ -119,18 +119,18 @@ SMALL: tuple[Family, ...] = (
     Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.2, offset_x=(85, 115)),
     Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 0.7, offset_x=(75, 105)),
     Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 0.7, offset_x=(140, 175)),
-    Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 2.4,
+    Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 3.0,
            offset_x=(-40, -5), offset_y=(5, 30)),
-    Family("breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.2,
+    Family("breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.5,
            offset_x=(75, 110), offset_y=(50, 95), hanging=True),
     Family("breasts", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0, offset_y=(30, 80),
            hanging=True),
     Family("foot", ("sole", -40, -15), ("ankle", 10, 130), (100, 150), (180, 270), "sssac", 0.6, offset_x=(80, 120), offset_y=(20, 60)),
     Family("thigh, one", ("knee", 60, 200), ("ischium", -60, 110), (180, 260), (180, 250), "aaacs", 0.7, offset_x=(80, 120)),
     Family("one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7, offset_x=(80, 110)),
-    Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 2.4, offset_y=(-10, 10)),
+    Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 3.0, offset_y=(-10, 10)),
     Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 1.5, offset_y=(-30, 20)),
-    Family("brain alone", ("chin", 40, 70), ("vertex", -12, 15), (160, 200), (190, 230), "aaiisc", 1.8, offset_y=(-8, 4)),
+    Family("brain alone", ("chin", 40, 70), ("vertex", -12, 15), (160, 200), (190, 230), "aaiisc", 2.2, offset_y=(-8, 4)),
     Family("brain, inside", ("chin", 75, 105), ("vertex", -90, -50), (70, 120), (75, 125), "aaiisc", 1.2, offset_y=(-30, 25)),
     Family("neck, close", ("lung_apex", -10, 40), ("chin", 10, 80), (120, 200), (120, 200), "aas", 0.8, offset_y=(-35, 5)),
     Family("prostate, sagittal", ("ischium", -60, 5), ("ischium", 90, 150), (50, 95), (150, 220), "s", 0.9, offset_y=(-25, 15)),
@@ -142,7 +142,7 @@ SMALL: tuple[Family, ...] = (
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
 VERTEBRA, BOX = "vertebra", "tight box"
-ANYWHERE: dict[str, float] = {VERTEBRA: 1.0, BOX: 3.0}
+ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 3.0}
 """Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
 
 

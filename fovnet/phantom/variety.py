@@ -28,7 +28,7 @@ from fovnet.phantom.scanner import Coil
 from fovnet.phantom.sequence import Sequence
 from fovnet.volume.orient import closest_axes
 
-SMALL_SHARE = 0.46      # of a person's volumes but the first, which covers several regions
+SMALL_SHARE = 0.62      # of a person's volumes but the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 SHORT_AXIS = "heart, short axis"
