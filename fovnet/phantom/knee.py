@@ -5,6 +5,10 @@ Around the joint there is hardly any muscle: tendons and thin bellies lie in fat
 
 from __future__ import annotations
 
+import numpy as np
+
+from fovnet.phantom.bundles import Outline
+from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.limbs import placed
 from fovnet.phantom.person import Person
@@ -16,12 +20,12 @@ Point = tuple[float, float, float]
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),        # vastus medialis, the lowest belly of the thigh
     (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),     # vastus lateralis
-    (((80, -34, 610), (73, -35, 530), (68, -27, 476)), (19, 15, 5)),     # semimembranosus
-    (((124, -36, 610), (133, -31, 530), (135, -25, 468)), (18, 12, 5)),  # biceps
+    (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),     # semimembranosus
+    (((124, -36, 610), (131, -33, 530), (133, -28, 468)), (20, 16, 7)),  # biceps
     (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),        # sartorius
-    (((79, -30, 522), (76, -40, 480), (74, -42, 415)), (7, 15, 23)),     # gastrocnemius, medial head
-    (((118, -30, 516), (120, -38, 474), (120, -42, 415)), (7, 13, 21)),  # gastrocnemius, lateral head
-    (((108, -30, 458), (90, -30, 436), (84, -22, 415)), (6, 9, 8)),      # popliteus
+    (((78, -34, 526), (75, -46, 488), (73, -44, 440), (73, -42, 405)), (9, 16, 22, 25)),       # gastrocnemius, medial head
+    (((119, -34, 520), (121, -44, 484), (121, -42, 440), (120, -42, 405)), (8, 14, 20, 23)),   # gastrocnemius, lateral head
+    (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),    # popliteus
     (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),     # tibialis anterior
 )
 """Muscle bellies around the knee: points and radii."""
@@ -39,6 +43,13 @@ CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),                  # great saphenous vein
 )
 """Tendons, ligaments, nerves and the vein under the skin: points, radius, tissue."""
+
+
+TIBIA = (
+    (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0), (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0), (432.0, 98.0, -2.0, 33.0, 33.0, 33.0, 21.0),
+    (446.0, 98.0, -6.0, 37.0, 37.0, 32.0, 24.0), (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0), (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
+)  # fmt: skip
+"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z = 435) and to the back."""
 
 
 def knees(person: Person) -> list[Paint]:
@@ -64,7 +75,7 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 def _around(person: Person, side: int) -> list[Paint]:
     """Fat instead of muscle about the joint, then the bellies and cords that cross it."""
     stout = 1 + 0.8 * (person.brawn - 1)
-    sleeve = _oval(person, side, (98, 0, 481), (72, 74, 72), square=0.4)
+    sleeve = _oval(person, side, (98, 0, 486), (62, 66, 80))
     made = [paint(sleeve, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
     for points, radii in BELLIES:
         belly = _line(person, side, points, tuple(radius * stout for radius in radii))
@@ -89,6 +100,31 @@ def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
     for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # where the bone grew: a thin dark line across the marrow
         scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(person, side, (98, -4, z - 1.6), (wide, deep, 5.0))
         made.append(paint(scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)))
+    rows = tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in TIBIA)
+    return made + bone(Outline(rows), 1.5, "yellow marrow") + _worn(person, side)
+
+
+def _worn(person: Person, side: int) -> list[Paint]:
+    """What marrow and the rims of the joint tell of age: red marrow above the knee, lips of bone, swollen marrow under worn cartilage.
+
+    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly; lips grow to a few mm from 45 on.
+    Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
+    """
+    rng = person.generator(611 + (side > 0))
+    dice, phase, size = rng.random(2), rng.uniform(0, 2 * np.pi, 3).tolist(), float(rng.uniform(4, 13))
+    made: list[Paint] = []
+    red = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
+    if dice[0] < red:
+        metaphysis, (a, b, c) = _oval(person, side, (102, 2, 585), (40, 36, 55)), phase
+        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, (a, b, c))
+        made.append(paint(patches, "mixed marrow", Layer.DETAIL, over=("yellow marrow",)))
+    lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
+    if lips > 1.0:
+        for tip in ((59, -8, 466), (137, -8, 466), (57, -6, 489), (139, -6, 489), (98, 23, 466), (98, 42, 533), (98, 40, 492)):
+            made += bone(_oval(person, side, tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips)), 0.9, "yellow marrow")
+    if dice[1] > 0.88:
+        at = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
+        made.append(paint(_oval(person, side, at, (size, 1.3 * size, 0.8 * size)), "tumour", Layer.DETAIL, over=("yellow marrow",)))
     return made
 
 
@@ -96,11 +132,11 @@ def _menisci(person: Person, side: int) -> list[Paint]:
     """Dark C-shaped wedges on cartilage, between the condyles and the plateau."""
     made: list[Paint] = []
     for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
-        whole = _oval(person, side, (x, -8, 473.5), (a, b, 3.6))
-        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 6, b - 6.5, 5.0))
+        whole = _oval(person, side, (x, -7, 473.0), (19.5, 26, 4.2), square=0.5)
+        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | _oval(person, side, (x, -8, 479), (a - 1, b - 1, 7.0))
         gap = _oval(person, side, (x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
-        ring: Solid = whole - hole - gap
-        made += [paint(whole, "cartilage", Layer.BONE), paint(ring, "tendon", Layer.DETAIL)]
+        ring: Solid = _oval(person, side, (x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
+        made += [paint(whole, "cartilage", Layer.BONE), paint(ring, "tendon", Layer.DETAIL, over=("cartilage", "fat", "tendon", "muscle"))]
     spine = _oval(person, side, (98, -8, 471), (7, 9, 7))
     return [*made, *bone(spine, 1.2, "yellow marrow")]
 
@@ -124,5 +160,5 @@ def _front(person: Person, side: int, fluid: float) -> list[Paint]:
     made.append(paint(_oval(person, side, (98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE))
     for x in (62, 134):  # fluid beside the condyles
         made.append(paint(_oval(person, side, (x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)), "joint fluid", Layer.CONTENT))
-    slit = _oval(person, side, (98, -8, 475.2), (36, 24, 0.6 + 0.25 * fluid))
+    slit = _oval(person, side, (98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
     return [*made, paint(slit, "joint fluid", Layer.DETAIL, over=("cartilage",))]

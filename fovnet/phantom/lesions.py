@@ -1,6 +1,7 @@
 """What does not belong there: tumours, cysts, bruises and effusions in one person of four, and bright spots in the brains of the old.
 
-A lesion takes the place of what was there and moves nothing, so landmarks and outlines stay what they were.
+A lesion takes the place of what was there and moves nothing, so landmarks stay what they were; and so do outlines, but for a leg's over a
+large mass.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid, tube
+from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Side, Solid, tube
 
 SHARE = 0.25        # of people that have a lesion outside the brain's white matter
 BREAST_SHARE = 0.4  # of women who lie prone
@@ -120,7 +121,7 @@ def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
     whole = _lobed(Ellipsoid((x, y, z), (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
     kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
     if across > LARGE_MM and name in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
-        return _large(whole, across, rng)
+        return _large(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])
     return _in_brain(whole, kind, across) if name == "brain" else _in_body(whole, kind, across, name, rng)
 
 
@@ -163,6 +164,18 @@ def _large(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]
         length, phase = across * float(rng.uniform(*of)), rng.uniform(0, 2 * np.pi, 3).tolist()
         sheets = Sheets(inner, (length, 1.1 * length, 1.4 * length), float(rng.uniform(*thick)), (phase[0], phase[1], phase[2]))
         made.append(paint(sheets, tissue, Layer.DETAIL, ("tumour", "watery tumour", "fluid of a lesion")))
+    return made
+
+
+def _bulge(person: Person, whole: Lobed) -> list[Paint]:
+    """Skin, thinned fat and stretched muscle over a mass that is too large for its leg; between the legs it ends at the middle."""
+    right = whole.base.centre[0] > 0
+    fat = 7.0 + 0.4 * person.fat_mm
+    made = []
+    shells = ((fat + 1.8, "skin", Layer.SKIN, 0.0), (fat, "fat", Layer.FAT, 1.6), (5.0, "muscle", Layer.MUSCLE, 4.0))
+    for mm, tissue, layer, gap in shells:
+        own = Side((-1.0 if right else 1.0, 0.0, 0.0), -gap)
+        made.append(paint(whole.base.shrunk(-mm) & own, tissue, layer))
     return made
 
 

@@ -11,7 +11,7 @@ from fovnet.phantom.layers import Layer, bone, limb, paint
 from fovnet.phantom.leg_muscles import planes
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Side, mirrored, tube
+from fovnet.phantom.solids import Ellipsoid, Side, Solid, mirrored, tube
 from fovnet.phantom.tissues import TISSUES
 
 # z, centre x (before the legs are spread), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
@@ -62,11 +62,19 @@ def _flesh(person: Person, side: int) -> list[Paint]:
     layer = replace(muscle, table=tuple(fat))
     middle = (-float(side), 0.0, 0.0)
     made = [
-        paint(layer.shrunk(-1.8), "skin", Layer.SKIN),
-        paint(layer & Side(middle, -1.6), "fat", Layer.FAT),
-        paint(muscle & Side(middle, -4.0), "muscle", Layer.MUSCLE),
+        paint(_pressed(person, layer.shrunk(-1.8)), "skin", Layer.SKIN),
+        paint(_pressed(person, layer & Side(middle, -1.6), 1.8), "fat", Layer.FAT),
+        paint(_pressed(person, muscle & Side(middle, -4.0), 3.5 + 0.3 * person.fat_mm), "muscle", Layer.MUSCLE),
     ]
     return made + planes(person, muscle, side) + _vessels(person, side)
+
+
+def _pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+    """The part of a leg at least `above_mm` above what it lies on: 4 to 22 mm of thigh and calf are pressed flat by table or cushion."""
+    if person.table_mm == float("inf"):
+        return solid
+    behind = 86.0 + 0.7 * person.fat_mm - float(person.generator(785).uniform(4.0, 22.0))
+    return solid & Side((0.0, -1.0, 0.0), behind - above_mm)
 
 
 def outline(person: Person, side: int) -> Outline:

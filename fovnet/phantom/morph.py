@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.solids import Floats
@@ -24,6 +24,8 @@ NECK_Y_MM = -20.0  # the head turns about the dens
 LATTICE_MM = 7.0  # how finely the bend is worked out on a grid: between the knots it is then right to 0.35 mm
 LEVEL_MM = 20.0
 LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which it is looked up how far this person is bent
+LIFT_MM = (60.0, 450.0, 505.0, 880.0)
+"""Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes down to the hip."""
 BETWEEN_MM = 1.5  # by which the bend may be larger between those places
 
 
@@ -33,6 +35,7 @@ class Morph:
 
     heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
     yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
+    lift_mm     how far bent knees are ahead of straight ones, in mm of the written anatomy
     """
 
     heights_mm: tuple[float, ...]
@@ -40,6 +43,7 @@ class Morph:
     head: tuple[float, float]
     yaw_deg: float
     waves: tuple[tuple[float, ...], ...]
+    lift_mm: float = 0.0
 
     @cached_property
     def _down(self) -> PchipInterpolator:
@@ -62,7 +66,25 @@ class Morph:
         wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
         x, y = x / wide, y / deep
         shift_x, shift_y = self._shift_on_lattice(x, y, up)
+        if self.lift_mm:
+            shift_y = shift_y - self.lifted_mm(up)
         return np.asarray(x + shift_x), np.asarray(y + shift_y), up
+
+    def lifted_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
+        """How far bent legs are to the front at heights of the written anatomy, in mm of it: planes slide, so heights stay.
+
+        A knee bent by 30° is 110 mm ahead of the line from hip to heel; thigh and shin are then 4 % longer than if they had turned.
+        """
+        heel, below, above, hip = LIFT_MM
+        up = np.asarray(anatomy_z_mm, dtype=np.float32)
+        shin, thigh = (up - heel) / (below - heel), (hip - up) / (hip - above)
+        share = np.clip(np.minimum(shin, thigh), 0, 1)
+        return np.asarray(np.float32(self.lift_mm) * share)
+
+    def ahead_mm(self, low_mm: float, high_mm: float) -> tuple[float, float]:
+        """The least and the most that bent legs are to the front between two heights of the person, in mm of the anatomy."""
+        lifted = self.lifted_mm(np.interp(np.linspace(low_mm, high_mm, 33), *self._table))
+        return float(lifted.min()), float(lifted.max())
 
     def _shift(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """How far points are moved along x and y by the turn of the head and the bend."""
@@ -118,8 +140,12 @@ class Morph:
         turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: any way the yaw can reach
         level = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM).clip(0, len(LEVELS_MM) - 1).astype(int)
         level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)  # a tall box: as far as anything is bent anywhere
+        ends_mm = self.lifted_mm(boxes[:, :, 2])
+        ahead = np.where((low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1]), self.lift_mm, ends_mm.max(axis=1))
         for axis, (least, most) in enumerate(self._reach):
             near, far = low[:, axis] - turned - most[level], high[:, axis] + turned - least[level]
+            if axis == 1:
+                near, far = near + ends_mm.min(axis=1), far + ahead
             ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
             low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5

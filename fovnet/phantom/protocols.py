@@ -140,6 +140,9 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
     x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 else 1)
     y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
+    if person.morph.lift_mm and not family.offset_y[0]:         # a field that is not placed follows bent legs
+        ahead = person.morph.ahead_mm(z0, z1)
+        y, deep = y + sum(ahead) / 2, deep + (0.0 if family.deep[1] else ahead[1] - ahead[0])
     x, y = (x + float(rng.uniform(-6, 6))) * person.morph.trunk[0], y * person.morph.trunk[1]
     return np.array([x - wide / 2, y - deep / 2, z0]), np.array([x + wide / 2, y + deep / 2, z1])
 

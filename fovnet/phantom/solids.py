@@ -236,8 +236,8 @@ class Side(Solid):
         return np.array([[-FAR] * 3, [FAR] * 3])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        a, b, c = self.normal
-        return np.asarray(a * x + b * y + c * z <= self.offset)
+        terms = [np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope]   # most have one
+        return np.asarray(sum(terms[1:], start=terms[0]) <= self.offset)
 
 
 @dataclass(frozen=True)

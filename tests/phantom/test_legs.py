@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fovnet.phantom import lesions
-from fovnet.phantom.body import label_volume, landmarks
+from fovnet.phantom import lesions, limbs
+from fovnet.phantom.body import anatomy, label_volume, landmarks
 from fovnet.phantom.bundles import Outline
 from fovnet.phantom.grain import Box
 from fovnet.phantom.layers import Layer
@@ -87,3 +87,59 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
     assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
     bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 85, fat="suppressed"), 1.5)
     assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7
+
+
+BENT = [person for number in range(1, 41) if (person := sample_person((5, number))).morph.lift_mm > 60]
+
+
+def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None:
+    bent = BENT[0]
+    straight = replace(bent, morph=replace(bent.morph, lift_mm=0.0))
+    assert landmarks(bent) == landmarks(straight)
+    marks, ahead = landmarks(bent), []
+    for height in (marks.sole + 30, marks.knee, marks.iliac_crest - 100):
+        affine = np.diag([4.0, 4.0, 4.0, 1.0])
+        affine[:3, 3] = -260, -200, height
+        both = [label_volume(one, Grid((130, 110, 1), affine)).labels > 0 for one in (bent, straight)]
+        ahead.append(4.0 * float(np.subtract(*(np.argwhere(body)[:, 1].mean() for body in both))))
+    assert ahead[0] == ahead[2] == 0.0
+    assert ahead[1] == pytest.approx(bent.morph.lift_mm * bent.morph.trunk[1], abs=4)
+    assert 5 < len(BENT) < 30 and sample_person((5, 1), frozenset(["varied bodies"])).morph.lift_mm == 0.0
+
+
+def test_a_leg_is_pressed_flat_where_someone_lies_on_it_and_round_in_plain_bodies() -> None:
+    """Of a leg that is pressed the lowest centimetre is wide; a circle of 16 cm is 78 mm wide 1 cm above its lowest point."""
+    def underside(without: frozenset[str]) -> float:
+        widths = []
+        for number in range(1, 9):
+            body = section(number, 0.95, without) > 0
+            low = int(np.argwhere(body)[:, 1].min())
+            widths.append(2.0 * float(body[:, low + 1].sum()))
+        return float(np.mean(widths))
+
+    plain = frozenset(["varied bodies", "deformation", "lesions"])
+    assert underside(plain - {"varied bodies"}) > 1.3 * underside(plain)
+
+
+def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
+    person = sample_person((5, 1), PLAIN)
+    mass = lesions._lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    skin, fat, muscle = (one.solid.box for one in lesions._bulge(person, mass))
+    assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
+    inside = np.array([skin, fat, muscle])[:, 0, 0]
+    assert (inside <= 130.0).all()
+    near = lesions._lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    assert all(one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
+               for one in lesions._bulge(person, near))
+
+
+def test_menisci_are_rings_that_the_middle_of_each_condyle_looks_through() -> None:
+    """Over the middle of a condyle there is cartilage; 20 mm behind it the wedge, which is dark."""
+    person = sample_person((5, 2), frozenset(["varied bodies", "deformation", "lesions"]))
+    for x in (75.0, 121.0):
+        for y, dark in ((-8.0, False), (-25.0, True)):
+            ((at, *_),) = limbs.placed(person, 1, ((x, y, 472.0),))
+            affine = np.diag([1.0, 1.0, 0.5, 1.0])
+            affine[:3, 3] = at, y, 470.5
+            labels = rasterise(pieces_of(anatomy(person)), Grid((1, 1, 6), affine)).ravel()
+            assert bool((labels == label_of("tendon")).any()) == dark
