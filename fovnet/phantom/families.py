@@ -116,7 +116,7 @@ FAMILIES: tuple[Family, ...] = (
 
 SMALL: tuple[Family, ...] = (
     Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.3, offset_y=(-25, 10)),
-    Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.2, offset_x=(85, 115)),
+    Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.6, offset_x=(85, 115)),
     Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 0.7, offset_x=(75, 105)),
     Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 0.7, offset_x=(140, 175)),
     Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 3.0,
@@ -126,7 +126,7 @@ SMALL: tuple[Family, ...] = (
     Family("breasts", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0, offset_y=(30, 80),
            hanging=True),
     Family("foot", ("sole", -40, -15), ("ankle", 10, 130), (100, 150), (180, 270), "sssac", 0.6, offset_x=(80, 120), offset_y=(20, 60)),
-    Family("thigh, one", ("knee", 60, 200), ("ischium", -60, 110), (180, 260), (180, 250), "aaacs", 0.7, offset_x=(80, 120)),
+    Family("thigh, one", ("knee", 60, 200), ("ischium", -60, 110), (180, 260), (180, 250), "aaacs", 1.0, offset_x=(80, 120)),
     Family("one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7, offset_x=(80, 110)),
     Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 3.0, offset_y=(-10, 10)),
     Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 1.5, offset_y=(-30, 20)),
