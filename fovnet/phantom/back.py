@@ -35,6 +35,7 @@ def parts(person: Person) -> list[Paint]:
     made = [paint(on_table(person, fat.shrunk(-1.8)), "skin", Layer.SKIN), paint(on_table(person, fat, 1.8), "fat", Layer.FAT)]
     for side in (1, -1):
         made += [paint(hollow(person, side), "fat", Layer.MUSCLE, over=("muscle",)), *_joint(person, side)]
+        made.append(paint(_groove(person, side), "fat", Layer.MUSCLE, over=("muscle",)))
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     made.append(paint(sacrum, MARROW, Layer.DETAIL, over=("red marrow",)))          # as fatty as that of the iliac wings
     for side in (1, -1):
@@ -64,6 +65,14 @@ def hollow(person: Person, side: int) -> Ellipsoid:
     """The fat behind the flank and beside the erector, between ribs and crest: the muscles of the flank run inwards in front of it."""
     deep = 32.0 + 0.25 * min(person.fat_mm, 30.0)
     return Ellipsoid((side * 122.0, -96.0, 1112.0), (56.0, deep, 66.0), (0.0, 0.0, 36.0 * side))
+
+
+def _groove(person: Person, side: int) -> Ellipsoid:
+    """The fat before the front of the iliac crest, which is felt under the skin: the flank ends there and the gluteal muscles begin."""
+    rng = person.generator(44)
+    deep = float(rng.uniform(13, 25)) + 0.3 * min(person.fat_mm, 40.0)
+    wide = 1.03 if person.female else 1.0
+    return Ellipsoid((side * 150.0 * wide, 58.0, 1022.0), (deep, 46.0, 34.0), (0.0, 0.0, -32.0 * side))
 
 
 def _joint(person: Person, side: int) -> list[Paint]:

@@ -62,3 +62,14 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     assert 0.6 < liver.sum() * 64e-6 < 2.9
     assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(belly.dome_mm(person))
     assert belly.upper_organs(person) != belly.upper_organs(person, fine=True)
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_crest(person: Person) -> None:
+    """A sacrum is 10 to 13 cm wide at its base; between it and either ilium lies cartilage."""
+    labels = cut(person, 1000.0)
+    gap = np.flatnonzero((labels[:, 30:70] == label_of("cartilage")).any(axis=1)) * 2.0 - 200.0
+    assert 85 < gap.max() - gap.min() < 190 and gap.min() < -40 and gap.max() > 40
+    corner = np.s_[150:185, 95:120]                                 # x from 100 to 170 mm, y from 30 to 80
+    plain, seen = (cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS))
+    assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(plain == label_of("muscle"))
