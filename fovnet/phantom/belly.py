@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from fovnet.phantom.back import flat_loin
 from fovnet.phantom.layers import Layer, hollow, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -39,8 +42,8 @@ def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     return Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0)), Ellipsoid((-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0))
 
 
-def space(person: Person) -> list[Paint]:
-    """Diaphragm, the fat that everything below it lies in, and psoas and iliacus."""
+def space(person: Person, fine: bool = False) -> list[Paint]:
+    """Diaphragm, the fat that everything below it lies in, psoas and iliacus; with `fine` the muscle of the loin is a sheet."""
     room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
     made = [paint(dome & room, "muscle", Layer.CAVITY) for dome in _domes(person)]
     made += [paint(dome.shrunk(3.0) & room, "visceral fat", Layer.CAVITY) for dome in _domes(person)]
@@ -56,7 +59,8 @@ def space(person: Person) -> list[Paint]:
         ]
         psoas = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
         loin = tube([(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)], [25 * person.brawn, 22 * person.brawn, 13.0])
-        made += [paint(psoas, "muscle", Layer.CAVITY), paint(loin, "muscle", Layer.CAVITY)]
+        made += flat_loin(person, side) if fine else [paint(loin, "muscle", Layer.CAVITY)]
+        made.append(paint(psoas, "muscle", Layer.CAVITY))
     return made
 
 
@@ -70,11 +74,37 @@ def liver(person: Person) -> Solid:
     return (right - Side((1.0, 0.0, 0.0), -24.0)) | left
 
 
-def upper_organs(person: Person) -> list[Paint]:
+def lobes(person: Person) -> list[Paint]:
+    """A liver as it is met: both lobes of any size, fat in the fissure between them, under the hilum and behind the caudate lobe.
+
+    The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the spleen (Wolf (1990), Clinical Methods,
+    3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal, which leaves out what lies under the lung).
+    """
+    rng, top, room = person.generator(37), dome_mm(person), cavity(person).shrunk(2.0)
+    deep, slope, lean = top - rng.uniform(118, 200), rng.uniform(0.1, 0.5), rng.uniform(0.45, 0.75)
+    right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
+    middle = Side((0.83, lean, 0.0), float(rng.uniform(-4, 8)))                     # liver ends before spine and crura
+    left = Ellipsoid((-18.0, 46.0, top - 66), (float(rng.uniform(38, 82)), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
+    hollow = Ellipsoid((8.0, -6.0, top - 138), (float(rng.uniform(38, 52)), 46.0, 60.0), (0.0, 12.0, 0.0))
+    fissure = Ellipsoid((float(rng.uniform(-14, 6)), 64.0, top - 92), (float(rng.uniform(1.5, 5.0)), 36.0, 40.0), (0.0, 0.0, 18.0))
+    made = [paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)]
+    return [*made, paint(fissure, "visceral fat", Layer.ORGAN, over=("liver",))]
+
+
+def kidney_fat_mm(person: Person) -> float:
+    """How thick the fat about the kidneys is: a few mm in the lean and in most women, 2 to 4 cm in men with a belly.
+
+    That men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
+    """
+    stored = 6.0 + (0.5 if not person.female else 0.25) * max(person.belly_mm, 0.0)
+    return float(np.clip(stored * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
+
+
+def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
     """Liver with its veins and gall bladder, spleen, kidneys, adrenal-side fat, pancreas, stomach."""
     rng = person.generator(32)
     top = dome_mm(person)
-    made = [paint(liver(person), "liver", Layer.ORGAN)]
+    made = lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
     for x, y in ((84, 30), (58, -34), (30, 40)):
         vein = tube([(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0])
         made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
@@ -86,17 +116,24 @@ def upper_organs(person: Person) -> list[Paint]:
     spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0)
     made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
     for side in (1, -1):
-        kidney = _kidney(side, top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1)))
+        z, size = top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1))
+        kidney = _kidney(side, z, size, kidney_fat_mm(person) if fine else 8.0)
         made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else kidney
     pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
     return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
 
 
-def _kidney(side: int, z: float, size: float) -> list[Paint]:
-    y = column_y(z) + 2
+def _kidney(side: int, z: float, size: float, fat_mm: float) -> list[Paint]:
+    """One kidney in its fat; fat of more than 8 mm pushes it forwards, and bowel, liver and spleen aside."""
+    y = column_y(z) + 2 + 0.35 * max(fat_mm - 8.0, 0.0)
     turn = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
-    made = [paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY), paint(capsule, "kidney cortex", Layer.CONTENT)]
+    made = [paint(capsule.shrunk(-min(fat_mm, 8.0)), "visceral fat", Layer.CAVITY)]
+    if fat_mm != 8.0:
+        # Most of it lies behind and below; liver and spleen touch the front of many kidneys.
+        behind = replace(capsule, centre=(side * 72.0, y - 0.45 * fat_mm, z - 0.35 * fat_mm)).shrunk(-0.7 * fat_mm)
+        made.append(paint(behind, "visceral fat", Layer.ORGAN, over=("liver", "spleen")))
+    made.append(paint(capsule, "kidney cortex", Layer.CONTENT))
     for step in (-26, -9, 9, 26):
         for out in (8, -6):
             made.append(paint(Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)), "kidney medulla", Layer.VESSEL))

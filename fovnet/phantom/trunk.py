@@ -78,8 +78,8 @@ def wall(person: Person) -> list[Paint]:
     """Skin, fat and muscle of the trunk, with buttocks and breasts."""
     muscle = muscular_trunk(person)
     made = [
-        paint(_on_table(person, under_skin(person, 1.8)), "skin", Layer.SKIN),
-        paint(_on_table(person, under_skin(person), 1.8), "fat", Layer.FAT),
+        paint(on_table(person, under_skin(person, 1.8)), "skin", Layer.SKIN),
+        paint(on_table(person, under_skin(person), 1.8), "fat", Layer.FAT),
         paint(muscle, "muscle", Layer.MUSCLE),
     ]
     for side in (1, -1):
@@ -93,14 +93,14 @@ def _buttock(person: Person, side: int) -> list[Paint]:
     gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, 44.0 * person.brawn, 72.0), (0.0, 18.0 * side, -25.0 * side))
     pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
     return [
-        paint(_on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
-        paint(_on_table(person, gluteus.shrunk(-fat), 1.8), "fat", Layer.FAT),
+        paint(on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
+        paint(on_table(person, gluteus.shrunk(-fat), 1.8), "fat", Layer.FAT),
         paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over=("muscle",)),
-        paint(_on_table(person, gluteus, pressed), "muscle", Layer.SEAM),
+        paint(on_table(person, gluteus, pressed), "muscle", Layer.SEAM),
     ]
 
 
-def _on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     """The solid where it is at least `above_mm` above the table that the person lies on; as it is where nothing is flattened.
 
     Beside what touches the table the outline rises at 35°: flesh that is pressed leaves no edge.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom.back import bulge_mm
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -93,8 +94,12 @@ def _back(person: Person) -> list[Paint]:
             (33.0, 42.0, (1000, 1060, 1150, 1250, 1400, 1480), (14, 19, 18, 14, 10, 9)),
             (58.0, 38.0, (1050, 1080, 1150, 1250, 1330, 1400), (6, 14, 15, 10, 8, 5)),
         ):
-            line = [(side * (x if z < 1300 else 0.8 * x), column_y(z) - (back if z > 1020 else back + 6), float(z)) for z in heights]
-            belly = tube(line, [r * person.brawn for r in radii], step_mm=30)
+            out = [bulge_mm(person, z) for z in heights]
+            line = [
+                (side * (x if z < 1300 else 0.8 * x), column_y(z) - (back if z > 1020 else back + 6) - 0.5 * more, float(z))
+                for z, more in zip(heights, out, strict=True)
+            ]
+            belly = tube(line, [r * person.brawn + 0.35 * more for r, more in zip(radii, out, strict=True)], step_mm=30)
             made.append(paint(belly.shrunk(-sleeve), "intermuscular fat", Layer.SEAM, over=("muscle", "intermuscular fat")))
             made.append(paint(belly, "muscle", Layer.SEAM, over=("muscle", "intermuscular fat")))
     return made

@@ -1,0 +1,75 @@
+"""Loins, liver, kidneys and lung bases lie as an abdomen has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fovnet.phantom import back, belly, lung_bases
+from fovnet.phantom.body import label_volume
+from fovnet.phantom.person import Person, sample_person
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.tissues import label_of
+from fovnet.phantom.trunk import column_y
+
+PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9))
+NO_LESIONS = frozenset(["lesions", "tissue structure"])
+
+
+def cut(person: Person, z: float, without: frozenset[str] = NO_LESIONS) -> NDArray[np.uint8]:
+    """The axial cut at a height of the written anatomy, 2 mm voxels, x from -200 and y from -160 mm."""
+    grid = np.diag([2.0, 2.0, 2.0, 1.0])
+    grid[:3, 3] = (-200.0, -160.0, person.morph.height_mm(z))
+    return np.asarray(label_volume(person, Grid((201, 161, 1), grid), without).labels[..., 0])
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_behind_a_lumbar_body_are_6_to_9_cm_of_canal_process_and_muscle(person: Person) -> None:
+    """Canal, lamina and spinous process behind the middle of L2 to L4: Panjabi et al. (1992), Spine 17:299."""
+    z = 1100.0
+    labels = cut(person, z)
+    column = labels[118, :]                             # 36 mm beside the middle, where the erector is thickest
+    deepest = -160 + 2 * int(np.flatnonzero(np.isin(column, [label_of("muscle"), label_of("intermuscular fat")]))[0])
+    assert 60 < column_y(z) - deepest < 95
+    assert back.bulge_mm(person, z) > 8 and back.bulge_mm(person, 1400.0) == 0.0
+
+
+def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_belly() -> None:
+    stout = [replace(person, sex="male", belly_mm=45.0) for person in PEOPLE]
+    lean = [replace(person, sex="female", belly_mm=0.0) for person in PEOPLE]
+    assert all(15 < belly.kidney_fat_mm(person) <= 36 for person in stout) and all(belly.kidney_fat_mm(person) < 16 for person in lean)
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(person: Person) -> None:
+    top, (deep, thick) = belly.dome_mm(person), lung_bases.reach_mm(person)
+    within, beneath = cut(person, top - 45), cut(person, top - deep - 10)
+    behind = within[100:, :][:, :80] == label_of("lung")           # right and back
+    assert 2.0 < 2 * behind.sum(axis=1).max() <= 2 * thick + 12
+    assert np.count_nonzero(within == label_of("liver")) > 2000 and not np.any(beneath == label_of("lung"))
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Person) -> None:
+    """Adults: 1.0 to 2.5 litres, rarely beyond (Kromrey et al. (2018), Eur J Radiol 106:32)."""
+    grid = np.diag([4.0, 4.0, 4.0, 1.0])
+    grid[:3, 3] = (-160.0, -120.0, 0.0)
+    grid[2, 3] = person.morph.height_mm(1000.0)
+    liver = label_volume(person, Grid((81, 71, 85), grid), NO_LESIONS).labels == label_of("liver")
+    assert 0.6 < liver.sum() * 64e-6 < 2.9
+    assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(belly.dome_mm(person))
+    assert belly.upper_organs(person) != belly.upper_organs(person, fine=True)
+
+
+@pytest.mark.parametrize("person", PEOPLE[:3])
+def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_crest(person: Person) -> None:
+    """A sacrum is 10 to 13 cm wide at its base; between it and either ilium lies cartilage."""
+    labels = cut(person, 1000.0)
+    gap = np.flatnonzero((labels[:, 30:70] == label_of("cartilage")).any(axis=1)) * 2.0 - 200.0
+    assert 85 < gap.max() - gap.min() < 190 and gap.min() < -40 and gap.max() > 40
+    corner = np.s_[150:185, 95:120]                                 # x from 100 to 170 mm, y from 30 to 80
+    plain, seen = (cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS))
+    assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(plain == label_of("muscle"))
