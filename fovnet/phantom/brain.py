@@ -222,17 +222,15 @@ WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and how far sulci are
 
 
 def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
-    """The points moved by waves of WINDING across each axis, other ones in either hemisphere, none over the fissure."""
-    side = np.sign(x)
-    moved, wide = [x, y, z], np.abs(x)
-    for at, (length, far) in enumerate(WINDING):
-        k = np.float32(2 * np.pi / length)
-        a, b, c = (np.float32(phase) for phase in phases[3 * at : 3 * at + 3])
-        waves = (np.sin(k * (0.8 * y - 0.6 * z) + a + side), np.sin(k * (0.7 * z + 0.7 * wide) + b + side),
-                 np.sin(k * (0.6 * wide + 0.8 * y) + c - side))
-        moved = [place + np.float32(far) * wave for place, wave in zip(moved, waves, strict=True)]
-    near = (wide * np.float32(1 / 8)).clip(0, 1)
-    return x + near * (moved[0] - x), moved[1], moved[2]
+    """The points moved by waves of WINDING, other ones in either hemisphere, sideways none over the fissure."""
+    side, wide = np.sign(x), np.abs(x)
+    a, b, c, d = (np.float32(phase) for phase in phases)
+    (k, far), (fine, near) = ((np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING)
+    out = far * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side)) * (wide * np.float32(1 / 8)).clip(0, 1)
+    ahead = far * np.sin(k * np.float32(0.7) * (z + wide) + (b + side))
+    up = far * np.sin(k * (np.float32(0.6) * wide + np.float32(0.8) * y) + (c - side))
+    ripple = near * np.sin(fine * (np.float32(0.8) * wide + np.float32(0.4) * (y + z)) + (d + side))
+    return x + out, y + ahead + ripple, z + up - ripple
 
 
 @lru_cache(maxsize=2)
@@ -379,7 +377,7 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
 def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
     """What is added to the half width and to the depth of sulci, mm, and how they wind; wide ones are the fewer."""
     share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
-    return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 3 * len(WINDING)).tolist())
+    return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist())
 
 
 def skull_base(person: Person) -> Base:

@@ -38,7 +38,8 @@ BASILAR: tuple[Points, tuple[float, ...]] = (((0, -2, 1611), (1.5, 1, 1624), (1,
 def parts(person: Person, inner: Vault) -> list[Paint]:
     """All of them, in the order in which they are painted over a plain brain; `inner` is the inside of the skull."""
     ventricle, phase = traits(person).ventricle, traits(person).phase
-    return _middle(ventricle) + _between(ventricle) + _cerebellum(phase) + _stem() + _cisterns(person) + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
+    inside = _middle(ventricle) + _between(ventricle) + _cerebellum(phase) + _stem() + _cisterns(person)
+    return inside + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
 
 
 def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
@@ -72,7 +73,7 @@ def _middle(ventricle: float) -> list[Paint]:
 
 
 def _between(ventricle: float) -> list[Paint]:
-    """What a cut between the hemispheres shows under the callosum: ventricles up to a septum of 1 to 2 mm, fornix, water behind the thalami.
+    """Under the callosum, in a cut between the hemispheres: ventricles up to a septum of 2 mm, fornix, water behind the thalami.
 
     Without them it is a single island of white matter.
     """

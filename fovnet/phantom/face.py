@@ -1,4 +1,4 @@
-"""Face and throat from within: muscles of chewing, cheek, lips and floor of the mouth in fat, tongue, conchae, and the bone under the brain.
+"""Face and throat from within: muscles of chewing, cheek, lips and mouth in fat, tongue, nose, conchae, and what lies under the brain.
 
 The plain face is one muscle under a layer of fat.  Masseters are some 15 mm thick, medial pterygoids 14, and a tongue is 7 to 8 cm long
 and half as high.  Sizes in mm after Gray's *Anatomy* (41st ed., 2016), chapters 30 to 32, and Weijs & Hillen (1984), J Dent Res 63:700.
@@ -44,7 +44,7 @@ def flesh(person: Person) -> list[Paint]:
         for centre, (a, b, c), (about_x, about_y, about_z) in CHEWING:
             belly = Ellipsoid(mirrored(centre, side), (a * lean, b * lean, c), (about_x, side * about_y, side * about_z))
             made.append(paint(belly, "muscle", Layer.SEAM, (FAT,)))
-        back = tube([mirrored(p, side) for p in ((50, -14, 1602), (40, 8, 1562), (26, 24, 1530))], [5.5, 5.0, 4.0])        # of the digastric
+        back = tube([mirrored(p, side) for p in ((50, -14, 1602), (40, 8, 1562), (26, 24, 1530))], [5.5, 5.0, 4.0])  # of the digastric
         made.append(paint(back, "muscle", Layer.SEAM, (FAT,)))
     about = tube([(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0])     # constrictors of the pharynx
     made += [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in (*MIDDLE, about)]
@@ -67,6 +67,19 @@ def nose() -> list[Paint]:
     return made + [paint(lip, "skin", Layer.SKIN) for lip in lips] + [paint(lip.shrunk(1.8), "muscle", Layer.SEAM) for lip in lips]
 
 
+def nape(person: Person) -> list[Paint]:
+    """The muscles beside the column, and the back of a strong or stout neck, up to 24 mm behind a slender one's, with its fat and skin."""
+    out, fat = float(person.generator(593).uniform(-10, 24)) * person.brawn, 2.5 + 0.3 * person.fat_mm
+    scalenes = [Ellipsoid((side * 27.0, -14.0, 1506.0), (16.0, 14.0, 58.0)) for side in (1, -1)]
+    made = [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in scalenes]
+    for side in (1, -1) if out > 0 else ():
+        bulge = Ellipsoid((side * 13.0, -46.0, 1488.0), (39.0 + 0.3 * out, 19.0 + out, 74.0), (4.0, 0.0, side * -5.0))
+        made += [paint(bulge.shrunk(-fat - 1.8), "skin", Layer.SKIN), paint(bulge.shrunk(-fat), "fat", Layer.FAT),
+                 paint(bulge, "muscle", Layer.MUSCLE), paint(bulge.shrunk(7.0), FAT, Layer.SEAM, ("muscle",)),
+                 paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, (FAT,))]
+    return made
+
+
 def conchae() -> list[Paint]:
     """Three scrolls on either side, which leave air a few mm to pass, and the cells between the orbits."""
     made = []
@@ -83,9 +96,15 @@ def conchae() -> list[Paint]:
 
 
 def under_the_brain(hull: Hemispheres) -> list[Paint]:
-    """Muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone are enough."""
+    """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone are enough.
+
+    Of the temporal bone the capsule of the inner ear and the cells of the mastoid alone are black.
+    """
     kept, made = hull.shrunk(-5.0), []
     for side in (1, -1):
+        middle = Ellipsoid((side * 32.0, 2.0, 1609.0), (28.0, 25.0, 15.0), (0.0, 0.0, side * 25.0))
+        made.append(paint(middle - kept, "mixed marrow", Layer.MARROW, ("cortical bone",)))
+        made.append(paint(Ellipsoid((side * 40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW))
         fossa = Ellipsoid((side * 38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
         made.append(paint(fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow")))
         cleft = Ellipsoid((side * 24.0, 38.0, 1618.0), (8.0, 12.0, 22.0), (0.0, side * 14.0, 0.0))
