@@ -63,7 +63,7 @@ def nose() -> list[Paint]:
     for side in (1, -1):
         nostril = tube([(side * 6, 100, 1597), (side * 6, 88, 1606)], [2.6, 4.0])
         made.append(paint(nostril, "gas", Layer.DETAIL))
-    lips = [Ellipsoid((0.0, 92.5, z), (23.0, 5.0, 5.5)) for z in (1558.0, 1570.0)]
+    lips = [Ellipsoid((0.0, 90.5, z), (25.0, 5.5, 6.0)) for z in (1558.0, 1570.0)]
     return made + [paint(lip, "skin", Layer.SKIN) for lip in lips] + [paint(lip.shrunk(1.8), "muscle", Layer.SEAM) for lip in lips]
 
 
@@ -95,19 +95,20 @@ def conchae() -> list[Paint]:
     return made
 
 
-def under_the_brain(hull: Hemispheres) -> list[Paint]:
+def under_the_brain(person: Person, hull: Hemispheres) -> list[Paint]:
     """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone are enough.
 
-    Of the temporal bone the capsule of the inner ear and the cells of the mastoid alone are black.
+    Of the temporal bone the capsule of the inner ear and the cells of the mastoid are black, and in some people most of the pyramid.
     """
     kept, made = hull.shrunk(-5.0), []
+    wide, airy = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
     for side in (1, -1):
-        middle = Ellipsoid((side * 32.0, 2.0, 1609.0), (28.0, 25.0, 15.0), (0.0, 0.0, side * 25.0))
+        middle = Ellipsoid((side * 32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, side * 25.0))
         made.append(paint(middle - kept, "mixed marrow", Layer.MARROW, ("cortical bone",)))
         made.append(paint(Ellipsoid((side * 40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW))
         fossa = Ellipsoid((side * 38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
         made.append(paint(fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow")))
-        cleft = Ellipsoid((side * 24.0, 38.0, 1618.0), (8.0, 12.0, 22.0), (0.0, side * 14.0, 0.0))
+        cleft = Ellipsoid((side * 24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, side * 14.0, 0.0))
         made.append(paint(cleft - kept, "fat", Layer.MARROW, ("cortical bone", "muscle")))
         apex = Ellipsoid((side * 21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, side * -24.0))
         made.append(paint(apex - kept, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle")))

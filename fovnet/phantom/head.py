@@ -96,7 +96,7 @@ def _skull(person: Person, fine: bool) -> list[Paint]:
         made.append(paint(wing, "red marrow", Layer.MARROW, ("cortical bone",)))
     if not fine:
         return made + brain(person, inner)
-    below = face.under_the_brain(Hemispheres(inner.shrunk(traits(person).rim), base=skull_base(person)))
+    below = face.under_the_brain(person, Hemispheres(inner.shrunk(traits(person).rim), base=skull_base(person)))
     return made + below + brain(person, inner, fine) + brain_parts.parts(person, inner)
 
 
