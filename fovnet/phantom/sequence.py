@@ -5,7 +5,7 @@ Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Seq
     inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
     Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
     Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighs a signal with e^{-b D}.
-    Deichmann et al. (2000), NeuroImage 12:112: what a train of small flips reads after an inversion (T1* and the driven equilibrium).
+    Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of inversion and spoiled echoes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Sequence:
               is always fresh), "balanced cine" (balanced, part of the blood fresh), "inversion gradient echo" (inversion recovery read by
               gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips whose
               middle is at `ti`: MPRAGE), or "diffusion coefficient" (a map of it)
-    fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (what short hard pulses and the many lines of
-              fat leave of it), or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
+    fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
+              left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter), or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
     contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
     b         diffusion weighting, s / mm²
     """
@@ -79,7 +79,6 @@ def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, tr: float, te
     """PD |M| sin α e^{-TE/T2*}, M at the middle of a train of FLIPS flips α, `ti` after an inversion, every `tr`; steady state.
 
     In the train M goes to (1 - E) / (1 - E cos α), and E cos α of the way is left after each flip, E = e^{-τ/T1}; outside it to 1.
-    Deichmann et al. (2000), eqs 1-5.
     """
     flip, e1, half = np.deg2rad(flip_deg), np.exp(-FLIP_MS / t1), FLIPS * FLIP_MS / 2
     train, driven = (e1 * np.cos(flip)) ** (FLIPS / 2), (1 - e1) / (1 - e1 * np.cos(flip))

@@ -49,7 +49,7 @@ PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in t
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
 STANDING_WAVE_SHARE = 0.25
-"""Of heads, those excited the most in their middle, as at 3 T and above.  Collins et al. (2005), J Magn Reson Imaging 21:192."""
+"""Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
 UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
 ARRAY_MM = 260.0                # least width and depth of a field that arrays on the skin receive: that of a trunk
 OF_THE_CHEST = 0.5

@@ -91,7 +91,7 @@ def test_a_face_is_muscle_and_fat_and_its_parts_can_be_left_out() -> None:
         flesh = np.count_nonzero(labels == label_of("muscle"))
         fat = sum(np.count_nonzero(labels == label_of(name)) for name in ("fat", "intermuscular fat"))
         shares.append(fat / (fat + flesh))
-    assert 0.35 < shares[0] < 0.75 and shares[1] < 0.45
+    assert 0.4 < shares[0] < 0.75 and shares[1] < 0.3           # the plain face is one muscle
 
 
 def test_a_cut_between_the_hemispheres_shows_water_under_the_callosum() -> None:
