@@ -33,7 +33,8 @@ class Sequence:
               gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips whose
               middle is at `ti`: MPRAGE), or "diffusion coefficient" (a map of it)
     fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
-              left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter), or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
+              left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
+              or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
     contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
     b         diffusion weighting, s / mm²
     """
