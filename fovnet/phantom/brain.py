@@ -163,6 +163,7 @@ class Cortex(Solid):
 
     wide_mm    half the width of a sulcus at its mouth      seed  of the person's folds
     deeper_mm  what is added to the depth of every sulcus
+    wind       phases of the waves that bend sulci on their way down, () for straight ones
     """
 
     hull: Hemispheres
@@ -170,6 +171,7 @@ class Cortex(Solid):
     wide_mm: float
     seed: tuple[int, ...]
     deeper_mm: float = 0.0
+    wind: tuple[float, ...] = ()
 
     @property
     def sparse(self) -> bool:
@@ -189,6 +191,8 @@ class Cortex(Solid):
         depth = self.hull.depth(x, y, z)
         parted, middle = self.hull.parted(x, y, z)
         depth = np.minimum(depth, parted)
+        if self.wind:
+            x, y, z = _wound(x, y, z, self.wind)
         sideways, deep, size = self._sulci(x, y, z)
         crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1) * (middle < -9)
         depth = depth - np.float32(1.6) * crown * crown            # gyri are rounded towards their sulci
@@ -211,7 +215,22 @@ class Cortex(Solid):
         return near, deep + np.float32(self.deeper_mm), np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0)
 
     def shrunk(self, mm: float) -> Cortex:
-        return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm)
+        return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm, self.wind)
+
+
+WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and how far sulci are bent to either side of straight, a turn of 25° each
+
+
+def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
+    """The points moved by waves of WINDING, other ones in either hemisphere, sideways none over the fissure."""
+    side, wide = np.sign(x), np.abs(x)
+    a, b, c, d = (np.float32(phase) for phase in phases)
+    (k, far), (fine, near) = ((np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING)
+    out = far * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side)) * (wide * np.float32(1 / 8)).clip(0, 1)
+    ahead = far * np.sin(k * np.float32(0.7) * (z + wide) + (b + side))
+    up = far * np.sin(k * (np.float32(0.6) * wide + np.float32(0.8) * y) + (c - side))
+    ripple = near * np.sin(fine * (np.float32(0.8) * wide + np.float32(0.4) * (y + z)) + (d + side))
+    return x + out, y + ahead + ripple, z + up - ripple
 
 
 @lru_cache(maxsize=2)
@@ -341,11 +360,11 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
     own = traits(person)
     rim, wide = own.rim, own.wide
     seed = (*person.seed, 53)
-    base, wider, deeper = (skull_base(person), *person.generator(59).uniform((0.1, 2.0), (0.6, 7.0)).tolist()) if fine else (None, 0.0, 0.0)
+    base, wider, deeper, wind = (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
     hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide, base=base)
     water = paint(hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW, ("cortical bone", "red marrow", "mixed marrow"))
     fossa = paint(Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW, ("cortical bone",))
-    cortex = Cortex(hull, 0.0, wide + wider, seed, deeper)
+    cortex = Cortex(hull, 0.0, wide + wider, seed, deeper, wind)
     made = [
         water,
         fossa,
@@ -353,6 +372,12 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
         paint(cortex.shrunk(own.thick), "white matter", Layer.DETAIL, ("grey matter",)),
     ]
     return made + _nuclei() + _ventricles(own.ventricle) + _hind(own.phase)
+
+
+def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
+    """What is added to the half width and to the depth of sulci, mm, and how they wind; wide ones are the fewer."""
+    share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
+    return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist())
 
 
 def skull_base(person: Person) -> Base:

@@ -38,7 +38,8 @@ BASILAR: tuple[Points, tuple[float, ...]] = (((0, -2, 1611), (1.5, 1, 1624), (1,
 def parts(person: Person, inner: Vault) -> list[Paint]:
     """All of them, in the order in which they are painted over a plain brain; `inner` is the inside of the skull."""
     ventricle, phase = traits(person).ventricle, traits(person).phase
-    return _middle(ventricle) + _cerebellum(phase) + _stem() + _cisterns(person) + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
+    inside = _middle(ventricle) + _between(ventricle) + _cerebellum(phase) + _stem() + _cisterns(person)
+    return inside + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
 
 
 def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
@@ -46,7 +47,7 @@ def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
 
 
 def _middle(ventricle: float) -> list[Paint]:
-    """Nuclei without speckles at their middles, insides of the frontal horns next to a septum of 3 mm, a slit of a third ventricle."""
+    """Nuclei without speckles at their middles, insides of the frontal horns next to a septum of 2 mm, a slit of a third ventricle."""
     def one(side: int) -> list[Paint]:
         made = []
         rows = (
@@ -63,12 +64,33 @@ def _middle(ventricle: float) -> list[Paint]:
         horn = Ellipsoid(mirrored((5.0 + ventricle, 8.0, 1681.0), side), semi, (-12.0, 0.0, 0.0))
         return [*made, paint(horn, "cerebrospinal fluid", Layer.DETAIL, MATTER)]
 
-    septum = Ellipsoid((0.0, 6.0, 1680.0), (1.4, 26.0, 12.0))
+    septum = Ellipsoid((0.0, 6.0, 1680.0), (0.9, 26.0, 12.0))
     third = Ellipsoid((0.0, -8.0, 1662.0), (0.6 + 1.2 * ventricle, 14.0, 12.0))
     return [
         *_sides(one), paint(septum, "white matter", Layer.DETAIL, ("grey matter", *WATER)),
         paint(third, "cerebrospinal fluid", Layer.DETAIL, MATTER),
     ]
+
+
+def _between(ventricle: float) -> list[Paint]:
+    """Under the callosum, in a cut between the hemispheres: ventricles up to a septum of 2 mm, fornix, water behind the thalami.
+
+    Without them it is a single island of white matter.
+    """
+    low, tall = 1680.5 - 0.5 * ventricle, 3.2 + 0.9 * ventricle
+    made = []
+    for side in (1, -1):
+        body = Ellipsoid((side * (4.2 + ventricle), -7.0, low + 1.0), (3.6 + ventricle, 25.0, tall), (8.0, 0.0, 0.0))
+        made.append(paint(body, "cerebrospinal fluid", Layer.DETAIL, MATTER))
+    made.append(paint(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", Layer.DETAIL, WATER))
+    behind = Ellipsoid((0.0, -39.0, 1664.0), (7.0, 5.0, 9.0), (-20.0, 0.0, 0.0))
+    before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))        # under the knee of the callosum
+    made += [paint(behind, "cerebrospinal fluid", Layer.DETAIL, MATTER), paint(before, "grey matter", Layer.DETAIL, ("white matter",))]
+    made.append(paint(Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5)), "grey matter", Layer.DETAIL, ("white matter",)))
+    for side in (1, -1):
+        line = ((side * 14, -38, 1676), (side * 3, -26, 1682), (side * 1.5, -8, 1678), (side * 1.5, 6, 1672), (side * 2, 9, 1660))
+        made.append(paint(tube(line, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", Layer.DETAIL, WATER))
+    return made
 
 
 def _cerebellum(phase: float) -> list[Paint]:

@@ -73,8 +73,22 @@ UNUSUAL: tuple[Sequence, ...] = (
 """Sequences that a whole-body study seldom has and an archive does."""
 
 
+PREPARED: tuple[Sequence, ...] = (
+    Sequence("MPRAGE", "magnetisation prepared", 2200, 3.2, ti=930, flip_deg=8, fat="half"),
+    Sequence("MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"),
+    Sequence("MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half", contrast=True, dose=0.4),
+)
+"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, water 0.1 to 0.25, and the scalp's fat 0.4 to 1.5.
+
+A spin echo's inversion recovery leaves fat at 2.7 and so a brain that is dark.
+"""
+
+PREPARED_ODDS = (0.6, 0.27, 0.13)
+PREPARED_SHARE = 0.75       # of the inversion recoveries of heads; the others stay as they are
+
 OF_HEADS: tuple[Sequence, ...] = (
     Sequence("T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"),
+    *PREPARED[:2],
     Sequence("T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True),
     Sequence("T1 gradient echo, inflow", "inflow", 22, 5, flip_deg=28),
     Sequence("T1 gradient echo, inflow, water excited", "inflow", 15, 4, flip_deg=20, fat="water only"),
@@ -83,8 +97,11 @@ OF_HEADS: tuple[Sequence, ...] = (
 )
 """What an archive of heads is full of: blood that flows in is bright, or fat is dark, so that the brain is the brightest."""
 
-FADED_SHARE = 0.5
-"""Of heads, those whose grey and white matter differ less than by one relaxation time each.
+REPLACED = "T1 inversion recovery"
+LONG_TE_MS = 60.0       # echoes later than this weigh by T2
+
+FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
+"""Of heads, those whose grey and white matter differ less than by one relaxation time each: of all, of T2 and FLAIR, of MPRAGE.
 
 Echo trains and magnetisation transfer bring T2 and FLAIR nearer to even, incomplete myelin reverses the two in infants.  Source: Barkovich
 (2000), AJNR 21:1099.
@@ -94,9 +111,19 @@ Echo trains and magnetisation transfer bring T2 and FLAIR nearer to even, incomp
 def freely(sequence: Sequence, rng: np.random.Generator, head: bool = False) -> tuple[Sequence, FreeContrast | None]:
     """The sequence or an unusual one, and how far its contrast is changed: three in ten have tissues of random brightness."""
     sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
-    if head and rng.random() < FADED_SHARE:
+    if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
+        chosen = PREPARED[int(rng.choice(len(PREPARED), p=PREPARED_ODDS))]
+        move = rng.uniform(0.92, 1.08, 3)
+        sequence = replace(chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2])
+    if head and rng.random() < _faded_share(sequence):
         contrast = replace(contrast or FreeContrast(), matter=float(rng.uniform(-0.3, 0.9)))
     return sequence, contrast
+
+
+def _faded_share(sequence: Sequence) -> float:
+    if sequence.kind == "magnetisation prepared":
+        return FADED_PREPARED
+    return FADED_WATERY if sequence.te > LONG_TE_MS else FADED_SHARE
 
 
 def _freely(sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]) -> tuple[Sequence, FreeContrast | None]:

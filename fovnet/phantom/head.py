@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom import brain_parts
-from fovnet.phantom.brain import Vault, brain
+from fovnet.phantom import brain_parts, face
+from fovnet.phantom.brain import Hemispheres, Vault, brain, skull_base, traits
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -29,6 +29,9 @@ FACE = (
     (1746.5, 27.0, 28.0, 38.0),
     (1750.0, 12.0, 12.0, 18.0),
 )
+CHIN = ((1498.0, 9.0, 48.0, -36.0), (1506.0, 22.0, 64.0, -30.0), (1514.0, 30.0, 79.0, -30.0), (1524.0, 38.0, 89.5, -20.0))
+"""The first rows of a face that slopes from the throat to the chin, in place of two that end in a step."""
+
 VAULT = (71.0, 92.0, 78.0)     # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
 NAPE = (
@@ -48,18 +51,19 @@ NAPE = (
 
 def head(person: Person, fine: bool = False) -> list[Paint]:
     """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm."""
-    return _shell() + _skull(person, fine) + _eyes() + _air(person) + _jaw(person) + _throat(person)
+    plain = _shell(fine) + _skull(person, fine) + _eyes() + _air(person) + _jaw(person, fine) + _throat(person)
+    return plain + (face.nape(person) + face.flesh(person) + face.conchae() if fine else [])
 
 
-def _shell() -> list[Paint]:
+def _shell(fine: bool) -> list[Paint]:
     rows = []
-    for z, a, front, back in FACE:
+    for z, a, front, back in (*CHIN, *FACE[2:]) if fine else FACE:
         cy = (front - back) / 2
         rows.append((z, 0.0, cy, a, front - cy, front - cy))
     skin = Loft(tuple(rows), square=0.22)
     nose = tube([(0, 88, 1646), (0, 108, 1616), (0, 98, 1598)], [8, 12, 11])
     made = [paint(skin, "skin", Layer.SKIN), paint(skin.shrunk(2.0), "fat", Layer.FAT), paint(skin.shrunk(5.5), "muscle", Layer.MUSCLE)]
-    made += [paint(nose, "skin", Layer.SKIN), paint(nose.shrunk(2.0), "cartilage", Layer.FAT)]
+    made += face.nose() if fine else [paint(nose, "skin", Layer.SKIN), paint(nose.shrunk(2.0), "cartilage", Layer.FAT)]
     for side in (1, -1):
         ear = Ellipsoid((side * 82.0, -10.0, 1634.0), (5.0, 15.0, 27.0), (0.0, 0.0, -24.0 * side))
         made += [paint(ear, "skin", Layer.SKIN), paint(ear.shrunk(1.8), "cartilage", Layer.FAT)]
@@ -90,7 +94,10 @@ def _skull(person: Person, fine: bool) -> list[Paint]:
         made.append(paint(petrous, "cortical bone", Layer.MARROW))
         wing = Ellipsoid((side * 38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0 * side))       # of the sphenoid
         made.append(paint(wing, "red marrow", Layer.MARROW, ("cortical bone",)))
-    return made + brain(person, inner, fine) + (brain_parts.parts(person, inner) if fine else [])
+    if not fine:
+        return made + brain(person, inner)
+    below = face.under_the_brain(person, Hemispheres(inner.shrunk(traits(person).rim), base=skull_base(person)))
+    return made + below + brain(person, inner, fine) + brain_parts.parts(person, inner)
 
 
 def _eyes() -> list[Paint]:
@@ -133,8 +140,10 @@ def _air(person: Person) -> list[Paint]:
     return [*made, paint(pharynx.shrunk(-3.0), "mucosa", Layer.DETAIL), paint(pharynx, "gas", Layer.DETAIL)]
 
 
-def _jaw(person: Person) -> list[Paint]:
-    half = [(48, 4, 1596), (48, 14, 1560), (44, 38, 1543), (30, 70, 1536), (14, 84, 1533), (0, 87, 1533)]
+def _jaw(person: Person, fine: bool) -> list[Paint]:
+    half: list[tuple[float, float, float]] = [(48, 4, 1596), (48, 14, 1560), (44, 38, 1543), (30, 70, 1536), (14, 84, 1533), (0, 87, 1533)]
+    if fine:        # a chin under 8 mm of flesh
+        half = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in half]
     arch = half + [(-x, y, z) for x, y, z in half[-2::-1]]
     made = bone(tube(arch, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
     for z in (1551, 1563):

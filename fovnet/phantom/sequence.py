@@ -5,6 +5,7 @@ Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Seq
     inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
     Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
     Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighs a signal with e^{-b D}.
+    Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of inversion and spoiled echoes.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ class Sequence:
 
     kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
               is always fresh), "balanced cine" (balanced, part of the blood fresh), "inversion gradient echo" (inversion recovery read by
-              gradient echoes: moving blood keeps its signal), or "diffusion coefficient" (a map of it)
-    fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", or "cancelling" (fat points against water in every
-              voxel, so that borders between the two are dark)
+              gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips whose
+              middle is at `ti`: MPRAGE), or "diffusion coefficient" (a map of it)
+    fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
+              left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
+              or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
     contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
     b         diffusion weighting, s / mm²
     """
@@ -70,6 +73,23 @@ def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg:
     return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2))
 
 
+FLIPS, FLIP_MS = 150, 7.0        # of a train, and ms from one to the next
+
+
+def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, ti: float, flip_deg: float) -> Floats:
+    """PD |M| sin α e^{-TE/T2*}, M at the middle of a train of FLIPS flips α, `ti` after an inversion, every `tr`; steady state.
+
+    In the train M goes to (1 - E) / (1 - E cos α), and E cos α of the way is left after each flip, E = e^{-τ/T1}; outside it to 1.
+    """
+    flip, e1, half = np.deg2rad(flip_deg), np.exp(-FLIP_MS / t1), FLIPS * FLIP_MS / 2
+    train, driven = (e1 * np.cos(flip)) ** (FLIPS / 2), (1 - e1) / (1 - e1 * np.cos(flip))
+    before, after = np.exp(-max(ti - half, 0.0) / t1), np.exp(-max(tr - ti - half, 0.0) / t1)
+    # What is read is a + b M, M before the inversion; M is what is left of that after the rest of the train and the wait.
+    a, b = (1 - before) * train + driven * (1 - train), -before * train
+    c, d = (a * train + driven * (1 - train)) * after + 1 - after, b * train * after
+    return np.asarray(pd * np.abs(a + b * c / (1 - d)) * np.sin(flip) * np.exp(-te / t2star))
+
+
 def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
     """Signal (t,) of each tissue, PD = 1 fully relaxed being 1; KeyError for a `kind` or `fat` that is not one of Sequence's."""
     at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
@@ -86,6 +106,7 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
         "inflow": lambda: _inflow(tissues, pd, t1, t2star, sequence),
         "balanced cine": lambda: _balanced_cine(tissues, pd, t1, t2, sequence),
         "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, sequence.ti),
+        "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, tr, te, sequence.ti, sequence.flip_deg),
         "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
     }
     bare = kinds[sequence.kind]()
@@ -136,7 +157,7 @@ def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
     f = np.array([t.fat for t in tissues])
     seen: dict[str, Floats] = {
         "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
-        "water only": 1 - 0.96 * f, "fat only": f, "cancelling": np.abs(1 - 2 * f),
+        "water only": 1 - 0.96 * f, "fat only": f, "half": 1 - 0.58 * f, "cancelling": np.abs(1 - 2 * f),
     }
     return seen[fat]
 

@@ -48,6 +48,8 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
 PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
+STANDING_WAVE_SHARE = 0.25
+"""Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
 UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
 ARRAY_MM = 260.0                # least width and depth of a field that arrays on the skin receive: that of a trunk
 OF_THE_CHEST = 0.5
@@ -250,7 +252,17 @@ def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
+    if _of_head(plain) and rng.random() < STANDING_WAVE_SHARE:
+        coil = _bright_within(coil, plain, rng)
     return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+
+
+def _bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
+    """A head whose middle is the brightest, the scalp a half to four fifths of that."""
+    i, j, k = ((size - 1) / 2 for size in plain.grid.shape)
+    middle = plain.grid.vox_to_ras[:3] @ (i, j, k, 1.0) - plain.isocentre_mm + rng.normal(0, 12, 3)
+    centre = (float(middle[0]), float(middle[1]), float(middle[2]))
+    return replace(coil, centres_mm=(centre,), reach_mm=float(rng.uniform(70, 120)), depth=float(rng.uniform(0.5, 0.95)))
 
 
 def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.contrasts import UNUSUAL, FreeContrast
+from fovnet.phantom.contrasts import PREPARED, UNUSUAL, FreeContrast
 from fovnet.phantom.sequence import Sequence, diffusion, signals
 from fovnet.phantom.tissues import AIR, TISSUES, label_of
 
@@ -57,3 +57,11 @@ def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_mov
     moved = FreeContrast(matter=apart).of(bright, TISSUES)
     assert moved[grey] - moved[white] == pytest.approx(apart * (bright[grey] - bright[white])) and sign * (moved[grey] - moved[white]) > 0
     np.testing.assert_allclose(np.delete(moved, [grey, white]), np.delete(bright, [grey, white]))
+
+
+@pytest.mark.parametrize("field_strength", [1.5, 3.0])
+def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(field_strength: float) -> None:
+    for sequence in PREPARED[:2]:
+        seen = signals(TISSUES, sequence, field_strength)
+        white, grey, water, fat = (seen[label_of(name)] for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat"))
+        assert 0.6 < grey / white < 0.8 and water / white < 0.3 and 0.35 < fat / white < 1.6

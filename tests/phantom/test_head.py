@@ -7,6 +7,7 @@ import pytest
 from scipy.ndimage import distance_transform_edt
 
 from fovnet.phantom.body import label_volume, landmarks
+from fovnet.phantom.brain import WINDING, _wound
 from fovnet.phantom.masks import BRAIN, shown
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid
@@ -77,3 +78,35 @@ def test_a_neck_is_mostly_muscle_with_planes_of_fat() -> None:
     labels, _ = slab(sample_person((7, 2), frozenset({"varied bodies"})), 1485, 1515)
     flesh, fat = np.count_nonzero(labels == label_of("muscle")), np.count_nonzero(labels == label_of("intermuscular fat"))
     assert 0.45 < flesh / (flesh + fat) < 0.92
+
+
+def test_a_face_is_muscle_and_fat_and_its_parts_can_be_left_out() -> None:
+    person = sample_person((7, 3), frozenset({"varied bodies"}))
+    start, grid = person.morph.height_mm(1550), slab(person, 1550, 1590)[1]
+    assert grid.vox_to_ras[2, 3] == start
+    _, y, _ = grid.coordinates()
+    shares = []
+    for without in (frozenset(), frozenset({"joints and organs"})):
+        labels = np.where(y > 20, label_volume(person, grid, without).labels, 0)
+        flesh = np.count_nonzero(labels == label_of("muscle"))
+        fat = sum(np.count_nonzero(labels == label_of(name)) for name in ("fat", "intermuscular fat"))
+        shares.append(fat / (fat + flesh))
+    assert 0.4 < shares[0] < 0.75 and shares[1] < 0.3           # the plain face is one muscle
+
+
+def test_a_cut_between_the_hemispheres_shows_water_under_the_callosum() -> None:
+    person = sample_person((7, 1), frozenset({"varied bodies", "deformation", "lesions"}))
+    labels, grid = slab(person, 1676, 1686)
+    x, y, _ = grid.coordinates()
+    middle = (np.abs(x) > 1.5) & (np.abs(x) < 6) & (y > -20) & (y < 20)
+    here = labels[np.broadcast_to(middle, labels.shape)]
+    assert np.mean(here == label_of("cerebrospinal fluid")) > 0.25
+
+
+def test_sulci_that_wind_stay_in_place_at_the_fissure_and_move_no_farther_than_waves_go() -> None:
+    place = np.linspace(-60, 60, 241, dtype=np.float32)
+    wound = _wound(place, place * 0, place * 0 + 1670, (0.3, 1.1, 2.0, 4.0))
+    farthest = sum(far for _, far in WINDING)
+    assert wound[0][120] == 0.0                                     # x = 0
+    assert np.abs(wound[0] - place).max() <= farthest + 1e-4 and np.abs(wound[2] - 1670).max() <= farthest + 1e-3
+    assert np.all(np.diff(wound[0][place > 8]) > 0)                 # folded over nowhere

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats
 
-from fovnet.phantom.sequence import Sequence, balanced, gradient_echo, inversion_recovery, signals, spin_echo
+from fovnet.phantom.sequence import (
+    FLIP_MS,
+    Sequence,
+    balanced,
+    gradient_echo,
+    inversion_recovery,
+    magnetisation_prepared,
+    signals,
+    spin_echo,
+)
 from fovnet.phantom.tissues import TISSUES, label_of
 
 LONG, T1, T2 = 1e7, floats(100, 5000), floats(5, 2000)
@@ -84,3 +93,10 @@ def test_in_a_balanced_cine_blood_of_both_sides_is_several_times_as_bright_as_th
 def test_long_after_contrast_an_inversion_hides_the_muscle_of_the_heart_and_not_its_blood(field_strength: float) -> None:
     late = Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True)
     assert contrast_of(late, "arterial blood", "myocardium", field_strength) > 2.5
+
+
+def test_a_train_of_flips_long_after_an_inversion_reads_what_its_own_flips_leave() -> None:
+    """With T1 far shorter than every wait the inversion is forgotten and M is the driven equilibrium of a spoiled train."""
+    t1, flip = one(20.0), 8.0
+    read = magnetisation_prepared(one(1.0), t1, one(1e9), 5000.0, 0.0, 2000.0, flip)
+    assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), FLIP_MS, 0.0, flip), rel=1e-6)
