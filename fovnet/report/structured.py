@@ -29,6 +29,8 @@ MAY_BE_EMPTY = (                # what a study's objects must have, if only empt
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
     "ReferringPhysicianName",
 )  # fmt: skip
+METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
+A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 SERIES_NUMBER = 9000            # beyond what scanners number
 
 
@@ -51,9 +53,7 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
 
     sources = sources_of(told)
     for source in sources:
-        for name in MAY_BE_EMPTY:
-            if name not in source.header:
-                setattr(source.header, name, "")
+        _complete(source.header)
     device = DeviceObserverIdentifyingAttributes(
         uid_for("device", told.model), name="fovnet", manufacturer_name="fovnet", model_name=told.model
     )
@@ -73,6 +73,24 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         instance_number=1, manufacturer="fovnet", is_complete=told.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
     )  # fmt: skip
+
+
+def _complete(header: Any) -> None:
+    """Bring a source's header to what a study's objects must have: the report repeats what it says of patient and study.
+
+    Codes without a scheme, value or meaning are left out; that identity was removed has to be said with a method.
+    """
+    for name in MAY_BE_EMPTY:
+        if name not in header:
+            setattr(header, name, "")
+    if header.get("PatientIdentityRemoved") == "YES" and not (header.get("DeidentificationMethod") or header.get(METHOD_CODES)):
+        header.DeidentificationMethod = "not told by the source images"
+    if PROCEDURE_CODES in header:
+        whole = [code for code in header[PROCEDURE_CODES].value if all(code.get(name) for name in A_CODE)]
+        if whole:
+            setattr(header, PROCEDURE_CODES, whole)
+        else:
+            delattr(header, PROCEDURE_CODES)
 
 
 def spans_in(report: Any) -> list[tuple[str, float, float, float]]:

@@ -93,13 +93,33 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
     assert report.PatientName == "Doe^Jane"                                                  # it goes where the images are
 
 
-def test_dciodvfy_finds_no_error_in_a_report(tmp_path, classic):
+@pytest.fixture
+def careless(tmp_path, write) -> Path:
+    """A series whose identity was removed nobody says how, and whose procedure has one code without a scheme and one that is whole."""
+    half, whole = pydicom.Dataset(), pydicom.Dataset()
+    half.CodeValue, half.CodeMeaning = "7", "RM Mama"
+    whole.CodeValue, whole.CodingSchemeDesignator, whole.CodeMeaning = "113091000", "SCT", "MRI"
+    images = write.images(body(), PatientIdentityRemoved="YES", StudyDate="20200102")
+    for image in images:
+        image.ProcedureCodeSequence = [half, whole]
+    return write.save(tmp_path / "careless", images)
+
+
+@pytest.mark.parametrize("source", ["classic", "careless"])
+def test_dciodvfy_finds_no_error_in_a_report(tmp_path, source, request):
     if shutil.which("dciodvfy") is None:
         pytest.skip("dciodvfy (Debian: dicom3tools) is not installed")
-    told, = read_answers(answered(tmp_path / "answers", classic, ["head", "none"]))
+    told, = read_answers(answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"]))
     path = write_report(told, DEFAULT, tmp_path / "sr")
     said = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
     assert "Comprehensive3DSR" in said and not [line for line in said.splitlines() if line.startswith("Error")]
+
+
+def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, careless):
+    told, = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
+    report = structured_report(told, DEFAULT)
+    assert report.PatientIdentityRemoved == "YES" and report.DeidentificationMethod == "not told by the source images"
+    assert [code.CodeValue for code in report.ProcedureCodeSequence] == ["113091000"]
 
 
 def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, classic):
