@@ -117,19 +117,23 @@ def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
     made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
     for side in (1, -1):
         z, size = top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1))
-        kidney = _kidney(side, z, size, kidney_fat_mm(person) if fine else 8.0)
+        kidney = _kidney(side, z, size, kidney_fat_mm(person) if fine else None)
         made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else kidney
     pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
     return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
 
 
-def _kidney(side: int, z: float, size: float, fat_mm: float) -> list[Paint]:
-    """One kidney in its fat; fat of more than 8 mm pushes it forwards, and bowel, liver and spleen aside."""
-    y = column_y(z) + 2 + 0.35 * max(fat_mm - 8.0, 0.0)
+PLAIN_KIDNEY_FAT_MM = 8.0
+
+
+def _kidney(side: int, z: float, size: float, fat_mm: float | None) -> list[Paint]:
+    """One kidney in its fat, evenly thick where none is given; more of it pushes the kidney forwards, and bowel, liver and spleen aside."""
+    thin = min(PLAIN_KIDNEY_FAT_MM, fat_mm or PLAIN_KIDNEY_FAT_MM)
+    y = column_y(z) + 2 + 0.35 * ((fat_mm or thin) - thin)
     turn = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
-    made = [paint(capsule.shrunk(-min(fat_mm, 8.0)), "visceral fat", Layer.CAVITY)]
-    if fat_mm != 8.0:
+    made = [paint(capsule.shrunk(-thin), "visceral fat", Layer.CAVITY)]
+    if fat_mm is not None:
         # Most of it lies behind and below; liver and spleen touch the front of many kidneys.
         behind = replace(capsule, centre=(side * 72.0, y - 0.45 * fat_mm, z - 0.35 * fat_mm)).shrunk(-0.7 * fat_mm)
         made.append(paint(behind, "visceral fat", Layer.ORGAN, over=("liver", "spleen")))

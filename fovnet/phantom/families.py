@@ -159,7 +159,7 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
 def _likely(family: Family, person: Person) -> float:
     """How much more often than its weight a family is drawn for that person: breasts of a prone woman 7 times, of others seldom.
 
-    One tight field of nine is then of breasts, as by the weights alone, and three of those in four show them hang.
+    One tight field of ten is then of breasts, and four of those in five show them hang.
     """
     if not family.hanging:
         return 1.0

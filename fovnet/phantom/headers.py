@@ -16,6 +16,7 @@ from fovnet.phantom.body import Landmarks
 from fovnet.phantom.raster import Grid
 from fovnet.volume.volume import Volume
 
+TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
 UPRIGHT = 0.5           # of turned volumes: what was up, or in front, is at the top of the picture; the others lie any way
 LATTICE = 9             # heights a grid is asked about along each of its axes
 

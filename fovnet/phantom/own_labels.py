@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.artefacts import Flaws, draw_flaws
+from fovnet.phantom.coils import fallen_off
 from fovnet.phantom.collection import REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.features import left_out
@@ -28,7 +29,6 @@ from fovnet.phantom.protocols import SEQUENCES, SITES
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, scan
 from fovnet.phantom.tissues import TISSUES, Tissue
-from fovnet.phantom.variety import fallen_off
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import NONE
 

@@ -14,20 +14,23 @@ from nibabel.orientations import io_orientation
 from fovnet.errors import ConfigError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
+from fovnet.phantom.coils import _arrays
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
 from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
+from fovnet.phantom.heart_stacks import along_the_axis, short_axis
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.protocols import SITES, Plan, _field, plan
 from fovnet.phantom.raster import Grid
+from fovnet.phantom.regrid import canonical, recut
 from fovnet.phantom.scanner import sensitivity
 from fovnet.phantom.stripping import CEREBELLUM, Stripping
 from fovnet.phantom.tissues import AIR, TISSUES, label_of
-from fovnet.phantom.variety import CHANGES, _arrays, _long_axis, _short_axis, _tilted, canonical, recut, varied
+from fovnet.phantom.variety import CHANGES, _tilted, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
@@ -278,7 +281,7 @@ def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
 @pytest.mark.parametrize("seed", range(3))
 def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
     family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
-    stack = _short_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
+    stack = short_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
     spacing = np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
     along = (np.diff(long_axis(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]) / spacing      # mm along the grid's axes
     through = int(spacing.argmax())
@@ -291,7 +294,7 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
 def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
     family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
     for seed in range(4):
-        stack = _long_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
+        stack = along_the_axis(plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON, np.random.default_rng(seed))
         axes = stack.grid.vox_to_ras[:3, :3] / np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
         along = np.diff(long_axis(PERSON), axis=0)[0]
         through = int(np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0).argmax())

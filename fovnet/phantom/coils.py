@@ -1,0 +1,61 @@
+"""Coils as archives have them: one element at a side, arrays on the skin, fields of brightness that nobody has corrected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.protocols import Plan
+from fovnet.phantom.raster import Grid
+from fovnet.phantom.scanner import Coil
+
+ARRAY_MM = 260.0                # least width and depth of a field that arrays on the skin receive: that of a trunk
+
+
+def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil.
+
+    Of large fields one in seven is heard by arrays of small elements next to the skin.
+    """
+    dice = rng.random(2)
+    corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(grid.shape) - 1)
+    places = corners @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3] - isocentre_mm
+    low, high = places.min(axis=0), places.max(axis=0)
+    if dice[0] < 0.3:
+        middle, half = (low + high) / 2, (high - low) / 2
+        side, sign = int(rng.choice([0, 1, 1])), float(rng.choice([-1, 1]))
+        middle[side] += sign * (min(half[side], 220.0) + rng.uniform(-30, 20))
+        middle[2] += rng.uniform(-0.3, 0.3) * min(half[2], 150.0)
+        coil = Coil(((float(middle[0]), float(middle[1]), float(middle[2])),), float(rng.uniform(45, 130)), float(rng.uniform(0.85, 1.0)))
+    elif dice[0] > 0.85 and min(high[0] - low[0], high[1] - low[1]) > ARRAY_MM:
+        coil = _arrays(low, high, rng)
+    elif dice[0] < 0.4 and high[2] - low[2] < 700:
+        coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))
+    if dice[1] < 0.4:
+        coil = replace(coil, bias=float(rng.uniform(0.08, 0.4)))
+    return coil
+
+
+def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """Small elements in the table and in a mat on the body, side by side; skin and fat next to them are white, and what lies deep is grey.
+
+    Elements of 4 to 10 cm are heard to about their radius; three times of ten table or mat has none, and one element of seven is off.
+    """
+    size, (back, front) = high - low, rng.uniform(10, 55, 2)        # how far within the field the skin lies, mm
+    rows = [low[1] + back, high[1] - front][slice(*((0, 2), (0, 1), (1, 2))[int(rng.choice(3, p=[0.7, 0.2, 0.1]))])]
+    step, middle = rng.uniform(80, 140), (low + high) / 2
+    across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
+    along = np.arange(middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step)
+    places = [(float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along]
+    heard = tuple(place for place in places if rng.random() < 0.85) or tuple(places)
+    return Coil(heard, float(rng.uniform(20, 50)), float(rng.uniform(0.85, 0.98)), float(rng.uniform(180, 330)))
+
+
+def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
+    """The coil of a head whose middle is the brightest, the scalp a half to four fifths of that."""
+    i, j, k = ((size - 1) / 2 for size in plain.grid.shape)
+    middle = plain.grid.vox_to_ras[:3] @ (i, j, k, 1.0) - plain.isocentre_mm + rng.normal(0, 12, 3)
+    centre = (float(middle[0]), float(middle[1]), float(middle[2]))
+    return replace(coil, centres_mm=(centre,), reach_mm=float(rng.uniform(70, 120)), depth=float(rng.uniform(0.5, 0.95)))
