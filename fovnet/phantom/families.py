@@ -114,12 +114,15 @@ FAMILIES: tuple[Family, ...] = (
 )
 """The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
 
+STRIP_SHARE = 0.25
+BESIDE_THE_SPINE_MM = 75.0      # a strip of 10 cm about a point so far from the middle ends 25 mm beside it, where vertebrae do
+
 SMALL: tuple[Family, ...] = (
-    Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.3, offset_y=(-25, 10)),
+    Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.5, offset_y=(-25, 10)),
     Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.6, offset_x=(85, 115)),
-    Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 0.7, offset_x=(75, 105)),
-    Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 0.7, offset_x=(140, 175)),
-    Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 3.0,
+    Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 1.0, offset_x=(75, 105)),
+    Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 1.2, offset_x=(140, 175)),
+    Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 6.0,
            offset_x=(-40, -5), offset_y=(5, 30)),
     Family("breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.5,
            offset_x=(75, 110), offset_y=(50, 95), hanging=True),
@@ -131,9 +134,9 @@ SMALL: tuple[Family, ...] = (
     Family("head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 3.0, offset_y=(-10, 10)),
     Family("brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 1.5, offset_y=(-30, 20)),
     Family("brain alone", ("chin", 40, 70), ("vertex", -12, 15), (160, 200), (190, 230), "aaiisc", 2.2, offset_y=(-8, 4)),
-    Family("brain, inside", ("chin", 75, 105), ("vertex", -90, -50), (70, 120), (75, 125), "aaiisc", 1.2, offset_y=(-30, 25)),
-    Family("neck, close", ("lung_apex", -10, 40), ("chin", 10, 80), (120, 200), (120, 200), "aas", 0.8, offset_y=(-35, 5)),
-    Family("prostate, sagittal", ("ischium", -60, 5), ("ischium", 90, 150), (50, 95), (150, 220), "s", 0.9, offset_y=(-25, 15)),
+    Family("brain, inside", ("chin", 75, 105), ("vertex", -90, -50), (70, 120), (75, 125), "aaiisc", 1.6, offset_y=(-30, 25)),
+    Family("neck, close", ("lung_apex", -10, 40), ("chin", 10, 80), (120, 200), (120, 200), "aas", 1.4, offset_y=(-35, 5)),
+    Family("prostate, sagittal", ("ischium", -60, 5), ("ischium", 90, 150), (50, 95), (150, 220), "s", 1.6, offset_y=(-25, 15)),
     Family("strip of the lumbar spine", ("iliac_crest", -90, -10), ("iliac_crest", 60, 190), (40, 75), (50, 110), "sai", 0.6,
            protocol="spine", offset_y=(-75, -45)),
     Family("strip of the cord", ("lung_apex", -10, 40), ("chin", 30, 80), (45, 75), (45, 80), "aais", 0.6,
@@ -142,7 +145,7 @@ SMALL: tuple[Family, ...] = (
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
 VERTEBRA, BOX = "vertebra", "tight box"
-ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 3.0}
+ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 """Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
 
 
@@ -198,11 +201,13 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
 
 
 def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
-    """A box of 10 to 26 cm about a point of the body."""
+    """A box of 10 to 26 cm about a point of the body; one in four is a strip of 4 to 10 cm, which away from the spine shows no spine."""
     rung = int(rng.integers(len(marks.borders_mm) - 1))
     z = float(rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1]))
     x, y = _point_of_the_body(person, z, rng)
     half, wide, deep = rng.uniform(100, 260, 3) / [2, 1, 1]
+    if rng.random() < STRIP_SHARE and (abs(x) > BESIDE_THE_SPINE_MM or not marks.iliac_crest < z < marks.chin):
+        wide = float(rng.uniform(40, 100))
     return Family(BOX, ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aacsi",
                   offset_x=(x, x), offset_y=(y, y))
 

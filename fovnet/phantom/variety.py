@@ -25,14 +25,14 @@ from fovnet.phantom.protocols import Plan, plan
 from fovnet.phantom.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
 from fovnet.phantom.sequence import Sequence
 
-SMALL_SHARE = 0.62      # of a person's volumes but the first, which covers several regions
+SMALL_SHARE = 0.66      # of a person's volumes but the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
 ALONE = "brain alone"           # always without its skull
-SHORT_AXIS_SHARE = 0.45         # of the hearts along their own axes
+SHORT_AXIS_SHARE = 0.55         # of the hearts along their own axes
 DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
-LONG_AXIS_SHARE = 0.15          # of the hearts along their own axes: four chambers or two, in few slices
+LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chambers or two, in few slices
 PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
@@ -62,7 +62,7 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
         return plain
     family = small_family(person, marks, rng)
     acquired = plan(person, marks, family, plain.site, rng)
-    chance, most = (0.7, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
+    chance, most = (0.85, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
     dice = rng.random()
     if family.name.startswith("heart") and dice < chance * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
         return (short_axis if dice < chance * SHORT_AXIS_SHARE else along_the_axis)(acquired, person, rng)
