@@ -1,7 +1,7 @@
 """Settings: from YAML to frozen models, every fault found at once and before any work begins.
 
 The models below are the one truth about what can be set; the Snakefile and every verb read them through `parse` or `load`.
-Nothing deeper than cli.py sees a YAML mapping.
+Nothing deeper than fovnet.cli sees a YAML mapping.
 """
 
 from __future__ import annotations

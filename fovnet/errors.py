@@ -2,7 +2,7 @@
 
 An error is a sentence for the person who has to act on it: the file, the value seen, the value wanted, and one thing to try.
 The code in front of it is stable, so that a script may branch on it; the sentence may be improved from release to release.
-Only `cli.py` prints errors, and only `cli.py` turns them into an exit status.
+Only `fovnet.cli` prints errors, and only `fovnet.cli` turns them into an exit status.
 """
 
 

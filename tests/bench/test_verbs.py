@@ -78,6 +78,6 @@ def test_what_cannot_be_meant_is_told_before_anything_runs(words: str, code: str
 def test_the_help_names_every_scenario() -> None:
     """Written out there, so that `--help` need not import the experiment."""
     from fovnet.bench.edge import SCENARIOS
-    from fovnet.cli import SCENARIO_HELP
+    from fovnet.cli.bench_searches import SCENARIO_HELP
 
     assert all(name in SCENARIO_HELP for name in SCENARIOS)

@@ -1,0 +1,81 @@
+"""The command line: each verb is a sentence - read, call, write.  The only room that prints, exits, or reads sys.argv.
+
+Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
+rest were done.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+import tempfile
+import traceback
+from typing import Annotated
+
+import typer
+
+from fovnet import __version__
+from fovnet.cli import (
+    bench_answers,
+    bench_searches,
+    bench_speed,
+    collecting,
+    deciding,
+    evaluating,
+    exporting,
+    planning,
+    predicting,
+    preparing,
+    searching,
+)  # fmt: skip
+from fovnet.cli.screen import err, out
+from fovnet.errors import FovnetError
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
+)  # fmt: skip
+bench = typer.Typer(no_args_is_help=True, help="Measure: what a search needs on recorded trainings, and how fast networks train.")
+for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs):
+    bench.add_typer(verbs)
+for verbs in (planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs):
+    app.add_typer(verbs)
+app.add_typer(collecting.collect, name="collect")
+app.add_typer(bench, name="bench")
+app.add_typer(searching.searching, name="search")
+app.add_typer(searching.slot, name="slot")
+app.add_typer(exporting.export, name="export")
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if show:
+        out.print(f"fovnet {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
+    try:
+        app()
+    except FovnetError as error:
+        err.print("[bold red]error[/] ", end="")
+        err.print(str(error), markup=False, highlight=False)
+        sys.exit(2)
+    except OSError as fault:
+        if not fault.filename:
+            raise
+        err.print("[bold red]error[/] ", end="")
+        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
+        err.print(f"{fault.filename}: {fault.strerror}; {wanted}", markup=False, highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err.print("stopped; the same command goes on from here")
+        sys.exit(130)
+    except Exception:
+        with tempfile.NamedTemporaryFile("w", prefix="fovnet-", suffix=".log", delete=False) as log:
+            log.write(f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}")
+        err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
+        err.print(f"The traceback is in {log.name}; please report it.")
+        sys.exit(1)

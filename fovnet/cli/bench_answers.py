@@ -1,0 +1,232 @@
+"""`fovnet bench`: how far answers, their confidence and the figures about them can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fovnet.cli.opened import scored_split
+from fovnet.cli.options import ConfigFile, FileOut, Workers
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+
+if TYPE_CHECKING:
+    from fovnet.bench.mistrust import Share
+
+verbs = typer.Typer()
+
+
+@verbs.command("oddities")
+def bench_oddities(
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for what was said of every volume.")],
+    each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Show an ensemble what has no region: air, noise, bottles of water, shuffled slices, bodies upside down; and bodies, to compare."""
+    from fovnet.bench.oddities import COLUMNS, oddities, tally
+    from fovnet.decision.ensemble import load
+    from fovnet.records import write_tsv
+
+    with progress_bar("judging") as tell:
+        rows = list(oddities(load(model, device), each, seed, tell))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    shown = titled(f"what {model} says", "volume", "of", "region, sure", "uncertain", "none, sure")
+    for kind, *counts in tally(rows):
+        shown.add_row(kind, *map(str, counts))
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+_JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if what == "accuracy" else "+")
+           for on in ("simulated", "labelled") for what in ("accuracy", "change")]  # fmt: skip
+
+
+@verbs.command("simulator")
+def bench_simulator(
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row an arm.")],
+    collection: Annotated[Path | None, typer.Option(help="A labelled collection of real volumes to be judged on too.")] = None,
+    arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
+    subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
+    epochs: Annotated[int, typer.Option(min=1)] = 4,
+    slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
+    repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
+    scratch: Annotated[Path | None, typer.Option(help="Where volumes and networks are kept; else beside the table.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    workers: Workers = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
+    from fovnet.bench.simulator import COLUMNS, Study, arms_of, studied
+    from fovnet.evaluate.balanced import balanced, balanced_change
+    from fovnet.phantom.features import known_features
+    from fovnet.records import write_tsv
+
+    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device, repeats)
+    rows = []
+    with progress_bar("arms") as tell:
+        for row in studied(study, arms_of(arms or [], known_features()), balanced, balanced_change, collection, tell):
+            rows.append(row)
+            write_tsv(out_file, COLUMNS, rows)
+    shown = titled("balanced accuracy of slices, and its change from the first arm (95 % over subjects)", "arm", "simulated people",
+                   "change", "labelled collection", "change")  # fmt: skip
+    for row in rows:
+        told = [f"{row[f'{on}']:{sign}.1%} ({row[f'{low}_low']:{sign}.1%} to {row[f'{low}_high']:{sign}.1%})"
+                if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]  # fmt: skip
+        shown.add_row(row["arm"], *told)
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+@verbs.command("engines")
+def bench_engines(
+    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the figures.")],
+    slices: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
+    batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
+    most: Annotated[int, typer.Option(min=1, help="Volumes of the collection to decide on, evenly chosen.")] = 1000,
+) -> None:
+    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they say the same."""
+    from fovnet.bench.engines import COLUMNS, engine_times
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    with progress_bar("deciding") as tell:
+        rows = engine_times(model, load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
+    write_tsv(out_file, COLUMNS, rows)
+    shown = titled(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
+                   "probabilities off", "features off", "decisions changed")  # fmt: skip
+    for row in rows:
+        changed = "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}"
+        off = (f"{row[name]:.1e}" for name in ("probabilities_off", "features_off"))
+        shown.add_row(f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]), f"{row['slices_per_second']:,.0f}",
+                      f"{row['ratio']:.2f}", *off, changed)  # fmt: skip
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+@verbs.command("mistrust")
+def bench_mistrust(
+    config: ConfigFile,
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
+    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
+) -> None:
+    """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
+    from fovnet.bench.mistrust import COLUMNS, mistrusted
+    from fovnet.records import write_tsv
+
+    volumes, vocabulary, rule = scored_split(config, split)
+    with progress_bar("deciding") as tell:
+        shares = mistrusted(volumes, vocabulary, rule, seed=seed, progress=tell)
+    _show_shares(f"{len(volumes)} volumes of the {split} split", shares)
+    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+
+
+@verbs.command("crop")
+def bench_crop(
+    config: ConfigFile,
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
+    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
+) -> None:
+    """Cut parts off the volumes of a split: how many of the borders left move at most one slice, farther, or are lost?"""
+    from fovnet.bench.cropping import cropped
+    from fovnet.bench.mistrust import COLUMNS
+    from fovnet.records import write_tsv
+
+    volumes, vocabulary, rule = scored_split(config, split)
+    with progress_bar("deciding") as tell:
+        shares = cropped(volumes, vocabulary, rule, seed=seed, progress=tell)
+    _show_shares(f"{len(volumes)} volumes of the {split} split, parts of them cut away", shares)
+    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+
+
+@verbs.command("decide")
+def bench_decide(
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times.")],
+    slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+) -> None:
+    """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""
+    from fovnet.bench.deciding import COLUMNS, deciding_times
+    from fovnet.records import write_tsv
+
+    rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
+    write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
+    shown = titled(f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook", "textbook / ms")
+    for row in rows:
+        shown.add_row(f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}", f"{row.textbook_ms:,.0f}",
+                      f"{row.ratio:,.0f}")
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+@verbs.command("intervals")
+def bench_intervals(
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file: how often each kind of interval held the truth.")],
+    subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
+    studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
+    correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
+    bootstrap: Annotated[int, typer.Option(min=100)] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body are alike?"""
+    from dataclasses import asdict, fields
+
+    from fovnet.bench.coverage import Coverage, coverage
+    from fovnet.records import write_tsv
+
+    with progress_bar("simulating") as tell:
+        rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
+                             progress=tell))  # fmt: skip
+    shown = titled(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
+                   "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
+    for row in rows:
+        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})")
+        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, f"{row.width:.3g}")
+    show_table(shown)
+    out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
+
+
+@verbs.command("accuracy")
+def bench_accuracy(
+    pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the losses of every training.")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
+    seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1)] = 3,
+    slices_per_epoch: Annotated[int, typer.Option(min=64)] = 800,
+    validation_slices: Annotated[int, typer.Option(min=32)] = 400,
+) -> None:
+    """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments slice by slice."""
+    from fovnet.bench.plain import Budget, compare, pairs_of
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    slices = load_pack(pack)
+    budget = Budget(epochs, slices_per_epoch, validation_slices)
+    targets = (slices.truth / slices.truth.sum(axis=1, keepdims=True).clip(1)).astype("float32")
+    train, validation = slices.rows("train"), slices.rows("validation")
+    with progress_bar("training") as tell:
+        pairs = pairs_of(slices.pixels, targets, train, validation, device, seeds, budget, tell)
+    write_tsv(out_file, list(vars(pairs[0])), [vars(pair) for pair in pairs])
+    shown = titled(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
+    for row in compare(pairs):
+        shown.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in (row.fast, row.plain, row.difference)))
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+def _show_shares(title: str, shares: Sequence[Share]) -> None:
+    """Counts, and shares with their intervals."""
+    shown = titled(title, "", "count", "of", "share (95 %)")
+    for row in (share.row for share in shares):
+        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
+        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
+    show_table(shown)

@@ -1,0 +1,169 @@
+"""`fovnet bench`: what search methods need on recorded trainings, and where memory ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fovnet.cli.options import FileOut, FolderOut
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    pass
+
+verbs = typer.Typer()
+SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
+
+
+@verbs.command("search")
+def bench_search(
+    tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
+    method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
+    initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
+    lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.15,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
+    kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
+    hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
+    thesis: Annotated[
+        bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
+    ] = False,
+) -> None:
+    """Replay search methods on recorded trainings: draws until the best row, and until the good ones."""
+    from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
+    from fovnet.bench.tables import load_table
+
+    methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables))
+    refuse_methods(methods, workers)
+    modelling = modelling_of(targets or ("raw" if thesis else "half-ranked"), kernel, hyperparameters)
+    before = initial or (1 if thesis else None)
+    loaded = {path: load_table(path) for path in tables}
+    firsts: dict[Path, list[int | None]] = {
+        path: [*spread_rows(len(table.space), runs or len(table.space))] if thesis else [None] * (runs or 20)
+        for path, table in loaded.items()
+    }
+    entries = [
+        Entry(path, name, seed, draws, before, workers, modelling, first, lead)
+        for path in tables for name in methods for seed, first in enumerate(firsts[path])
+    ]  # fmt: skip
+    with progress_bar("racing") as tell:
+        results = list(race(entries, processes, tell))
+    _show_standings(out_folder, loaded, results)
+
+
+@verbs.command("bound")
+def bench_bound(
+    rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
+    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file for the same numbers.")] = None,
+) -> None:
+    """Say how many draws random search needs until it has probably drawn one of the best rows."""
+    from fovnet.bench.bounds import CERTAINTIES, SHARES, bounds
+    from fovnet.records import write_tsv
+
+    found = bounds(rows)
+    title = f"draws of {rows:,} rows, no row twice (any row again)"
+    shown = titled(title, "one of the best", "rows", *(f"with > {p:g}" for p in CERTAINTIES))
+    for share in SHARES:
+        same = [bound for bound in found if bound.share == share]
+        cells = [f"{bound.without_replacement} ({bound.with_replacement})" for bound in same]
+        shown.add_row(f"{100 * share:g} %", f"{same[0].good:,}", *cells)
+    show_table(shown)
+    if out_file is not None:
+        write_tsv(out_file, list(vars(found[0])), [vars(bound) for bound in found])
+        out.print(f"{out_file}")
+
+
+@verbs.command("propose")
+def bench_propose(
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the numbers.")],
+    trials: Annotated[list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")] = None,
+    method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
+    diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and memory."""
+    from fovnet.bench.pace import paces
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    refuse_unknown([method])
+    with progress_bar("timing") as tell:
+        measured = list(paces(method, trials or [300, 1000], seed, diverged, tell))
+    write_tsv(out_file, list(vars(measured[0])), [vars(pace) for pace in measured])
+    shown = titled(
+        f"{method}: seconds a proposal over {measured[0].rows:,} rows",
+        "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",
+    )  # fmt: skip
+    for pace in measured:
+        seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
+        shown.add_row(f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds, f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})")
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+@verbs.command("edge")
+def bench_edge(
+    out_folder: Annotated[Path, FolderOut("--out", help="Where edge.tsv and walks.tsv are written.")],
+    scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained is drawn."""
+    from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walks
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    scenarios, methods = scenario or list(SCENARIOS), method or ["gp-ei", "random"]
+    refuse_unknown(methods)
+    for name in scenarios:
+        if name not in SCENARIOS:
+            raise ConfigError("bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}")
+    tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
+    with progress_bar("walking") as tell:
+        made = list(zip(tasks, walks(tasks, processes, tell), strict=True))
+    lines = [{"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed} for (name, how, seed), one in made]
+    write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
+    shown = titled(f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method", *MEASURES)
+    rows = []
+    for name in scenarios:
+        for how in methods:
+            standing = edge_standings(name, how, [one for (a, b, _), one in made if (a, b) == (name, how)])
+            rows += standing
+            shown.add_row(name, how, *(f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})" for row in standing))
+    write_tsv(out_folder / "edge.tsv", list(vars(rows[0])), [vars(row) for row in rows])
+    show_table(shown)
+    if lost := sum(not one.found for _, one in made):
+        out.print(f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; they count with all rows")
+    out.print(f"{out_folder / 'edge.tsv'}")
+
+
+def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
+    """standings.tsv, runs.tsv and standings.png, and on the terminal how many draws each method needed."""
+    from fovnet.bench.races import GOALS
+    from fovnet.report.racing import label
+    from fovnet.report.standings import write_standings
+
+    views = write_standings(folder, tables, results)
+    for view in views:
+        title = f"{view.name}: draws until the best row, and mean draws until the good ones"
+        shown = titled(title)
+        shown.add_column("method", overflow="fold")
+        for heading in ("best", "worst", "missed", *GOALS[1:]):
+            shown.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
+        for first in range(0, len(view.standings), len(GOALS)):
+            best, *others = view.standings[first : first + len(GOALS)]
+            spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
+            shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
+        exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
+        shown.add_row("random, exact", exact[0], "", "", *exact[1:])
+        show_table(shown)
+    out.print(f"{folder}: standings.tsv, runs.tsv, standings.png")

@@ -1,0 +1,129 @@
+"""`fovnet bench`: how fast networks train, slices are cut and volumes answered."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.cli.options import FileOut, FolderOut, ModelFolder, model_folder
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+
+verbs = typer.Typer()
+
+
+@verbs.command("train")
+def bench_train(
+    out_folder: Annotated[Path, FolderOut("--out", help="Where throughput.tsv and throughput.png are written.")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are told.")] = 5,
+    budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
+    memory_gb: Annotated[float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")] = 4.0,
+    loader_workers: Annotated[int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")] = None,
+    pack: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
+) -> None:
+    """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and where a step's time goes."""
+    from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
+    from fovnet.records import write_tsv
+    from fovnet.report.canvas import save_png
+    from fovnet.report.throughput import throughput_figure
+
+    workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
+    bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
+    with progress_bar("training") as tell:
+        rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, tell))
+    write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
+    shown = titled(
+        f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s", "ms/step", "matrix rate",
+        "data", "MB (predicted)", "MONAI", "ratio (range)",
+    )  # fmt: skip
+    for row in rows:
+        if row.images_per_second is None:
+            shown.add_row(row.label, *[""] * 3, row.note)
+            continue
+        ratio = "" if row.ratio is None else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+        shown.add_row(
+            row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}", f"{row.handling_share:.0%}",
+            f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})", f"{row.monai_images_per_second or 0:,.0f}", ratio,
+        )  # fmt: skip
+    show_table(shown)
+    for note in sorted({row.note for row in rows if row.note and row.images_per_second is not None}):
+        out.print(note)
+    save_png(throughput_figure(rows), out_folder / "throughput.png")
+    out.print(f"{out_folder / 'throughput.tsv'}")
+
+
+@verbs.command("slice")
+def bench_slice(
+    paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file.")],
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+) -> None:
+    """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
+    from fovnet.bench.slicing import COLUMNS, medians, slicing_times
+    from fovnet.errors import VolumeError
+    from fovnet.records import write_tsv
+    from fovnet.volume.discovery import find_volumes
+
+    with progress_bar("slicing") as tell:
+        rows = list(slicing_times(find_volumes(paths), repeats, tell))
+    if all(row.ours_ms is None for row in rows):
+        raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {'; '.join(row.note for row in rows[:3])}")
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    shown = titled(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
+                   "MONAI / ms", "ms / floor")  # fmt: skip
+    for row in rows:
+        if row.ours_ms is not None:
+            times = ("" if ms is None else f"{ms:,.0f}" for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms))
+            ratios = ("" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor))
+            shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
+    middle = medians(rows)
+    ratios = ("" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor"))
+    shown.add_row("median", *[""] * 5, *ratios)
+    show_table(shown)
+    out.print("milliseconds; floor: unpacking and one resize")
+    for row in rows:
+        if row.note:
+            out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
+    out.print(f"{out_file}")
+    if any(row.ours_ms is None for row in rows):
+        raise typer.Exit(3)
+
+
+@verbs.command("predict")
+def bench_predict(
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
+    paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
+    shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
+    model: ModelFolder = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
+    engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
+) -> None:
+    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
+    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
+    from fovnet.records import write_tsv
+
+    with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as tell:
+        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
+        rows = list(predicting_times(files, model_folder(model), repeats, tell, engine or ()))
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    measured = [row for row in rows if row.total_ms is not None]
+    shown = titled(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
+                   "volumes / s", "peak MB")  # fmt: skip
+    for row in measured:
+        stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
+        cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
+        shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
+        peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
+        shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
+    if measured:
+        show_table(shown)
+    for row in rows:
+        if row.note:
+            out.print(row.note, highlight=False)
+    out.print(f"{out_file}")
+    if len(measured) < len(rows):
+        raise typer.Exit(3)

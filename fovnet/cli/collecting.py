@@ -1,0 +1,94 @@
+"""`fovnet collect`: the tables of a collection, from a tree of volumes as it was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fovnet.cli.options import INCLUDE_HELP, FolderOut, kinds_included
+from fovnet.cli.screen import out
+
+if TYPE_CHECKING:
+    from fovnet.volume.adapters.gathered import Gathered
+
+collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collection from a tree of volumes as it was published.")
+Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
+Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
+
+
+@collect.command("bids")
+def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The anatomical MR images of a BIDS data set, with what their sidecars say of the scanner; unlabelled."""
+    from fovnet.volume.adapters.bids import gather_bids
+
+    _collected(gather_bids(tree), tree, out_folder, replace)
+
+
+@collect.command("dicom")
+def collect_dicom(
+    tree: Tree, out_folder: Tables, include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "", replace: Replace = False
+) -> None:
+    """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
+    from fovnet.volume.adapters.dicom import gather_dicom
+
+    _collected(gather_dicom(tree, kinds_included(include)), tree, out_folder, replace)
+
+
+@collect.command("organs")
+def collect_organs(
+    tree: Tree,
+    out_folder: Tables,
+    labels: Annotated[Path | None, typer.Option(help="What numbered labels mean: a table of number and name.")] = None,
+    replace: Replace = False,
+) -> None:
+    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""
+    from fovnet.volume.adapters.masked import gather_masked
+
+    _collected(gather_masked(tree, labels), tree, out_folder, replace)
+
+
+@collect.command("totalsegmentator")
+def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """The TotalSegmentator MRI data set as published, labelled by its organs."""
+    from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
+
+    _collected(gather_totalsegmentator(tree), tree, out_folder, replace)
+
+
+@collect.command("spider")
+def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """SPIDER as published: lumbar spines."""
+    from fovnet.volume.adapters.spider import gather_spider
+
+    _collected(gather_spider(tree), tree, out_folder, replace)
+
+
+@collect.command("chaos")
+def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """CHAOS as published: the MR series, unlabelled."""
+    from fovnet.volume.adapters.chaos import gather_chaos
+
+    _collected(gather_chaos(tree), tree, out_folder, replace)
+
+
+@collect.command("ixi")
+def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
+    """IXI as published: heads."""
+    from fovnet.volume.adapters.ixi import gather_ixi
+
+    _collected(gather_ixi(tree), tree, out_folder, replace)
+
+
+def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
+    """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
+    from fovnet.volume.adapters.gathered import write_tables
+
+    table = write_tables(folder, gathered, tree, replace=replace)
+    subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
+    aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
+    out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
+    if gathered.broken:
+        raise typer.Exit(3)

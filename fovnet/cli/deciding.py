@@ -1,0 +1,115 @@
+"""The ensemble, its rule, and what it decides on the test split."""
+
+from __future__ import annotations
+
+import typer
+
+from fovnet.cli.opened import scored_of, settings_of
+from fovnet.cli.options import ConfigFile
+from fovnet.cli.screen import out, progress_bar
+from fovnet.net import configured
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def ensemble(config: ConfigFile) -> None:
+    """Make members of the best trials, and let them score the validation and test slices once."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from fovnet.decision import novelty
+    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load, save_weighing
+    from fovnet.decision.packed import Scored
+    from fovnet.decision.spans import Rule
+    from fovnet.decision.weighing import mean, weigh
+    from fovnet.evaluate.guards import learned_from
+    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.records import write_npz
+    from fovnet.search.journal import read_trials
+
+    keep_freed_memory()
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    journal = configured.journal_of(results)
+    guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
+    members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
+    assemble(
+        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing,
+        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack), precision=settings.ensemble.precision,
+    )  # fmt: skip
+    model = load(results.ensemble, settings.training.device, rule=Rule())
+    train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
+    model = model.learn(pack.pixels, train, pack.truth[train], seed=settings.seed, placing=pack.placing)
+    with progress_bar("scoring") as tell:
+        scored = Scored(rows, model.look(pack.pixels, tell, rows, pack.placing))
+    look, truth, people = scored.split(pack, "validation")
+    found = weigh(look.members, truth, people, settings.ensemble.weights)
+    scored = replace(scored, weights=tuple(found.weights.tolist()))
+    save_weighing(results.ensemble, found, settings=settings.ensemble.model_dump(), seed=settings.seed)
+    if model.familiar is not None and look.distances is not None:
+        novelty.save(results.ensemble, novelty.calibrated(model.familiar, look.distances, mean(look.members, found.weights)))
+    write_npz(results.probabilities, **scored.arrays())
+    out.print(f"{len(members)} members, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
+
+
+@verbs.command()
+def tune(config: ConfigFile) -> None:
+    """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to abstain."""
+    from dataclasses import replace
+
+    from fovnet.decision import novelty
+    from fovnet.decision.ensemble import save_rule
+    from fovnet.decision.judging import Judge
+    from fovnet.decision.packed import examples, shown, shown_volumes
+    from fovnet.decision.settling import settle
+    from fovnet.decision.tuning import slice_error, usual_heights
+    from fovnet.decision.tuning import tune as tuned
+    from fovnet.evaluate.guards import learned_from
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    options, scored = settings.decision, scored_of(results)
+    volumes = examples(pack, scored, "validation")
+    rule, candidates = tuned(
+        volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
+        heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights != "never" else (),
+        method=options.method, heights_for="presence" if options.heights == "presence" else "all",
+    )  # fmt: skip
+    judge, abstention = settle(
+        Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
+        shown_volumes(pack, scored, "validation"), stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
+    )  # fmt: skip
+    facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
+    path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
+    error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
+    chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
+    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, at most {options.stated_error:.0%} of their slices wrong"
+    seen = f"{abstention['subjects']} validation subjects"
+    held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
+    out.print(f"{told}: {held}")
+    out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
+
+
+@verbs.command()
+def decide(config: ConfigFile) -> None:
+    """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
+    from fovnet.decision import novelty
+    from fovnet.decision.answer import COLUMNS, facts, table_rows
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.judging import Judge
+    from fovnet.decision.packed import decisions
+    from fovnet.records import write_json, write_tsv
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    rows = []
+    judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), novelty.load(results.ensemble))
+    for given, stack, raw in decisions(pack, scored_of(results), "test", judge):
+        rows += table_rows(given, stack)
+        write_json(
+            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
+            settings=settings.decision.model_dump(), seed=settings.seed,
+        )  # fmt: skip
+    out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / 'spans.tsv', COLUMNS, rows)}")

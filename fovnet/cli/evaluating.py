@@ -1,0 +1,140 @@
+"""Predictions held against the truth, runs against each other, and the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.cli.opened import scored_arrays, settings_of
+from fovnet.cli.options import ConfigFile, FolderOut
+from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
+from fovnet.evaluate import finished_run
+from fovnet.net import configured
+from fovnet.report import run_report
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def evaluate(config: ConfigFile) -> None:
+    """Compare what was said of the test split with what is true."""
+    from fovnet.evaluate.writing import write_evaluation
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    evaluation, _ = finished_run.evaluation_of(settings, results, pack)
+    written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
+    out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
+
+
+@verbs.command()
+def ablate(config: ConfigFile) -> None:
+    """Say what each step is worth, on the test split: reading the probabilities, mixing the members, searching the network."""
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.evaluate.ablation import SHOWN, ablate, write_ablation
+    from fovnet.evaluate.networks import networks_of
+    from fovnet.search.journal import read_trials
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
+    journal, arrays = configured.journal_of(results), scored_arrays(results)
+    with progress_bar("scoring") as tell:
+        networks = networks_of(
+            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", settings.search.start,
+            device=settings.training.device, progress=tell,
+        )  # fmt: skip
+    with progress_bar("deciding") as tell:
+        found = ablate(
+            pack, networks, arrays["rows"], configured.vocabulary_of(settings), read_rule(results.ensemble),
+            bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
+        )  # fmt: skip
+    written = write_ablation(results.evaluation, found, settings=settings.evaluate.model_dump())
+    shown = titled("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
+                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))  # fmt: skip
+    for step in found.steps:
+        measures = {(one.name, one.stage): one for one in step.measures}
+        gains = {(one.measure, one.stage): one for one in step.gains}
+        shown.add_row(step.ladder, step.arm, *(told_value(measures[key].name, measures[key].value) for key in SHOWN))
+        if gains:
+            shown.add_row("", "", *(told_gain(gains.get(key)) for key in SHOWN))
+    show_table(shown)
+    for ladder, arm, why in found.left_out:
+        out.print(f"left out of {ladder}: {arm}; {why}", highlight=False)
+    out.print(f"{written[0]}  {written[1]}", highlight=False)
+
+
+EXAMINED = (
+    ("slice_error", "raw"), ("slice_error", "decided"), ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"),
+    ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"), ("border_interval_holds", "decided"),
+)  # fmt: skip
+"""What `examine` shows of its measures; the tables have them all."""
+
+
+@verbs.command()
+def examine(
+    answers: Annotated[Path, typer.Argument(help="A folder that `predict --out` wrote.")],
+    truth: Annotated[Path, typer.Option(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
+    regions: Annotated[str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")] = "default",
+    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Hold the answers of `predict` against what a labelled collection says is true."""
+    from fovnet.config import vocabulary
+    from fovnet.evaluate.answers import answered_cases, shown
+    from fovnet.evaluate.evaluation import evaluate as evaluated
+    from fovnet.evaluate.writing import write_evaluation
+    from fovnet.volume.collection import read_collection
+
+    known = vocabulary(regions)
+    cases, lacking = answered_cases(answers, read_collection(truth, known), known)
+    found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
+    if lacking:
+        out.print(f"{len(lacking)} labelled volumes without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+    rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
+                  "slices right")
+    for row in shown(cases, known):
+        rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], f"{row['right']}/{row['slices']}" if row["slices"] else "")
+    show_table(rows)
+    rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
+    for name, stage in EXAMINED:
+        where = "regions" if name.startswith("border") else ""
+        told = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
+        rates.add_row(" ".join([name.replace("_", " "), stage]), *(told_measure(one) for one in told))
+    show_table(rates)
+    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
+    out.print("  ".join(map(str, written)), highlight=False)
+
+
+@verbs.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A results folder, or the folder `evaluation` in it.")],
+    second: Annotated[Path, typer.Argument(help="Another one, on the same volumes and the same truth.")],
+    out_folder: Annotated[Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of both at once."""
+    from fovnet.evaluate.comparing import compare, verdict, write_comparison
+
+    found = compare(first, second, bootstrap=bootstrap, seed=seed)
+    shown = titled(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
+    for one in found.differences:
+        values = (told_value(one.measure, value) for value in (one.first, one.second))
+        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, told_gain(one), verdict(one))
+    show_table(shown)
+    out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}", highlight=False)
+    if out_folder is not None:
+        out.print("  ".join(map(str, write_comparison(out_folder, found))), highlight=False)
+
+
+@verbs.command()
+def report(config: ConfigFile) -> None:
+    """Write the report: one page that needs nothing else."""
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    run_report.write(settings, results, pack)
+    out.print(f"report: {results.report}")

@@ -1,0 +1,110 @@
+"""`fovnet export`: the answers of `predict`, and the ensemble, as other programs want them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder
+from fovnet.cli.screen import err, out
+from fovnet.errors import FovnetError
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.regions import Vocabulary
+    from fovnet.report.answers import Told
+
+export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` on: DICOM SR, BIDS, relabelled copies, a table of headers.")
+
+
+@export.command("sr")
+def export_sr(
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
+    regions: Regions = "default",
+) -> None:  # fmt: skip
+    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
+    from fovnet.report.structured import write_report
+
+    _exported(answers, "SR", lambda told, words: write_report(told, words, folder), folder, regions)
+
+
+@export.command("copies")
+def export_copies(
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
+    regions: Regions = "default",
+) -> None:  # fmt: skip
+    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
+    from fovnet.report.copies import refuse_beside_sources, write_copies
+
+    refuse_beside_sources(answers, folder)
+    _exported(answers, "copies", lambda told, words: write_copies(told, words, folder), folder, regions)
+
+
+@export.command("bids")
+def export_bids(
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")], regions: Regions = "default"
+) -> None:
+    """A BIDS derivative: a JSON with BodyPart and the spans for every volume."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+    from fovnet.report.bids import write_bids
+
+    written = write_bids(read_answers(answers), vocabulary(regions), folder)
+    out.print(f"{len(written) - 1} sidecars: {folder}", highlight=False)
+
+
+@export.command("headers")
+def export_headers(
+    answers: Answers, table: Annotated[Path, FileOut("--out", help="The table to write.")], regions: Regions = "default"
+) -> None:
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+    from fovnet.report.headers import VERDICTS, compare, write_headers
+
+    compared = compare(read_answers(answers), vocabulary(regions))
+    counts = Counter(one.verdict for one in compared)
+    out.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f": {write_headers(compared, table)}", highlight=False)
+
+
+@export.command("bundle")
+def export_bundle(
+    folder: Annotated[Path, FolderOut("--out", help="The bundle's folder.")], model: ModelFolder = None
+) -> None:
+    """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
+    from fovnet.decision.bundle import write_bundle
+
+    out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}", highlight=False)
+
+
+@export.command("shipped")
+def export_shipped(
+    results: Annotated[Path, typer.Argument(help="The results folder of a finished run.")],
+    folder: Annotated[Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
+) -> None:
+    """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and checksums, naming nobody."""
+    from fovnet.decision.shipped import ship
+
+    made = ship(Results(results), folder)
+    out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}", highlight=False)
+
+
+def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
+    """Every answer handed on; what cannot be is named, and the status is then 3."""
+    from fovnet.config import vocabulary
+    from fovnet.report.answers import read_answers
+
+    told, words, left = read_answers(answers), vocabulary(regions), 0
+    for one in told:
+        try:
+            write(one, words)
+        except FovnetError as fault:
+            left += 1
+            err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
+    out.print(f"{len(told) - left} of {len(told)} volumes: {folder}", highlight=False)
+    if left:
+        raise typer.Exit(3)

@@ -1,0 +1,64 @@
+"""What verbs of the workflow open first: a configuration, and what the ensemble said of the slices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.errors import ConfigError
+from fovnet.net import configured
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.bench.mistrust import Labelled as LabelledVolume
+    from fovnet.config import Settings
+    from fovnet.decision.rule import Rule
+    from fovnet.regions import Vocabulary
+
+
+def settings_of(config: Path) -> Settings:
+    """The settings of a YAML file.  Raises ConfigError for what cannot be meant, features of the simulator that there are not among it."""
+    from fovnet.config import load
+    from fovnet.phantom.features import left_out
+
+    settings = load(config)
+    left_out(settings.phantom.without)
+    return settings
+
+
+def scored_arrays(results: Results) -> dict[str, Any]:
+    """What the ensemble said of the validation and test slices.  Raises ModelError "probabilities-missing"."""
+    from fovnet.errors import ModelError
+    from fovnet.records import read_npz
+
+    try:
+        return read_npz(results.probabilities)
+    except (OSError, ValueError):
+        raise ModelError("probabilities-missing", f"{results.probabilities}: missing or unreadable; `fovnet ensemble` makes it") from None
+
+
+def scored_of(results: Results) -> Any:
+    """The same, as `fovnet.decision.packed.Scored`."""
+    from fovnet.decision.packed import Scored
+
+    return Scored.read(scored_arrays(results))
+
+
+def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabulary, Rule]:
+    """The labelled volumes of a split with what the ensemble says of them, and what decides on them.
+
+    Raises ConfigError "split-not-scored".
+    """
+    from fovnet.bench.mistrust import Labelled
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.packed import SCORED, examples, shown_volumes
+
+    if split not in SCORED:
+        known = " and the ".join(SCORED)
+        raise ConfigError("split-not-scored", f"--split {split}: the ensemble scores the {known} split alone; name one of these")
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    scored = scored_of(results)
+    pairs = zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
+    volumes = [Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels) for one, seen in pairs]
+    return volumes, configured.vocabulary_of(settings), read_rule(results.ensemble)

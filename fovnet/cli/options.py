@@ -1,0 +1,58 @@
+"""What several verbs are given: paths that are tried before any work is done, help that is said twice."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.errors import ConfigError
+
+
+def _to_write(path: Path | None, folder: bool) -> Path | None:
+    """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
+    from fovnet.records import unwritable
+
+    if path is not None and (why := unwritable(path, folder=folder)):
+        raise ConfigError("out-unwritable", f"--out {path}: {why}; give a {'folder' if folder else 'file'} that can be written")
+    return path
+
+
+def _file_to_write(path: Path | None) -> Path | None:
+    return _to_write(path, folder=False)
+
+
+def _folder_to_write(path: Path | None) -> Path | None:
+    return _to_write(path, folder=True)
+
+
+FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
+ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has some to start from.")]
+WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
+ModelFolder = Annotated[Path | None, typer.Option(
+    help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]
+Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
+Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
+Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
+INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
+
+
+def model_folder(model: Path | None) -> Path:
+    """The ensemble folder that is meant.  Raises ModelError where none is named and none came with the package."""
+    from fovnet.decision.shipped import shipped_folder
+
+    return shipped_folder() if model is None else model
+
+
+def kinds_included(kinds: str) -> list[str]:
+    """The kinds of DICOM series named in `--include`.  Raises ConfigError for one that there is not."""
+    from fovnet.volume.dicom_triage import INCLUDABLE
+
+    named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    unknown = [kind for kind in named if kind not in INCLUDABLE]
+    if unknown:
+        raise ConfigError("include-unknown", f"--include {unknown[0]}: no such kind of series; the kinds are {', '.join(INCLUDABLE)}")
+    return named

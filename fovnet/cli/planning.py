@@ -1,0 +1,172 @@
+"""Before anything runs: whether a configuration can be meant, and what its networks will cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fovnet.cli.opened import settings_of
+from fovnet.cli.options import ConfigFile, FileOut
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError
+from fovnet.net import configured
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.net.calibration import Calibration
+    from fovnet.regions import Vocabulary
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def check(config: ConfigFile) -> None:
+    """Say whether a configuration can be meant, and what it comes to."""
+    from fovnet.config import vocabulary
+
+    settings = settings_of(config)
+    space = configured.space_of(settings)
+    row = space.row_of(settings.search.start)
+    fit = configured.count_fitting(settings, space)
+    classes = ", ".join(vocabulary(settings.regions).classes)
+    told = [_told_of(name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
+    out.print(
+        f"{config}: fine.  {len(space):,} configurations, {fit:,} within the limits, starting at row {row:,}; classes {classes}; "
+        f"results in {settings.results}"
+    )
+    for sentence in told:
+        out.print(sentence, markup=False, highlight=False)
+
+
+def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
+    """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them, ConfigError
+    for a folder that does not exist."""
+    from fovnet.volume.collection import nearest_name, read_collection
+    from fovnet.volume.dicom_address import split_address
+
+    if not folder.exists():
+        near = nearest_name(folder)
+        raise ConfigError("collection-missing", f"collections.{name}: {folder}: there is no such folder; {near or 'check the path'}")
+    if folder.is_dir() and not (folder / "volumes.tsv").exists():
+        return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
+    table = read_collection(folder, words)
+    subjects = len({row.subject_id for row in table.volumes})
+    missing = [row.path for row in table.volumes if not split_address(row.path)[0].exists()]
+    lacking = f"; {len(missing):,} of their files are not there, the first {missing[0]}" if missing else ""
+    return f"collection {name}: {len(table.volumes):,} volumes of {subjects:,} subjects, {len(table.regions):,} labelled{lacking}"
+
+
+@verbs.command()
+def cost(
+    config: ConfigFile,
+    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file: weights, operations, memory, seconds of every row.")] = None,
+) -> None:
+    """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
+    from fovnet.net.prices import quantiles, search_seconds, table
+    from fovnet.records import write_tsv
+    from fovnet.report.wording import duration
+
+    settings = settings_of(config)
+    priced = configured.prices_of(settings)
+    if out_file is not None:
+        write_tsv(out_file, *table(priced))
+    options, rows = settings.search, len(priced.space)
+    limits = [f"{priced.small.sum():,} need no more than {options.memory_limit_gb:g} GB"]
+    if options.seconds_limit is not None:
+        limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
+    out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.", highlight=False)
+    configured.refuse_where_nothing_fits(settings, priced)
+    shown = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
+    for name, values in quantiles(priced).items():
+        shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
+    show_table(shown)
+    start = priced.space.row_of(options.start)
+    figures = (
+        f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
+        f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
+    )
+    out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.", highlight=False)
+    whole = duration(search_seconds(priced, options.trials, options.workers))
+    told = f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit."
+    out.print(told, highlight=False)
+    if out_file is not None:
+        out.print(f"{out_file}")
+
+
+@verbs.command()
+def calibrate(
+    config: ConfigFile,
+    again: Annotated[bool, typer.Option("--again", help="Measure anew, though there is a calibration.")] = False,
+    trials_of: Annotated[
+        Path | None, typer.Option("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
+    ] = None,
+    check: Annotated[int, typer.Option(min=0, help="Train so many other networks for a moment, and compare with what is predicted.")] = 0,
+) -> None:
+    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one that is there is kept."""
+    from dataclasses import asdict
+
+    from fovnet.net.calibration import read_calibration, with_trials, write_calibration
+
+    settings = settings_of(config)
+    path = Results(Path(settings.results)).calibration
+    told: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
+    if again or not path.exists():
+        write_calibration(path, _calibrated(settings), **told)
+    elif trials_of is None:
+        out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
+    known = read_calibration(path)
+    if trials_of is not None:
+        known = with_trials(known, configured.finished_in(settings, trials_of, known.name))
+        write_calibration(path, known, **told)
+    numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
+    near = (abs(known.misfits - 1) <= 0.25).sum()
+    fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
+    out.print(f"{known.name}: {numbers}; {fitted}: {path}", highlight=False)
+    if check:
+        _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
+
+
+def _calibrated(settings: Settings) -> Calibration:
+    """The device as a short run finds it, with networks of the configured space."""
+    from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
+    from fovnet.net.columns import columns_of_space
+    from fovnet.net.probing import device_name
+
+    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
+    rows = candidates(columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs))
+    bench = configured.bench_of(settings)
+    with progress_bar("timing") as tell:
+        return calibrate(
+            rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
+            largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
+        )  # fmt: skip
+
+
+def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
+    """Held-out networks trained for a moment: how many predictions were near enough, and a TSV of all."""
+    from fovnet.maths.intervals import wilson_interval
+    from fovnet.net.calibration import candidates
+    from fovnet.net.columns import columns_of_space
+    from fovnet.net.heldout import WITHIN, HeldOut, held_out, measured
+    from fovnet.records import write_tsv
+
+    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
+    rows = columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs)
+    chosen = held_out(candidates(rows), known, count, settings.seed)
+    bench, found = configured.bench_of(settings), []
+    with progress_bar("checking") as tell:
+        for one in measured(chosen, known, bench, bench.peak_bytes):
+            found.append(one)
+            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # a network takes minutes: none is lost
+            tell(len(found), len(chosen))
+    for what, limit in WITHIN.items():
+        near = [told for one in found if (told := one.is_within(what)) is not None]
+        if not near:
+            out.print(f"{what}: cannot be measured here", highlight=False)
+            continue
+        low, high = wilson_interval(sum(near), len(near))
+        out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})", highlight=False)
+    out.print(f"{path}")

@@ -1,0 +1,126 @@
+"""`fovnet predict`: new volumes in, tables, pictures and pages out."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, ModelFolder, kinds_included, model_folder
+from fovnet.cli.screen import err, out, progress_bar
+from fovnet.report import predictions
+
+if TYPE_CHECKING:
+    from fovnet.volume.discovery import Found
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def predict(
+    paths: Annotated[list[Path], typer.Argument(readable=False, help="Volumes, or folders that hold some.")],
+    out_folder: Annotated[Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
+    model: ModelFolder = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
+    pages: Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")] = True,
+    faces: Annotated[bool, typer.Option(help="Without: slices that may show a face are covered in pictures and pages.")] = True,
+    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
+    show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
+    engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
+) -> None:
+    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.
+
+    `fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say.
+    """
+    from fovnet.decision.ensemble import load
+    from fovnet.decision.kept import kept_rows
+    from fovnet.decision.predicting import predict as predicted
+    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.volume.discovery import find, name_volumes
+
+    keep_freed_memory()
+    networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
+    found = find(paths, wanted, show_ids=show_ids)
+    _write_found(out_folder, found.series, wanted, show_ids)
+    files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
+    named = list(zip(name_volumes(files), files, strict=True))
+    rows: dict[str, list[dict[str, Any]]] = {}
+    fresh = []
+    for volume_id, path in named:
+        kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
+        if kept is None:
+            fresh.append((volume_id, path))
+        else:
+            rows[volume_id] = kept
+    with progress_bar("predicting", "volumes") as tell:
+        tell(len(rows), len(named))
+        for one in predicted(fresh, networks, workers):
+            rows[one.answer.volume_id] = predictions.write(
+                out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, pictures=pictures, pages=pages, faces=faces
+            )
+            tell(len(rows), len(named))
+    table = [row for volume_id, _ in named for row in rows[volume_id]]
+    _write_spans(out_folder, table)
+    if pages:
+        predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
+    left = _told_of_refusals(table, found)
+    counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / INDEX}" if pages else ""
+    out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
+    if left != NONE_REFUSED:
+        raise typer.Exit(3)
+
+
+NONE_REFUSED, INDEX = "0 refused", "index.html"
+
+
+def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
+    """What was not read, counted; each with its reason on the screen.  A member of an archive is told here; an archive of which
+    nothing could be read is told in the table."""
+    refused = [row for row in table if row["status"] == "refused"]
+    for row in refused:
+        err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
+    told = {row["path"] for row in refused}
+    unread = [row for row in found.series if row["kind"] == "unreadable"]
+    inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
+    for row in inside:
+        err.print(f"not read: {row['reason']}", markup=False, highlight=False)
+    counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
+    return f"{len(refused)} refused" + (counted if inside else "")
+
+
+def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
+    """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
+    from fovnet.records import write_json, write_tsv
+    from fovnet.report.wording import several
+    from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
+
+    if not series:
+        return
+    write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
+    write_json(folder / "found.json", {"series": series})
+    unread = sum(row["kind"] == "unreadable" for row in series)
+    aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
+    told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
+    out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
+
+
+def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """spans.tsv, and the same on the screen where there is somebody to read it."""
+    from fovnet.decision.answer import COLUMNS
+    from fovnet.records import write_tsv
+
+    write_tsv(folder / "spans.tsv", COLUMNS, rows, keep_same=True)
+    table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
+    for row in rows[:200]:
+        numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]
+        sure = "" if row.get("confidence") is None else f"{row['confidence']:.2f}"
+        table.add_row(row["volume_id"], row["status"], row.get("region") or "", *numbers, sure, row["message"][:90])
+    if os.isatty(1):
+        out.print(table)

@@ -1,0 +1,89 @@
+"""From people, simulated or real, to slices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.cli.opened import settings_of
+from fovnet.cli.options import WITHOUT_HELP, ConfigFile, Workers
+from fovnet.cli.screen import err, out, progress_bar
+from fovnet.errors import ConfigError
+from fovnet.evaluate import finished_run
+from fovnet.results import Results
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def phantom(
+    folder: Annotated[Path, typer.Argument(help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
+    subjects: Annotated[int, typer.Option(min=1)] = 8,
+    volumes: Annotated[int, typer.Option(min=1, help="Volumes of each subject.")] = 3,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    workers: Workers = 1,
+    without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
+    labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume, NIfTI.")] = None,
+    tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
+    regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Volumes made of it.")] = 20,
+) -> None:
+    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
+    from fovnet.phantom.collection import simulate_collection
+
+    if labels is not None:
+        _phantom_of_labels(folder, labels, tissues, regions, count, seed, without or [])
+        return
+    if tissues is not None or regions is not None:
+        told = tissues or regions
+        raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
+    with progress_bar("simulating") as tell:
+        table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers,
+                                    without=without or [], progress=tell)
+    out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
+
+
+def _phantom_of_labels(
+    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, count: int, seed: int, without: list[str]
+) -> None:
+    """A collection whose volumes are scans of one segmentation."""
+    from fovnet.phantom.own_labels import read_labels, simulate_labels
+
+    if tissues is None:
+        raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
+    with progress_bar("simulating") as tell:
+        table = simulate_labels(read_labels(labels, tissues, regions), folder, count=count, seed=seed, without=without, progress=tell)
+    out.print(f"{count} volumes of {labels}: {table}")
+
+
+@verbs.command("slice")
+def slice_(
+    config: ConfigFile,
+    workers: Workers = 1,
+    prune_cache: Annotated[bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")] = False,
+) -> None:
+    """Cut all volumes of the configured collections into slices, and split the subjects."""
+    from fovnet.config import vocabulary
+    from fovnet.volume.identity import read_identifiers
+    from fovnet.volume.pack import slice_collections
+    from fovnet.volume.slices import Slicing
+
+    settings = settings_of(config)
+    results = Results(Path(settings.results))
+    collections = finished_run.collections_of(settings, results)
+    with progress_bar("slicing") as tell:
+        pack = slice_collections(
+            collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),
+            seed=settings.seed, fractions=settings.prepare.split, workers=workers,
+            identifiers=read_identifiers(settings.identifiers, results.folder),
+            prune_cache=prune_cache, progress=tell,
+            say=lambda sentence: err.print(sentence, markup=False, highlight=False),
+        )  # fmt: skip
+    refused = [record for record in pack.records if record.status == "refused"]
+    for record in refused:
+        err.print(f"refused {record.volume_id}: {record.message} [{record.code}]", markup=False, highlight=False)
+    out.print(f"{len(pack.pixels):,} slices of {len(pack.records) - len(refused)} volumes, {len(refused)} refused: {results.slices}")
+    if refused:
+        raise typer.Exit(3)

@@ -1,0 +1,223 @@
+"""Search the network space, in one process or slot by slot; train one of its networks by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fovnet.cli.opened import settings_of
+from fovnet.cli.options import ConfigFile, FileOut, FolderOut
+from fovnet.cli.screen import epoch_bar, out, progress_bar, told_score
+from fovnet.errors import ConfigError
+from fovnet.net import configured
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.net.by_hand import Training
+    from fovnet.search.trial import Outcome, Trial
+
+verbs = typer.Typer()
+slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
+searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
+Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
+
+
+@searching.callback(invoke_without_command=True)
+def search(
+    context: typer.Context,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has some to start from.")] = None,
+) -> None:
+    """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
+    if context.invoked_subcommand is not None:
+        return
+    if config is None:
+        raise ConfigError("search-config", "fovnet search: --config is missing; name a YAML file, or try `fovnet search --help`")
+    _search(config)
+
+
+@searching.command()
+def explain(
+    run: Annotated[Path, typer.Argument(help="A search's journal, or a results folder whose search is done.")],
+    out_file: Annotated[Path | None, FileOut("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
+) -> None:
+    """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
+    from dataclasses import asdict
+
+    from fovnet.errors import SearchError
+    from fovnet.records import write_json
+    from fovnet.report.explained import brief_table, pairs_table, sentences
+
+    if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
+        wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
+        raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
+    journal = run if (run / "search.json").exists() else configured.journal_of(Results(run))
+    owner, explanation = configured.explained(journal)
+    path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
+    for paragraph in sentences(explanation):
+        out.print(paragraph, highlight=False)
+    for told in (brief_table(explanation.matter), pairs_table(explanation.matter)):
+        if told.rows:
+            table = Table(*told.header)
+            for row in told.rows:
+                table.add_row(*map(str, row))
+            out.print(table)
+    out.print(f"explained: {path}")
+
+
+@verbs.command()
+def train(
+    config: ConfigFile,
+    out_folder: Annotated[Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")],
+    changes: Annotated[list[str] | None, typer.Option("--set", help="axis=level, several times; else search.start is trained.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
+    training_seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the training; a trial's own repeats it.")] = None,
+) -> None:
+    """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
+    from fovnet.net.training import choose_device
+
+    settings = settings_of(config)
+    configuration = configured.configuration_of(settings, changes or [])
+    choose_device(settings.training.device)
+    pack = configured.pack_to_train_on(settings, config)
+    training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
+    with epoch_bar(settings.training.slices_per_epoch) as tell:
+        outcome = training.outcome(tell)
+    _draw_training(training, outcome)
+    done = len(outcome.validation_loss)
+    best = "" if outcome.score is None else f", validation loss {outcome.score:.4f} at best"
+    out.print(f"{outcome.status} after {done} epochs{best}{outcome.message and f': {outcome.message}'}")
+    out.print(f"{out_folder}: {', '.join(path.name for path in sorted(out_folder.iterdir()) if path.is_file())}")
+    if outcome.status != "completed":
+        raise typer.Exit(3)
+
+
+def _search(config: Path) -> None:
+    """The search of a configuration, from its journal on."""
+    from fovnet.net.training import choose_device
+    from fovnet.net.trials import search_networks
+
+    settings = settings_of(config)
+    choose_device(settings.training.device)
+    results, pack = configured.opened(settings)
+    journal = results.journal(configured.search_digest(settings, pack))
+    planned = configured.search_of(settings, pack, journal)
+    with progress_bar("searching") as tell:
+        trials = search_networks(
+            planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
+            stop_below_regret=settings.search.stop_below_regret, progress=tell,
+        )  # fmt: skip
+    _conclude(settings, results, journal, trials)
+
+
+@slot.command("begin")
+def slot_begin(config: ConfigFile) -> None:
+    """Begin a search whose slots run one by one: everything that is decided before the first."""
+    from fovnet.search.jobs import begin
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    planned = configured.search_of(settings, pack, journal)
+    begin(planned, journal, configured.search_digest(settings, pack))
+    out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
+
+
+@slot.command("propose")
+def slot_propose(config: ConfigFile, slot: Slot) -> None:
+    """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
+    from fovnet.search.jobs import propose
+
+    settings = settings_of(config)
+    decided = propose(configured.jobs_of(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
+    out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
+
+
+@slot.command("train")
+def slot_train(config: ConfigFile, slot: Slot) -> None:
+    """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
+    from fovnet.net.trials import train_slot
+
+    settings = settings_of(config)
+    if settings.training.device == "cuda":      # the others are everywhere, and asking costs seconds of importing torch here too
+        from fovnet.net.training import choose_device
+
+        choose_device(settings.training.device)
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    configured.refuse_other_slices(settings, pack, journal)
+    trial = train_slot(configured.job_of(settings, pack, journal), journal, slot)
+    out.print(" ".join(["slot", str(slot), trial.outcome.status, told_score(trial.score), trial.outcome.message]).rstrip())
+
+
+@slot.command("gather")
+def slot_gather(config: ConfigFile) -> None:
+    """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
+    from fovnet.search.jobs import gather
+
+    settings = settings_of(config)
+    results, pack = configured.opened(settings)
+    journal = configured.jobs_of(settings, results)
+    configured.refuse_other_slices(settings, pack, journal)
+    _conclude(settings, results, journal, gather(journal, settings.search.trials))
+
+
+@verbs.command()
+def propose(
+    journal: Annotated[Path, typer.Argument(help="A search's journal: results/.../search/<twelve characters>")],
+    slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
+) -> None:
+    """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
+    from dataclasses import asdict
+
+    from fovnet.search.journal import replay
+
+    out.print_json(json.dumps(asdict(replay(journal, slot))))
+
+
+def _draw_training(training: Training, outcome: Outcome) -> None:
+    """curve.png, beside the record."""
+    from fovnet.report.canvas import save_png
+    from fovnet.report.learning import learning_figure
+    from fovnet.report.wording import settings as described
+
+    ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
+    figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)
+    save_png(figure, training.folder / "curve.png")
+
+
+def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
+    """Say what a search came to, once later acts can find it."""
+    from fovnet.errors import SearchError
+    from fovnet.records import write_json
+
+    facts = {"journal": journal.name}
+    write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
+    _write_trials(results.trials, trials)
+    scores = [trial.score for trial in trials if trial.score is not None]
+    if not scores:
+        why = trials[0].outcome.message or trials[0].outcome.status
+        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
+    first, best = trials[0].score, min(scores)
+    losses = f"validation loss {told_score(first)} at the start, {told_score(best)} at best"
+    out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
+
+
+def _write_trials(path: Path, trials: list[Any]) -> None:
+    """trials.tsv: one row a trial, the axes of its configuration as columns."""
+    from fovnet.records import write_tsv
+
+    rows = [
+        {
+            "slot": trial.proposal.slot, "status": trial.outcome.status, "score": told_score(trial.score),
+            **trial.proposal.configuration,
+            "epochs": len(trial.outcome.validation_loss), "seconds": trial.outcome.seconds,
+            "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
+        }
+        for trial in trials
+    ]  # fmt: skip
+    write_tsv(path, list(rows[0]), rows)
