@@ -203,10 +203,11 @@ def _bundles(person: Person, of: Build, room: Solid) -> list[Paint]:
 def _around(person: Person, of: Build) -> list[Paint]:
     """The diaphragm, on which the heart lies however deep the breath, fat before it, and the pericardium about the fat on the muscle.
 
-    All fat is thick in the fat and the old: 5 to 9 mm on the right ventricle and in its grooves, on the left one 0 to 5 mm.
+    All fat is thick in the fat and the old: 1 to 7 mm on the right ventricle, on the left one 0 to 5 mm.
     """
     stored = float(np.clip(0.25 + 0.03 * person.fat_mm + 0.006 * (person.age - 40), 0.1, 1.6))
     much = stored * float(person.generator(642).uniform(0.7, 1.2))
+    right = (1.5 + 3.0 * much) * float(person.generator(905).uniform(0.35, 1.1))
     left, grow = of.outer, of.grow
     a, b, c = (grow * mm for mm in (60.0, 52.0, 34.0))
     floor = Ellipsoid(_at(left, -0.05, 0.6, -1.5), (a, b, c), left.turn_deg)
@@ -215,7 +216,7 @@ def _around(person: Person, of: Build) -> list[Paint]:
     for tissue, out in (("tendon", 1.2), ("visceral fat", 0.0)):
         over = ("lung", "muscle", "liver", "visceral fat", "tendon")
         made.append(paint(ventricle(_over_the_left(person, left, 3.0 * much).shrunk(-out), left, 4.0 + out), tissue, Layer.ORGAN, over))
-        made.append(paint(right_room(of, 4.0 + 3.0 * much + out), tissue, Layer.ORGAN, over))
+        made.append(paint(right_room(of, 2.5 + right + out), tissue, Layer.ORGAN, over))
     return made
 
 

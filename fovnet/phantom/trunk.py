@@ -206,7 +206,8 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
             1.6,
         )
         made += _shoulder_blade(side)
-    front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3])) + (5.0 if fine else 0.0)
+    front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
+    front += 5.0 if fine else 0.0
     manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
     body = Ellipsoid((0.0, front - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5)
     return made + bone(manubrium, 1.6) + bone(body, 1.6)
