@@ -118,7 +118,9 @@ def _left(person: Person, of: Build) -> list[Paint]:
     base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2]), left.turn_deg)
     made.append(paint(base, "arterial blood", Layer.VESSEL))
     phase = (float(rng.uniform(0, 6)), float(rng.uniform(0, 6)), 1.0)
-    ridges = Sheets(cavity - cavity.shrunk(4.0), (26.0, 11.0, 11.0), 0.35, phase)
+    rough = 0.6 * left.semi[0]         # the inner wall is smooth in its basal third
+    shell = ventricle(cavity, left, -rough) - ventricle(cavity.shrunk(4.0), left, -rough)
+    ridges = Sheets(shell, (26.0, 11.0, 11.0), 0.35, phase)
     made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("arterial blood",)))
     made += _columns(cavity, person.generator(901))
     for clock in (125.0, 235.0):        # degrees from the septum: both stand on the free wall
