@@ -5,7 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fovnet.phantom import back, belly, head, heart, knee, lesions, lesser_pelvis, limbs, lung_bases, texture, thorax, trunk, vertebrae
+from fovnet.phantom import (
+    back,
+    belly,
+    head,
+    heart,
+    knee,
+    lesions,
+    lesser_pelvis,
+    limbs,
+    lung_bases,
+    stomach,
+    texture,
+    thorax,
+    trunk,
+    vertebrae,
+    vessel_trees,
+)  # fmt: skip
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid, Paint, Pieces, pieces_of, rasterise
 from fovnet.phantom.scanner import LabelVolume
@@ -48,11 +64,11 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
         *trunk.wall(person), *limbs.legs(person), *head.head(person, fine),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person, fine),
         *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
-        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),
+        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person, fine), *trunk.pelvis(person),
     ]
     parts = [
         *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *back.parts(person), *vertebrae.parts(person),
-        *lung_bases.parts(person),
+        *lung_bases.parts(person), *thorax.between_ribs(person), *vessel_trees.parts(person), *stomach.parts(person),
     ] if fine else []
     grain = [] if "tissue structure" in without else texture.structure(person)
     return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person))

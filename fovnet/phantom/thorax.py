@@ -103,6 +103,16 @@ def pectorals(person: Person) -> list[Paint]:
     return [paint(side & seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for side in sides]
 
 
+def between_ribs(person: Person) -> list[Paint]:
+    """The muscles between the ribs, flush with their inner side: a lung touches ribs and never lies about them.
+
+    Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind; along ellipses, while the chest is more of a box.
+    """
+    table = [row for row in muscular_trunk(person).table if 1160.0 < row[0] < 1400.0]
+    inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
+    return [paint(Loft(tuple(table), square=0.28) - inner, "muscle", Layer.CONTENT, over=("lung",))]
+
+
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
 """The ventricles' axes: the first from the apex (left, front, below) to the base, the second towards the right ventricle."""
 

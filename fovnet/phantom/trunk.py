@@ -191,8 +191,11 @@ def canal_depth(z: float) -> float:
     return float(np.interp(z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]))
 
 
-def ribs(person: Person) -> list[Paint]:
-    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades."""
+def ribs(person: Person, fine: bool = False) -> list[Paint]:
+    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades; with `fine` the sternum lies right under the fat.
+
+    No muscle covers a sternum: 2.5 mm of fascia do, and what is drawn deeper stands in the right ventricle of some.
+    """
     trunk = muscular_trunk(person)
     made: list[Paint] = []
     for side in (1, -1):
@@ -204,6 +207,7 @@ def ribs(person: Person) -> list[Paint]:
         )
         made += _shoulder_blade(side)
     front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
+    front += 5.0 if fine else 0.0
     manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
     body = Ellipsoid((0.0, front - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5)
     return made + bone(manubrium, 1.6) + bone(body, 1.6)

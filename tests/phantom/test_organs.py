@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom import heart, thorax
-from fovnet.phantom.body import label_volume
+from fovnet.phantom import heart, thorax, vessel_trees
+from fovnet.phantom.body import label_volume, landmarks
 from fovnet.phantom.breast import BEHIND_MM, FLARED, Dome, breast
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.solids import Solid, Tube
 from fovnet.phantom.tissues import label_of
 
 PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9))
@@ -70,12 +71,51 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     sizes = []
     for person in (sample_person((9, number), frozenset(["varied bodies"])) for number in range(60)):
         of = heart.build(person)
-        outer, cavity, right = (solid.inside(x, y, z) for solid in (of.outer, of.cavity, heart.right_room(of)))
+        solids = (heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0), heart.right_room(of))
+        outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
         sizes.append([np.count_nonzero(part) * 0.027 for part in (outer & ~cavity, cavity, right & ~outer)])
     muscle, left, right = np.array(sizes).T
     assert 90 < np.median(muscle * 1.05) < 170 and (muscle * 1.05).min() > 50 and (muscle * 1.05).max() < 420
     assert 80 < np.median(left) < 180 and left.min() > 12 and left.max() < 380
     assert 100 < np.median(right) < 230 and right.min() > 50 and right.max() < 420
+
+
+def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() -> None:
+    of = heart.build(PEOPLE[0])
+    muscle, cavity = heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0)
+    wide = np.linspace(-2, 2, 401)
+
+    def half_mm(solid: Solid, share: float) -> float:
+        points = np.asarray(of.outer.centre) + np.array([of.outer.axes @ (np.asarray(of.outer.semi) * (share, 0, up)) for up in wide])
+        x, y, z = points.T.astype(np.float32)
+        return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer.semi[2])
+
+    tip, middle, basal, base, beyond = (half_mm(muscle, share) for share in (-0.95, -0.3, 0.3, 0.75, 0.85))
+    assert tip < 0.5 * basal and middle < basal and base > 0.85 * basal and beyond == 0
+    assert half_mm(cavity, 0.805) > 0       # no muscle closes it
+
+
+def test_the_vessels_of_a_lung_fork_by_murrays_law_and_reach_all_of_it() -> None:
+    """A mother's radius cubed is the sum of her daughters' (Murray (1926), Proc Natl Acad Sci 12:207)."""
+    rng = np.random.default_rng(1)
+    ends = rng.uniform(-50, 50, (64, 3))
+    stems = vessel_trees.forks(np.array([-60.0, 0, 0]), ends, 1.0, rng)
+    assert len(stems) == 127 and isinstance(stems[0], Tube) and stems[0].radii[0] == pytest.approx(4.0)
+    tips = np.array([stem.points[-1] for stem in stems if isinstance(stem, Tube)])
+    assert all(np.linalg.norm(tips - end, axis=1).min() < 1e-6 for end in ends)
+
+
+@pytest.mark.parametrize("person", PEOPLE[:2])
+def test_ribs_stand_in_the_wall_of_the_chest_and_no_lung_lies_about_them(person: Person) -> None:
+    z = landmarks(person).liver_dome + 40
+    affine = np.diag([1.5, 1.5, 1.5, 1.0])
+    affine[:3, 3] = -200, -140, z
+    labels = label_volume(person, Grid((266, 187, 1), affine)).labels[..., 0]
+    bony = np.isin(labels, [label_of("cortical bone"), label_of("red marrow")])
+    lung = labels == label_of("lung")
+    behind = [column for column in range(266) if 50 < abs(column * 1.5 - 200) < 130 and bony[column, :90].any() and lung[column].any()]
+    outside = [column for column in behind if lung[column].argmax() < bony[column].argmax()]      # coming from the back, lung before rib
+    assert len(behind) > 15 and len(outside) < 0.15 * len(behind)
 
 
 def test_the_floor_of_the_pelvis_is_a_thin_muscle_between_two_kinds_of_fat() -> None:
