@@ -101,7 +101,7 @@ def _tongue(person: Person) -> Paint:
     end, high, thick, deep = rng.uniform((1040, 1160, 12, 30), (1110, 1180, 22, 46)).tolist()
     out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
-    return paint(lobe & cavity(person).shrunk(2.0), "liver", Layer.ORGAN)
+    return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)      # the lobe above is the liver
 
 
 def kidney_fat_mm(person: Person) -> float:
