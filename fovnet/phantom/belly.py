@@ -98,7 +98,8 @@ TONGUED = 0.2
 def _tongue(person: Person) -> Paint:
     """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, that ends from 5 cm above the crest to 2 cm below it."""
     rng = person.generator(923)
-    end, high, thick, deep = rng.uniform((1040, 1160, 12, 30), (1110, 1180, 22, 46)).tolist()
+    end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
+    high = dome_mm(person) - 110.0                      # within the shortest right lobe, which is 118 mm high
     out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
     return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)      # the lobe above is the liver
