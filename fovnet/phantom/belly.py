@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from fovnet.phantom.back import flat_loin
+from fovnet.phantom.back import flat_loin, psoas
+from fovnet.phantom.kidneys import kidneys
 from fovnet.phantom.layers import Layer, hollow, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -57,10 +56,10 @@ def space(person: Person, fine: bool = False) -> list[Paint]:
             (side * 90, 40, 925),
             (side * 104, 20, 880),
         ]
-        psoas = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
+        plain = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
         loin = tube([(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)], [25 * person.brawn, 22 * person.brawn, 13.0])
         made += flat_loin(person, side) if fine else [paint(loin, "muscle", Layer.CAVITY)]
-        made.append(paint(psoas, "muscle", Layer.CAVITY))
+        made.append(paint(psoas(person, side) if fine else plain, "muscle", Layer.CAVITY))
     return made
 
 
@@ -88,7 +87,22 @@ def lobes(person: Person) -> list[Paint]:
     hollow = Ellipsoid((8.0, -6.0, top - 138), (float(rng.uniform(38, 52)), 46.0, 60.0), (0.0, 12.0, 0.0))
     fissure = Ellipsoid((float(rng.uniform(-14, 6)), 64.0, top - 92), (float(rng.uniform(1.5, 5.0)), 36.0, 40.0), (0.0, 0.0, 18.0))
     made = [paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)]
-    return [*made, paint(fissure, "visceral fat", Layer.ORGAN, over=("liver",))]
+    made.append(paint(fissure, "visceral fat", Layer.ORGAN, over=("liver",)))
+    return made if person.generator(922).random() > TONGUED else [*made, _tongue(person)]
+
+
+TONGUED = 0.2
+"""Share of livers with Riedel's lobe: 3 to 31 % by the definition, more in women.  Source: Kudo (2000), Intern Med 39:87."""
+
+
+def _tongue(person: Person) -> Paint:
+    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, that ends from 5 cm above the crest to 2 cm below it."""
+    rng = person.generator(923)
+    end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
+    high = dome_mm(person) - 110.0                      # within the shortest right lobe, which is 118 mm high
+    out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
+    lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
+    return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)      # the lobe above is the liver
 
 
 def kidney_fat_mm(person: Person) -> float:
@@ -115,29 +129,21 @@ def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
     size = rng.uniform(0.85, 1.2)
     spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0)
     made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
-    for side in (1, -1):
+    if fine:
+        made += kidneys(person, top, kidney_fat_mm(person))
+    for side in () if fine else (1, -1):
         z, size = top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1))
-        kidney = _kidney(side, z, size, kidney_fat_mm(person) if fine else None)
-        made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else kidney
+        made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else _kidney(side, z, size)
     pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
     return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
 
 
-PLAIN_KIDNEY_FAT_MM = 8.0
-
-
-def _kidney(side: int, z: float, size: float, fat_mm: float | None) -> list[Paint]:
-    """One kidney in its fat, evenly thick where none is given; more of it pushes the kidney forwards, and bowel, liver and spleen aside."""
-    thin = min(PLAIN_KIDNEY_FAT_MM, fat_mm or PLAIN_KIDNEY_FAT_MM)
-    y = column_y(z) + 2 + 0.35 * ((fat_mm or thin) - thin)
+def _kidney(side: int, z: float, size: float) -> list[Paint]:
+    """One plain kidney in 8 mm of fat."""
+    y = column_y(z) + 2
     turn = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
-    made = [paint(capsule.shrunk(-thin), "visceral fat", Layer.CAVITY)]
-    if fat_mm is not None:
-        # Most of it lies behind and below; liver and spleen touch the front of many kidneys.
-        behind = replace(capsule, centre=(side * 72.0, y - 0.45 * fat_mm, z - 0.35 * fat_mm)).shrunk(-0.7 * fat_mm)
-        made.append(paint(behind, "visceral fat", Layer.ORGAN, over=("liver", "spleen")))
-    made.append(paint(capsule, "kidney cortex", Layer.CONTENT))
+    made = [paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY), paint(capsule, "kidney cortex", Layer.CONTENT)]
     for step in (-26, -9, 9, 26):
         for out in (8, -6):
             made.append(paint(Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)), "kidney medulla", Layer.VESSEL))
@@ -206,9 +212,14 @@ def colon(person: Person) -> list[Paint]:
     return made
 
 
-def small_bowel(person: Person) -> list[Paint]:
-    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled with fluid."""
+def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
+    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled with fluid.
+
+    With `fine` up to nine loops of ten are collapsed on their folds, and the vessels of the mesentery run to them through its fat.
+    """
     rng = person.generator(36)
+    inner = person.generator(925)
+    collapsed = float(inner.uniform(0.0, 0.9)) if fine else 0.0
     belly = person.belly_mm
     made: list[Paint] = []
     for _ in range(person.loops):
@@ -221,7 +232,22 @@ def small_bowel(person: Person) -> list[Paint]:
             step_mm=16,
         )
         content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
+        content = "mucosa" if fine and inner.random() < collapsed else content
         made += [paint(loop, "bowel wall", Layer.ORGAN, IN_FAT), paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",))]
+    return [*made, *_mesentery(person)] if fine else made
+
+
+def _mesentery(person: Person) -> list[Paint]:
+    """The superior mesenteric vessels before the aorta, 6 to 10 mm wide, and branches that fan out into the fat between the loops."""
+    rng, belly = person.generator(926), max(person.belly_mm, 0.0)
+    root = [(2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065), (36, 26 + 0.2 * belly, 1030)]
+    made = [paint(tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood, Layer.CONTENT, ("visceral fat",))
+            for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))]  # fmt: skip
+    for at in np.linspace(0.3, 2.9, 10):
+        start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
+        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + np.array([0.0, 0.0, start[2]])
+        way = [start, (start + far) / 2 + rng.normal(0, 8, 3), far]
+        made.append(paint(tube(way, [2.6, 2.0, 1.2]), "venous blood", Layer.CONTENT, ("visceral fat",)))
     return made
 
 

@@ -63,8 +63,8 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
     plain = [
         *trunk.wall(person), *limbs.legs(person), *head.head(person, fine),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person, fine),
-        *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
-        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person, fine), *trunk.pelvis(person),
+        *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person, fine), *belly.pelvic_organs(person),
+        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person, fine), *trunk.pelvis(person, fine),
     ]
     parts = [
         *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *back.parts(person), *vertebrae.parts(person),

@@ -248,6 +248,10 @@ class Shared(Solid):
     second: Solid
 
     @property
+    def sparse(self) -> bool:
+        return self.first.sparse
+
+    @property
     def box(self) -> NDArray[np.float64]:
         a, b = self.first.box, self.second.box
         return np.stack([np.maximum(a[0], b[0]), np.minimum(a[1], b[1])])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom import breast
+from fovnet.phantom import breast, wings
 from fovnet.phantom.layers import Layer, bone, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
@@ -245,12 +245,12 @@ CREST_MM, ISCHIUM_MM = 1060.0, 830.0
 MARROW = "mixed marrow"         # of the adult pelvis
 
 
-def pelvis(person: Person) -> list[Paint]:
-    """Iliac wings that top out at CREST_MM, hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
+def pelvis(person: Person, fine: bool = False) -> list[Paint]:
+    """Iliac wings, bent blades where `fine`, that top out at CREST_MM, hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
     made: list[Paint] = []
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
-        made += _iliac_wing(person, side, wide)
+        made += wings.wing(person, side, muscular_trunk(person), MARROW) if fine else _iliac_wing(person, side, wide)
         socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
         made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0, MARROW)
         made += bone(

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fovnet.phantom import back, belly, lung_bases
+from fovnet.phantom import back, belly, kidneys, lung_bases, wings
 from fovnet.phantom.body import label_volume
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.tissues import label_of
-from fovnet.phantom.trunk import column_y
+from fovnet.phantom.trunk import CREST_MM, column_y
 
 PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9))
 NO_LESIONS = frozenset(["lesions", "tissue structure"])
@@ -73,3 +73,40 @@ def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_
     corner = np.s_[150:185, 95:120]                                 # x from 100 to 170 mm, y from 30 to 80
     plain, seen = (cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS))
     assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(plain == label_of("muscle"))
+
+
+def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_have_sunk_to_it() -> None:
+    """Emamian et al. (1993), AJR 160:83; lower poles at L3, the right one lower."""
+    people = [sample_person((9, number)) for number in range(300)]
+    right, left, fused = zip(*(kidneys.pair(person, belly.dome_mm(person)) for person in people), strict=True)
+    both = [*right, *left]
+    lengths, poles = np.array([11 * kidney.size for kidney in both]), np.array([kidney.z - 53 * kidney.size - CREST_MM for kidney in both])
+    assert np.mean((lengths > 9) & (lengths < 13.3)) > 0.85 and 0.02 < np.mean(lengths < 8.5) < 0.1
+    assert 10 < np.median(poles) < 50 and 0.02 < np.mean(poles < -10) < 0.2 and poles.min() > -80
+    assert np.mean([kidney.z for kidney in right]) < np.mean([kidney.z for kidney in left]) - 5 and 0 < sum(fused) < 15
+
+
+@pytest.mark.parametrize("person", PEOPLE[:4])
+def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(person: Person) -> None:
+    """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
+    top, below = cut(person, CREST_MM - 3), cut(person, CREST_MM - 45)
+    bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
+    beside = np.isin(below, bones)[130:176, :]                             # x from 60 to 150 mm, without the arm
+    crossed = [row for row in range(65, 85) if beside[:, row].any()]    # y from -30 to 10 mm
+    assert len(crossed) > 15
+    muscle = label_of("muscle")
+    for row in crossed:
+        at = 130 + np.flatnonzero(beside[:, row])
+        assert np.any(below[at[0] - 5 : at[0], row] == muscle) and np.any(below[at[-1] + 1 : at[-1] + 6, row] == muscle)
+    assert 0 < np.isin(top, bones)[130:176, :].sum() < 0.7 * beside.sum()
+    wide = max(row[3] for row in wings.wing_table(person))
+    assert 250 < 2 * wide < 310
+
+
+@pytest.mark.parametrize("person", PEOPLE[:4])
+def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: Person) -> None:
+    for z in (1100.0, 1067.0):
+        for side in (1, -1):
+            x, y = np.meshgrid(np.arange(-100.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
+            inside = back.psoas(person, side).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[..., 0]
+            assert 700 < inside.sum() < 1800 and np.abs(x[inside]).min() < 26
