@@ -5,7 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fovnet.phantom import back, belly, head, heart, knee, lesions, lesser_pelvis, limbs, lung_bases, texture, thorax, trunk, vertebrae
+from fovnet.phantom import (
+    back,
+    belly,
+    head,
+    heart,
+    knee,
+    lesions,
+    lesser_pelvis,
+    limbs,
+    lung_bases,
+    shoulder,
+    texture,
+    thorax,
+    trunk,
+    vertebrae,
+)
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid, Paint, Pieces, pieces_of, rasterise
 from fovnet.phantom.scanner import LabelVolume
@@ -48,13 +63,13 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
         *trunk.wall(person), *limbs.legs(person), *head.head(person, fine),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person, fine),
         *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person), *belly.pelvic_organs(person),
-        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person), *trunk.pelvis(person),
+        *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person, fine), *trunk.pelvis(person),
     ]
     parts = [
         *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *back.parts(person), *vertebrae.parts(person),
-        *lung_bases.parts(person),
+        *lung_bases.parts(person), *shoulder.parts(person),
     ] if fine else []
-    grain = [] if "tissue structure" in without else texture.structure(person)
+    grain = [] if "tissue structure" in without else texture.structure(person, fine)
     return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person))
 
 
@@ -69,4 +84,4 @@ def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset
 @lru_cache(maxsize=2)
 def _pieces(person: Person, without: frozenset[str]) -> Pieces:
     """The whole body with arms; a person is mostly seen several times in a row, and building takes a fifth of a second."""
-    return pieces_of([*limbs.arms(person), *anatomy(person, without)])
+    return pieces_of([*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)])
