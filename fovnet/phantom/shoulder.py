@@ -196,14 +196,23 @@ def _joint(person: Person, side: int) -> list[Paint]:
     made += [paint(_oval(person, side, (166, -10, 1376), (12, 14, 3 + 3 * fluid)), "joint fluid", Layer.CONTENT)]
     made += [paint(lip, "tendon", Layer.BONE), *bone(socket, 1.6), *bone(neck, 1.6)]
     made += [paint(head.shrunk(-2.0) & facing, "cartilage", Layer.BONE)]
-    greater = _oval(person, side, (186, -15, 1399), (11.5, 16, 18))
-    lesser = _oval(person, side, (179, 9, 1396), (8, 7, 13))
-    metaphysis = _oval(person, side, (177, -11, 1384), (18, 17, 22))
+    greater = _oval(person, side, _turned(person, (14, -3, -3)), (11.5, 16, 18))
+    lesser = _oval(person, side, _turned(person, (7, 21, -6)), (8, 7, 13))
+    metaphysis = _oval(person, side, _turned(person, (5, 1, -18)), (18, 17, 22))
     bones = (head, greater, lesser, metaphysis)
     made += [paint(solid, "cortical bone", Layer.BONE) for solid in bones]
     made += [paint(solid.shrunk(1.6), "yellow marrow", Layer.MARROW) for solid in bones]
     if red:
         made.append(paint(metaphysis.shrunk(4.0), "mixed marrow", Layer.MARROW, over=("yellow marrow",)))
-    scar = _oval(person, side, (176, -12, 1391), (19, 18, 6), (0, 30, 0)) - _oval(person, side, (176.6, -12, 1390), (20, 19, 6), (0, 30, 0))
+    lines = [_oval(person, side, _turned(person, at), (19, 18, 6), (0, 30, 0)) for at in ((4, 0, -11), (4.6, 0, -12.2))]
+    scar = lines[0] - lines[1]
     growing = "red marrow" if person.age > 20 else "cartilage"
     return [*made, paint(scar, growing, Layer.DETAIL, over=("yellow marrow", "mixed marrow"))]
+
+
+def _turned(person: Person, from_head: Point) -> Point:
+    """Where a point of the upper end of a hanging humerus, mm from the middle of its head, is in this posture: an arm raised turns it."""
+    dx, dy, dz = from_head
+    if person.arms == "raised":
+        dx, dz = -0.3 * dx, -dz
+    return HEAD[0] + dx, HEAD[1] + dy, HEAD[2] + dz
