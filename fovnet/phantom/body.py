@@ -15,13 +15,14 @@ from fovnet.phantom import (
     lesser_pelvis,
     limbs,
     lung_bases,
+    shoulder,
     stomach,
     texture,
     thorax,
     trunk,
     vertebrae,
     vessel_trees,
-)  # fmt: skip
+)
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid, Paint, Pieces, pieces_of, rasterise
 from fovnet.phantom.scanner import LabelVolume
@@ -68,9 +69,10 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
     ]
     parts = [
         *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *back.parts(person), *vertebrae.parts(person),
-        *lung_bases.parts(person), *thorax.between_ribs(person), *vessel_trees.parts(person), *stomach.parts(person),
+        *lung_bases.parts(person), *shoulder.parts(person), *thorax.between_ribs(person), *vessel_trees.parts(person),
+        *stomach.parts(person),
     ] if fine else []
-    grain = [] if "tissue structure" in without else texture.structure(person)
+    grain = [] if "tissue structure" in without else texture.structure(person, fine)
     return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person))
 
 
@@ -85,4 +87,4 @@ def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset
 @lru_cache(maxsize=2)
 def _pieces(person: Person, without: frozenset[str]) -> Pieces:
     """The whole body with arms; a person is mostly seen several times in a row, and building takes a fifth of a second."""
-    return pieces_of([*limbs.arms(person), *anatomy(person, without)])
+    return pieces_of([*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)])

@@ -160,7 +160,8 @@ def _no_body_maker(
     """What makes a volume without a body: of that kind, or now and then of an arm of the person's."""
     rng = np.random.default_rng([*key, 6])
     if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
-        return partial(_with_body, person, arm_plan(person, marks, site, rng), paint=arm_alone, nothing=True)
+        fine = "joints and organs" not in without
+        return partial(_with_body, person, arm_plan(person, marks, site, rng, fine), paint=partial(arm_alone, fine=fine), nothing=True)
     return partial(_no_body, kind)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from fovnet.phantom.bundles import Outline
 from fovnet.phantom.grain import Sheets
-from fovnet.phantom.layers import Layer, bone, paint
+from fovnet.phantom.layers import Layer, beside, bone, paint
 from fovnet.phantom.limbs import placed
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Ellipsoid, Solid, Tube, tube
+from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, Tube, tube
 
 Point = tuple[float, float, float]
 
@@ -51,6 +51,16 @@ TIBIA = (
 )  # fmt: skip
 """The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z = 435) and to the back."""
 
+FEMUR = (
+    (494.0, 98.0, -6.0, 37.0, 22.0, 19.0), (505.0, 98.0, -5.0, 40.5, 26.0, 24.0), (516.0, 98.0, -4.0, 40.5, 27.0, 25.0),
+    (530.0, 98.0, -3.0, 37.0, 24.0, 22.0), (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
+    (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
+)  # fmt: skip
+"""The flare that both condyles hang from, so that these stand out behind it only: z, middle x and y, half width, front, back.
+
+The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int 2012:679658.
+"""
+
 
 def knees(person: Person) -> list[Paint]:
     """Both knees: fat with bellies and cords in it, groove and notch of the femur, patella, menisci, cruciate ligaments, joint fluid."""
@@ -73,22 +83,25 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 
 
 def _around(person: Person, side: int) -> list[Paint]:
-    """Fat instead of muscle about the joint, then the bellies and cords that cross it."""
-    stout = 1 + 0.8 * (person.brawn - 1)
-    sleeve = _oval(person, side, (98, 0, 486), (62, 66, 80))
+    """Fat instead of muscle about the joint, then the bellies and cords that cross it; 8 cm above it muscles touch one another again."""
+    stout, below = 1 + 0.8 * (person.brawn - 1), Side((0.0, 0.0, 1.0), 560.0)
+    sleeve = _oval(person, side, (98, 0, 482), (62, 66, 76))
+    rng = person.generator(945)
     made = [paint(sleeve, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
     for points, radii in BELLIES:
         belly = _line(person, side, points, tuple(radius * stout for radius in radii))
         inside = ("muscle", "intermuscular fat", "fat")
-        made += [paint(belly.shrunk(-1.0), "intermuscular fat", Layer.SEAM, inside), paint(belly, "muscle", Layer.SEAM, inside)]
+        made.append(paint(beside(belly, 1.5, rng) & below, "intermuscular fat", Layer.SEAM, inside))
+        made.append(paint(belly & below, "muscle", Layer.SEAM, inside))
     for points, radius, tissue in CORDS:
         made.append(paint(_line(person, side, points, radius), tissue, Layer.VESSEL))
     return made
 
 
 def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
-    """The trochlea with its groove, the notch between the condyles, cartilage where bones meet."""
-    made: list[Paint] = []
+    """The flare of the femur, the trochlea with its groove, the notch between the condyles, cartilage where bones meet."""
+    flare = Loft(tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in FEMUR), square=0.35)
+    made = bone(flare, 1.5, "yellow marrow")
     for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
         lip = _oval(person, side, (98 + inner, reach - 18, 512), (18, 17, 18))
         made += [paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE), *bone(lip, 1.3, "yellow marrow")]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 
+import numpy as np
+
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Solid
+from fovnet.phantom.solids import Ellipsoid, Solid, Tube
 from fovnet.phantom.tissues import label_of
 
 
@@ -47,3 +50,14 @@ def limb(muscle: Solid, fat_mm: float, skin_mm: float = 1.8) -> list[Paint]:
 def hollow(solid: Solid, wall_mm: float, wall: str, content: str) -> list[Paint]:
     """An organ with a wall of that thickness and a content."""
     return [paint(solid, wall, Layer.ORGAN), paint(solid.shrunk(wall_mm), content, Layer.CONTENT)]
+
+
+def beside(belly: Ellipsoid | Tube, mm: float, rng: np.random.Generator) -> Solid:
+    """The belly of a muscle moved sideways by `mm`: what it leaves uncovered is a crescent, as fat lies on one side of a muscle mostly."""
+    turn = float(rng.uniform(0, 2 * np.pi))
+    right, ahead = mm * float(np.cos(turn)), mm * float(np.sin(turn))
+    grown = belly.shrunk(-0.2 * mm)
+    if isinstance(grown, Ellipsoid):
+        x, y, z = grown.centre
+        return replace(grown, centre=(x + right, y + ahead, z))
+    return replace(grown, points=tuple((x + right, y + ahead, z) for x, y, z in grown.points))

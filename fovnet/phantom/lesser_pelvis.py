@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom import limbs
 from fovnet.phantom.grain import Sheets
-from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.layers import Layer, beside, paint
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, mirrored, tube
@@ -18,7 +19,7 @@ def parts(person: Person) -> list[Paint]:
     """Walls and floor, anal canal, then prostate and vesicles or uterus, vagina and ovaries, as the person has them."""
     rng = person.generator(62)
     organs = _womanly(person, rng) if person.female else _manly(person, rng)
-    return _walls(person) + _floor(person) + _perineum(person) + _groins(person) + _bladder(person) + organs
+    return _walls(person) + _floor(person) + _perineum(person) + _groins(person) + _seat(person) + _bladder(person) + organs
 
 
 def _walls(person: Person) -> list[Paint]:
@@ -126,7 +127,7 @@ def _bladder(person: Person) -> list[Paint]:
 
 def _groins(person: Person) -> list[Paint]:
     """The femoral vessels in fat between pectineus, iliopsoas and sartorius; lymph nodes beside them."""
-    rng = person.generator(63)
+    rng, fat = person.generator(63), person.generator(946)
     made: list[Paint] = []
     for side in (1, -1):
         groove = Ellipsoid((side * 76.0, 60.0, 890.0), (17.0, 15.0, 44.0), (0.0, 8.0 * side, 0.0))
@@ -136,11 +137,34 @@ def _groins(person: Person) -> list[Paint]:
         lash = tube([mirrored(p, side) for p in ((130, 44, 985), (136, 46, 920), (124, 40, 850))], [14.0, 15.0, 8.0], step_mm=24)
         straight = tube([mirrored(p, side) for p in ((100, 52, 960), (106, 56, 900), (102, 56, 830))], [6.0, 13.0, 16.0], step_mm=24)
         for muscle in (comb, tailor, lash, straight):
-            made.append(paint(muscle.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle", "fat")))
+            made.append(paint(beside(muscle, 1.8, fat), "intermuscular fat", Layer.SEAM, over=("muscle", "fat")))
             made.append(paint(muscle, "muscle", Layer.SEAM))
         for z in rng.uniform(870, 930, 3):
             node = Ellipsoid((side * float(rng.uniform(64, 84)), 72.0, float(z)), (4.0, 3.0, 6.0))
             made.append(paint(node, "spleen", Layer.VESSEL, over=("fat",)))
+    return made
+
+
+def _seat(person: Person) -> list[Paint]:
+    """The lower end of gluteus maximus, which goes on outwards and down to the femur 6 cm below the ischium; the hamstrings' tendon.
+
+    The fold of the buttock is 2 to 5 cm below the ischium, so a thigh's uppermost slices show buttock still.
+    """
+    rng = person.generator(947)
+    low, thick = float(rng.uniform(764, 790)), 0.8 + 0.04 * person.fat_mm
+    made: list[Paint] = []
+    for side in (1, -1):
+        way = limbs.placed(person, side, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, low)))
+        belly = tube(way, [r * (0.4 + 0.6 * person.brawn) for r in (26.0, 24.0, 16.0, 6.0)], step_mm=20)
+        fat, within = 0.9 * person.fat_mm, 3.5 + 0.3 * person.fat_mm
+        made += [
+            paint(limbs.pressed(person, belly.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
+            paint(limbs.pressed(person, belly.shrunk(-fat), 1.8), "fat", Layer.FAT),
+            paint(limbs.pressed(person, belly.shrunk(-thick), within), "intermuscular fat", Layer.SEAM, over=("muscle",)),
+            paint(limbs.pressed(person, belly, within), "muscle", Layer.SEAM, ("muscle", "intermuscular fat", "fat")),
+        ]
+        cord = tube(limbs.placed(person, side, ((64, -58, 848), (78, -52, 815), (88, -50, 770))), [8.0, 5.5, 3.0])
+        made.append(paint(cord, "tendon", Layer.VESSEL, over=("muscle", "intermuscular fat", "fat")))
     return made
 
 

@@ -18,17 +18,17 @@ from fovnet.phantom.tissues import AIR
 STEP_MM = 15.0
 
 
-def arm_alone(person: Person, grid: Grid) -> LabelVolume:
-    """The labels of the person's arms on the grid, as if nothing else were there."""
-    return LabelVolume(rasterise(_arms(person), grid, person.morph), grid.vox_to_ras)
+def arm_alone(person: Person, grid: Grid, fine: bool = True) -> LabelVolume:
+    """The labels of the person's arms on the grid, as if nothing else were there; `fine` as for `limbs.arms`."""
+    return LabelVolume(rasterise(_arms(person, fine), grid, person.morph), grid.vox_to_ras)
 
 
-def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Generator) -> Plan:
+def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Generator, fine: bool = True) -> Plan:
     """An acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
     coarse = Grid((50, 41, 140), affine)
-    places = np.argwhere(arm_alone(person, coarse).labels != AIR)
+    places = np.argwhere(arm_alone(person, coarse, fine).labels != AIR)
     middle = places[int(rng.integers(len(places)))] * STEP_MM + affine[:3, 3]
     half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
     x, y, z = middle.tolist()
@@ -38,5 +38,5 @@ def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Genera
 
 
 @lru_cache(maxsize=1)
-def _arms(person: Person) -> Pieces:
-    return pieces_of(limbs.arms(person))
+def _arms(person: Person, fine: bool) -> Pieces:
+    return pieces_of(limbs.arms(person, fine))

@@ -62,14 +62,14 @@ def _flesh(person: Person, side: int) -> list[Paint]:
     layer = replace(muscle, table=tuple(fat))
     middle = (-float(side), 0.0, 0.0)
     made = [
-        paint(_pressed(person, layer.shrunk(-1.8)), "skin", Layer.SKIN),
-        paint(_pressed(person, layer & Side(middle, -1.6), 1.8), "fat", Layer.FAT),
-        paint(_pressed(person, muscle & Side(middle, -4.0), 3.5 + 0.3 * person.fat_mm), "muscle", Layer.MUSCLE),
+        paint(pressed(person, layer.shrunk(-1.8)), "skin", Layer.SKIN),
+        paint(pressed(person, layer & Side(middle, -1.6), 1.8), "fat", Layer.FAT),
+        paint(pressed(person, muscle & Side(middle, -4.0), 3.5 + 0.3 * person.fat_mm), "muscle", Layer.MUSCLE),
     ]
     return made + planes(person, muscle, side) + _vessels(person, side)
 
 
-def _pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+def pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     """The part of a leg at least `above_mm` above what it lies on: 4 to 22 mm of thigh and calf are pressed flat by table or cushion."""
     if person.table_mm == float("inf"):
         return solid
@@ -187,11 +187,11 @@ def _foot(person: Person, side: int) -> list[Paint]:
     return [*made, paint(achilles, "tendon", Layer.BONE)]
 
 
-def arms(person: Person) -> list[Paint]:
-    """Both arms in the person's posture, with humerus, forearm bones and hand."""
+def arms(person: Person, fine: bool = False) -> list[Paint]:
+    """Both arms in the person's posture, with humerus, forearm bones and hand; `fine` as in `shoulder`, where shoulders are broader."""
     made: list[Paint] = []
     for side in (1, -1):
-        shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side))
+        shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side, fine))
         thick, fat = person.brawn, 0.45 * person.fat_mm
         made += limb(
             tube(
@@ -212,12 +212,22 @@ def arms(person: Person) -> list[Paint]:
     return made
 
 
-def _arm_joints(person: Person, side: int) -> tuple[tuple[float, float, float], ...]:
+def broad(person: Person) -> float:
+    """How broad the person's shoulders are, a man's being 1."""
+    return 0.95 if person.female else 1.0
+
+
+def upper_arm(person: Person, side: int, fine: bool) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Where an upper arm begins, at the shoulder, and ends, at the elbow."""
+    shoulder, elbow = _arm_joints(person, side, fine)[:2]
+    return mirrored(shoulder, side), mirrored(elbow, side)
+
+
+def _arm_joints(person: Person, side: int, fine: bool) -> tuple[tuple[float, float, float], ...]:
     """Shoulder, elbow, wrist, palm and finger tips of the right arm, or of the left one mirrored to the right."""
     rng = person.generator(41 + side)
-    broad = 0.95 if person.female else 1.0
     out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + float(rng.uniform(0, 14))
-    shoulder = (168.0 * broad, -12.0, 1398.0)
+    shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0)
     y = float(rng.uniform(-18, 10))
     if person.arms == "raised":
         lean = float(rng.uniform(-20, 25))

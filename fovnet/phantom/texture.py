@@ -23,24 +23,25 @@ BUTTOCK: Muscles = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 
 """x, y in mm of muscles of the right side, about the body's middle: the walls between them stand half way."""
 
 
-def structure(person: Person) -> list[Paint]:
-    """The inner structure of this person's muscle, fat and breasts."""
+def structure(person: Person, fine: bool = False) -> list[Paint]:
+    """The inner structure of this person's muscle, fat and breasts; where `fine`, shoulders have their own muscles and no septa."""
     rng = person.generator(66)
-    made = _septa(person, rng) + _streaks(person, rng) + _fat(person, rng)
+    made = _septa(person, rng, fine) + _streaks(person, rng) + _fat(person, rng)
     made += thorax.pectorals(person) + _flank(person)
     return made + (breast.inner(person, rng) if person.female else [])
 
 
-def _septa(person: Person, rng: np.random.Generator) -> list[Paint]:
+def _septa(person: Person, rng: np.random.Generator, fine: bool) -> list[Paint]:
     """Walls of fat between the muscles of buttocks, chest and neck, where people's muscles do not stand quite alike."""
     made: list[Paint] = []
     thick = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
+    top = 1330.0 if fine else 1430.0
 
     def walls(lines: list[Line], mm: float) -> None:
         made.append(paint(Walls(tuple(lines), mm), "intermuscular fat", Layer.DETAIL, over=("muscle",)))
 
     for side in (1, -1):
-        for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, 1430.0, 0.8), (NECK, 1432.0, 1532.0, 0.8)):
+        for muscles, low, high, share in ((BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, top, 0.8), (NECK, 1432.0, 1532.0, 0.8)):
             straight: list[Line] = []
             for x, y in muscles:
                 (ax, ay), (bx, by) = (rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + np.array([x, y])).tolist()

@@ -192,20 +192,17 @@ def canal_depth(z: float) -> float:
 
 
 def ribs(person: Person, fine: bool = False) -> list[Paint]:
-    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades; with `fine` the sternum lies right under the fat.
+    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
 
-    No muscle covers a sternum: 2.5 mm of fascia do, and what is drawn deeper stands in the right ventricle of some.
+    With `fine` the last two are left to `shoulder`, and the sternum lies right under the fat: no muscle covers it, 2.5 mm of fascia do, and
+    what is drawn deeper stands in the right ventricle of some.
     """
     trunk = muscular_trunk(person)
     made: list[Paint] = []
     for side in (1, -1):
         for number in range(12):
             made += _rib(trunk, number, side)
-        made += bone(
-            tube([(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)], [8, 6, 6, 7], step_mm=25),
-            1.6,
-        )
-        made += _shoulder_blade(side)
+        made += [] if fine else _collar_bone(side) + _shoulder_blade(side)
     front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
     front += 5.0 if fine else 0.0
     manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
@@ -232,6 +229,11 @@ def _rib(trunk: Loft, number: int, side: int) -> list[Paint]:
     bony = 9 if number < 10 else 11
     made = bone(tube([first, *points[:bony]], 5.0), 1.5)
     return made + ([paint(tube(points[bony - 1 :], 4.5), "cartilage", Layer.BONE)] if bony < 11 else [])
+
+
+def _collar_bone(side: int) -> list[Paint]:
+    way = [(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)]
+    return bone(tube(way, [8, 6, 6, 7], step_mm=25), 1.6)
 
 
 def _shoulder_blade(side: int) -> list[Paint]:
