@@ -121,7 +121,7 @@ SMALL: tuple[Family, ...] = (
     Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.5, offset_y=(-25, 10)),
     Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.6, offset_x=(85, 115)),
     Family("hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 1.0, offset_x=(75, 105)),
-    Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "acs", 1.2, offset_x=(140, 175)),
+    Family("shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "aaccs", 1.2, offset_x=(140, 175)),
     Family("heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 6.0,
            offset_x=(-40, -5), offset_y=(5, 30)),
     Family("breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.5,
