@@ -58,7 +58,7 @@ def parts(person: Person) -> list[Paint]:
     made: list[Paint] = []
     for side in (1, -1):
         made += _outside(person, side) + _armpit(person, side) + _muscles(person, side) + _arm(person, side)
-        made += _blade(person, side) + _joint(person, side)
+        made += blade(person, side) + _joint(person, side)
     return made
 
 
@@ -156,7 +156,7 @@ def _arm(person: Person, side: int) -> list[Paint]:
     return [paint(solid, "intermuscular fat", Layer.SEAM, over=("muscle",)) for solid in (plane, walls)]
 
 
-def _blade(person: Person, side: int) -> list[Paint]:
+def blade(person: Person, side: int) -> list[Paint]:
     """A thin plate with thick borders, its spine rising to the acromion, the coracoid, and the clavicle that meets them."""
     plate = _by_the_blade(person, side, (-4.0, 0.0, 0.0), (50.0, 3.0, 70.0))
     slope = np.array([0.88, -0.476])          # outwards and down: beyond the outer border there is no bone

@@ -27,7 +27,7 @@ def test_shoulders_are_as_broad_as_peoples() -> None:
     """Between the outer edges of both acromia: men 397 ± 18 mm, women 363 ± 17 mm (ANSUR), in bodies of average width."""
     for sex, mean, spread in (("male", 397, 18), ("female", 363, 17)):
         person = replace(unbent(1), sex=sex)
-        tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder._blade(person, 1))
+        tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder.blade(person, 1))
         assert abs(2 * tip - mean) < 1.5 * spread
 
 
