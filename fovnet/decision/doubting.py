@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import LOOK_MM, Decision, Rule, Span
+from fovnet.decision.spans import EVEN, LOOK_MM, Decision, Rule, Span
 from fovnet.maths.ordering import neighbour_ratio
 from fovnet.regions import Vocabulary
 
@@ -23,9 +23,8 @@ FEWEST, LEAST_LOOKS = 5, 2.0
 """Slices, and independent looks (one every 10 mm, see LOOK_MM), below which nothing could contradict an answer.  Three slices of a
 localiser, thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth;
 and slices within 20 mm show one thing."""
-EVEN, LIKELY = 0.5, 0.7
-"""A region less probable than LIKELY may be the best guess, and is no answer; one below EVEN is rather absent than present, and a set of
-regions below EVEN is rather another set."""
+LIKELY = 0.7
+"""A region less probable than LIKELY may be the best guess, and is no answer; below EVEN a set of regions is rather another set."""
 NEAR = 0.7
 """Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out

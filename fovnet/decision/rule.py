@@ -14,6 +14,9 @@ from fovnet.maths.rungs import Height
 LOOK_MM = 10.0
 """Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
 
+EVEN = 0.5
+"""What is less probable is rather absent than present."""
+
 
 @dataclass(frozen=True)
 class Rule:

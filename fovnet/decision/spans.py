@@ -12,6 +12,7 @@ from fovnet.decision.boundaries import Boundary as Boundary
 from fovnet.decision.boundaries import boundaries
 from fovnet.decision.calibrating import recalibrated
 from fovnet.decision.climb import Climb
+from fovnet.decision.rule import EVEN as EVEN
 from fovnet.decision.rule import LOOK_MM as LOOK_MM
 from fovnet.decision.rule import Rule as Rule
 from fovnet.maths.roughness import roughness
@@ -94,12 +95,13 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     trust = _trust(misfit, rough, gain, rule)
     certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n), rule.beta)
     certainty[:, :-1] *= trust
+    decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
-        trust * _set_probability(drawn, crossed.total, n), gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
+        trust * _set_probability(drawn, decided, crossed.total, n), gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
     )  # fmt: skip
 
 
@@ -132,13 +134,29 @@ def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
     return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
 
 
-def _set_probability(drawn: Outline, total: float, n: int) -> float:
-    """Probability of the chain regions said, all climbs considered, times that of each protocol said, or not said."""
+def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
+    """(s, k) what is said, less the chain regions that lie within a protocol and are rather absent: a spine of which nobody can tell the
+    level is a spine, and no less sure for that.  Regions are left as they are where those that stay would not follow one another."""
+    kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
+    for rung in range(n):
+        rows = decided[:, rung]
+        if rows.any() and within[rows].all() and certainty[rows, rung].mean() < EVEN:
+            kept[rows, rung] = False
+    stay = np.flatnonzero(kept[:, :n].any(axis=0))
+    return kept if (np.diff(stay) == 1).all() else decided
+
+
+def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: int) -> float:
+    """Probability of the chain regions said, all climbs considered, times that of each protocol said, or not said.
+
+    Where the chain regions beside a protocol were left out, nothing is said of the chain that could be wrong.
+    """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
     believed = drawn.climb.believed
     weight = believed.log_weight(between, drawn.states) if between else float(believed.free.sum())
-    chance = np.exp(min(0.0, weight - total))
+    untold = not told[:, :n].any() and told[:, n:-1].any()
+    chance = 1.0 if untold else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
     for column, shares in enumerate(doubled.T):
         rows = drawn.decided[:, n + column]

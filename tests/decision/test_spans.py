@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import floats, integers, sampled_from
+from hypothesis.strategies import floats, integers, lists, sampled_from
 
 from fovnet.decision.spans import Rule, decide, edges, said
 from fovnet.decision.tuning import Example
@@ -100,6 +100,19 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     p[:, DEFAULT.classes.index("spine")] = 0.94
     decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
     assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
+
+
+@settings(max_examples=200, deadline=None)
+@given(spine=floats(0.4, 0.95), levels=lists(floats(0.01, 1.0), min_size=N, max_size=N), slices=integers(2, 40))
+def test_within_a_spine_only_regions_that_are_rather_present_are_said(spine: float, levels: list[float], slices: int) -> None:
+    """Where all else is spread over the chain, the answer is a spine, no less sure than its share; where it is of one region, both."""
+    p = np.tile([*(np.array(levels) / sum(levels) * (1 - spine)), spine, 1e-6], (slices, 1))
+    decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(slices), DEFAULT, Rule(sigma_mm=0.0))
+    beside = [span for span in decision.spans if span.region != "spine"]
+    assert decision.spans[-1].region == "spine" and len(beside) <= 1
+    assert all(span.confidence >= 0.5 for span in beside)
+    if not beside:
+        assert decision.set_probability > spine - 0.05 and decision.boundaries == ()
 
 
 def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: Bodies) -> None:
