@@ -337,21 +337,27 @@ def write_settings(path: Path, settings: Settings) -> Path:
     return path
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.  Raises ConfigError where there is none."""
+def read_yaml(path: Path, like: str = "configs/demo.yaml is one to start from") -> dict[str, Any]:
+    """The mapping in a YAML file.  Raises ConfigError where there is none; `like` says what one looks like."""
     try:
         text = path.read_text(encoding="utf-8")
         doubled = doubled_keys(text)
         raw = yaml.safe_load(text)
     except FileNotFoundError:
-        raise ConfigError("config-missing", f"{path}: no such file; configs/demo.yaml is one to start from") from None
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
+    except UnicodeDecodeError:
+        raise ConfigError("config-unreadable", f"{path}: is no text, wanted a YAML file; {like}") from None
+    except OSError as error:
+        raise ConfigError("config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}") from None
+    except yaml.YAMLError as error:
+        told = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {told}") from None
     if doubled:
         raise ConfigError("config-doubled", f"{path}: keys stand there twice, and only one of each can be meant; take one out:\n"
                                             + "\n".join(f"  {fault}" for fault in doubled))
     if not isinstance(raw, dict):
-        raise ConfigError("config-unreadable", f"{path}: holds a {type(raw).__name__}, wanted 'key: value' lines")
+        held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
+        raise ConfigError("config-unreadable", f"{path}: {held}, wanted 'key: value' lines; {like}")
     return raw
 
 
@@ -387,7 +393,7 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name == "default":
         return DEFAULT
-    entries = read_yaml(Path(name)).get("regions")
+    entries = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung").get("regions")
     if not isinstance(entries, list) or not entries:
         raise ConfigError("regions-invalid", f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each")
     return Vocabulary(tuple(_checked(name, [_region(name, entry) for entry in entries])))

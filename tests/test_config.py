@@ -79,6 +79,17 @@ def test_nothing_to_learn_from_is_no_configuration() -> None:
         parse({}, "empty.yaml")
 
 
+def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "volume.nii.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    (tmp_path / "empty.yaml").touch()
+    for name, seen in ((".", "Is a directory"), ("volume.nii.gz", "is no text"), ("empty.yaml", "is empty")):
+        with pytest.raises(ConfigError, match="is one to start from") as caught:
+            load(tmp_path / name)
+        assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
+    with pytest.raises(ConfigError, match="give default, or a YAML file with a list 'regions'"):
+        vocabulary(str(tmp_path / "none.yaml"))
+
+
 @pytest.mark.parametrize(("text", "code"), [("[1, 2]", "config-unreadable"), ("a: [", "config-unreadable"), (None, "config-missing")])
 def test_what_is_no_configuration_file_is_refused_by_name(tmp_path: Path, text: str | None, code: str) -> None:
     path = tmp_path / "c.yaml"

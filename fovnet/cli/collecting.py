@@ -84,11 +84,13 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
 
 def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
     """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
+    from fovnet.report.wording import several
     from fovnet.volume.adapters.gathered import write_tables
 
     table = write_tables(folder, gathered, tree, replace=replace)
     subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
     aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
-    out.print(f"{len(gathered.volumes)} volumes of {subjects} subjects, {labelled} labelled: {table}; {aside}", highlight=False)
+    made = f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
+    out.print(f"{made}: {table}; {aside}", highlight=False)
     if gathered.broken:
         raise typer.Exit(3)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder
+from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder, refuse_in_answers
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 from fovnet.results import Results
@@ -52,9 +52,11 @@ def export_bids(
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
     from fovnet.report.bids import write_bids
+    from fovnet.report.wording import several
 
+    refuse_in_answers(answers, folder)
     written = write_bids(read_answers(answers), vocabulary(regions), folder)
-    out.print(f"{len(written) - 1} sidecars: {folder}", highlight=False)
+    out.print(f"{several(len(written) - 1, 'sidecar')}: {folder}", highlight=False)
 
 
 @export.command("headers")
@@ -98,6 +100,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
 
+    refuse_in_answers(answers, folder)
     told, words, left = read_answers(answers), vocabulary(regions), 0
     for one in told:
         try:

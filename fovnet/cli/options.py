@@ -31,13 +31,19 @@ def _folder_to_write(path: Path | None) -> Path | None:
 FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has some to start from.")]
-WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with all there are."
+WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
 ModelFolder = Annotated[Path | None, typer.Option(
     help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
+
+
+def refuse_in_answers(answers: Path, folder: Path) -> None:
+    """Nothing, where the two are not the same.  Raises ConfigError "export-in-answers": there they would be taken for answers."""
+    if answers.resolve() == folder.resolve():
+        raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")
 
 
 def model_folder(model: Path | None) -> Path:

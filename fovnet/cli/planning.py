@@ -32,7 +32,7 @@ def check(config: ConfigFile) -> None:
     row = space.row_of(settings.search.start)
     fit = configured.count_fitting(settings, space)
     classes = ", ".join(vocabulary(settings.regions).classes)
-    told = [_told_of(name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
+    told = [_told_of(config, name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
     out.print(
         f"{config}: fine.  {len(space):,} configurations, {fit:,} within the limits, starting at row {row:,}; classes {classes}; "
         f"results in {settings.results}"
@@ -41,22 +41,25 @@ def check(config: ConfigFile) -> None:
         out.print(sentence, markup=False, highlight=False)
 
 
-def _told_of(name: str, folder: Path, words: Vocabulary) -> str:
+def _told_of(config: Path, name: str, folder: Path, words: Vocabulary) -> str:
     """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them, ConfigError
     for a folder that does not exist."""
+    from fovnet.report.wording import several
     from fovnet.volume.collection import nearest_name, read_collection
     from fovnet.volume.dicom_address import split_address
 
     if not folder.exists():
         near = nearest_name(folder)
-        raise ConfigError("collection-missing", f"collections.{name}: {folder}: there is no such folder; {near or 'check the path'}")
+        wanted = near or f"name the folder of your collection in {config}"
+        raise ConfigError("collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}")
     if folder.is_dir() and not (folder / "volumes.tsv").exists():
         return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
     table = read_collection(folder, words)
     subjects = len({row.subject_id for row in table.volumes})
     missing = [row.path for row in table.volumes if not split_address(row.path)[0].exists()]
     lacking = f"; {len(missing):,} of their files are not there, the first {missing[0]}" if missing else ""
-    return f"collection {name}: {len(table.volumes):,} volumes of {subjects:,} subjects, {len(table.regions):,} labelled{lacking}"
+    held = f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
+    return f"collection {name}: {held}{lacking}"
 
 
 @verbs.command()

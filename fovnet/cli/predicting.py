@@ -55,6 +55,7 @@ def predict(
     for volume_id, path in named:
         kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
         if kept is None:
+            predictions.refuse_foreign(out_folder, volume_id)
             fresh.append((volume_id, path))
         else:
             rows[volume_id] = kept

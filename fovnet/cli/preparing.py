@@ -20,8 +20,8 @@ verbs = typer.Typer()
 @verbs.command()
 def phantom(
     folder: Annotated[Path, typer.Argument(help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
-    subjects: Annotated[int, typer.Option(min=1)] = 8,
-    volumes: Annotated[int, typer.Option(min=1, help="Volumes of each subject.")] = 3,
+    subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
+    volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; else 3.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
@@ -32,17 +32,22 @@ def phantom(
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
     from fovnet.phantom.collection import simulate_collection
+    from fovnet.report.wording import several
 
     if labels is not None:
+        if subjects or volumes:
+            raise ConfigError("phantom-from", f"--from {labels}: has one subject; --count says how many volumes are made of it, leave "
+                                              "--subjects and --volumes out")
         _phantom_of_labels(folder, labels, tissues, regions, count, seed, without or [])
         return
     if tissues is not None or regions is not None:
         told = tissues or regions
         raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
+    people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as tell:
-        table = simulate_collection(folder, subjects=subjects, volumes_per_subject=volumes, seed=seed, workers=workers,
-                                    without=without or [], progress=tell)
-    out.print(f"{subjects * volumes} volumes of {subjects} subjects: {table}")
+        table = simulate_collection(folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers, without=without or [],
+                                    progress=tell)
+    out.print(f"{several(people * each, 'volume')} of {several(people, 'subject')}: {table}")
 
 
 def _phantom_of_labels(
@@ -50,12 +55,13 @@ def _phantom_of_labels(
 ) -> None:
     """A collection whose volumes are scans of one segmentation."""
     from fovnet.phantom.own_labels import read_labels, simulate_labels
+    from fovnet.report.wording import several
 
     if tissues is None:
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
     with progress_bar("simulating") as tell:
         table = simulate_labels(read_labels(labels, tissues, regions), folder, count=count, seed=seed, without=without, progress=tell)
-    out.print(f"{count} volumes of {labels}: {table}")
+    out.print(f"{several(count, 'volume')} of {labels}: {table}")
 
 
 @verbs.command("slice")

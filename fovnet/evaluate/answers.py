@@ -47,7 +47,8 @@ def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mappi
         facts = [read_json(answers / f"{name}.json") for name in names]
         return {Path(one["path"]).resolve(): one for one in facts}, {one["volume_id"]: one for one in facts}
     except (OSError, ValueError, KeyError) as fault:
-        raise CollectionError("answers-missing", f"{answers / TABLE}: no readable answers ({fault}). Give the folder that `fovnet predict "
+        why = getattr(fault, "strerror", None) or fault
+        raise CollectionError("answers-missing", f"{answers / TABLE}: no readable answers ({why}). Give the folder that `fovnet predict "
                                                  "--out` wrote.") from None
 
 

@@ -31,7 +31,7 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import LabelVolume, averaged, scan
 from fovnet.phantom.tissues import AIR
 from fovnet.phantom.variety import varied
-from fovnet.records import read_json, replace_with, write_json, write_tsv
+from fovnet.records import read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
 from fovnet.volume.volume import Volume
 
@@ -72,6 +72,7 @@ def simulate_collection(
             "nothing-to-simulate",
             f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. Ask for at least 1 of both.",
         )
+    refuse_other_tables(out)
     out.mkdir(parents=True, exist_ok=True)
     jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}
@@ -92,6 +93,18 @@ def simulate_collection(
     ordered = [done[number] for number in sorted(done)]
     write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+
+
+def refuse_other_tables(out: Path) -> None:
+    """Nothing, where the tables in `out`, if there are any, are simulated ones.  Raises CollectionError "phantom-other-tables": labels
+    that somebody made by hand must not be written over.  Simulated tables alone have a column `field_of_view`."""
+    table = out / "volumes.tsv"
+    try:
+        rows = read_tsv(table) if table.exists() else []
+    except UnicodeDecodeError:
+        rows = [{}]
+    if rows and "field_of_view" not in rows[0]:
+        raise CollectionError("phantom-other-tables", f"{table}: lies there, and is of no simulated collection; give another folder.")
 
 
 def simulate_subject(

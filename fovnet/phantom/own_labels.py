@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.artefacts import Flaws, draw_flaws
 from fovnet.phantom.coils import fallen_off
-from fovnet.phantom.collection import REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes
+from fovnet.phantom.collection import REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes, refuse_other_tables
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.features import left_out
 from fovnet.phantom.masks import BACKGROUND, Finish, draw_finish, finished
@@ -147,6 +147,7 @@ def simulate_labels(
     spans the volumes are not labelled.  `without` as in `simulate_collection`.
     """
     lacking = left_out(without)
+    refuse_other_tables(out)
     volumes: list[Row] = []
     regions: list[Row] = []
     for number in range(1, count + 1):

@@ -47,7 +47,8 @@ def read_answers(folder: Path) -> list[Told]:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(table))
         return [_told(read_json(folder / f"{name}.json")) for name in names]
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        raise ModelError("answers-missing", f"{table}: no readable answers ({fault}). Give the folder that `fovnet predict --out` "
+        why = getattr(fault, "strerror", None) or fault
+        raise ModelError("answers-missing", f"{table}: no readable answers ({why}). Give the folder that `fovnet predict --out` "
                                             "wrote.") from None
 
 

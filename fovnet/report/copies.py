@@ -17,7 +17,7 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.sources import refuse_unanswered, sources_of, uid_for
+from fovnet.report.sources import images_answered, refuse_unanswered, sources_of, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
@@ -40,6 +40,7 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
     "export-no-code", "export-refused"; those of `sources_of`.
     """
+    images_answered(told)
     term = said_together(told, vocabulary)
     paths = []
     for number, source in enumerate(sources_of(told), start=1):
@@ -62,7 +63,7 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     if told.status != "ok" or not names:
         why = f"its answer is uncertain ({told.message})" if told.status != "ok" else "it shows none of the regions"
         raise ModelError("export-unsure", f"{told.volume_id}: {why}; only regions told with status ok are written into a header. Look at "
-                                          "it, and correct it by hand.")
+                                          "the volume; what is right in it no copy can say.")
     whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
     through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]

@@ -17,10 +17,10 @@ from fovnet.regions import NONE
 from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
+from fovnet.report.predictions import PAGES
 from fovnet.report.volume_page import ANSWERS, doubts_in_words
 from fovnet.report.wording import percent, several
 
-PAGES = "pages"
 """The folder of the volumes' pages, beside the index: a volume may be called index."""
 FIRST = 500
 """Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""

@@ -5,36 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fovnet.errors import ConfigError
+
 if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.regions import Vocabulary
 
-INDEX = "index.html"
+INDEX, PAGES = "index.html", "pages"
+
+
+def refuse_foreign(folder: Path, volume_id: str) -> None:
+    """Nothing, where no file would be lost.  Raises ConfigError "out-foreign" where the answer's JSON is somebody else's, as the sidecar
+    is that a converter leaves beside its volume."""
+    from fovnet.records import read_json
+
+    path = folder / f"{volume_id}.json"
+    try:
+        theirs = path.exists() and "fovnet" not in read_json(path)
+    except (OSError, ValueError):
+        return                                       # no facts of anybody
+    if theirs:
+        raise ConfigError("out-foreign", f"--out {folder}: {path.name} lies there and is no answer of fovnet's, and would be written over; "
+                                         "give a folder of its own")
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """What has to lie beside an answer for it to be complete."""
-    picture = (f"{volume_id}.png",) if pictures else ()
-    if not pages:
-        return picture                               # without pages nothing that draws is imported
-    from fovnet.report.index_page import page_name
-
-    return (*picture, page_name(volume_id))
+    return (*((f"{volume_id}.png",) if pictures else ()), *((f"{PAGES}/{volume_id}.html",) if pages else ()))
 
 
 def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
     faces: bool,
 ) -> list[dict[str, Any]]:
-    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done."""
+    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done.
+
+    A picture or a page of an earlier answer that is not drawn anew is removed: it may show another volume, or a face.
+    """
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.kept import content
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
-    if one.stack is not None and one.answer.decision is not None:
+    drawn = one.stack is not None and one.answer.decision is not None
+    if drawn:
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
+    for stale in set(beside(one.answer.volume_id, True, True)) - set(beside(one.answer.volume_id, drawn and pictures, drawn and pages)):
+        (folder / stale).unlink(missing_ok=True)
     file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
     write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
     return rows

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fovnet.errors import ModelError
 from fovnet.report.answers import Told
 from fovnet.volume.dicom import images_of
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import whole_header
 from fovnet.volume.dicom_source import Item
 from fovnet.volume.volume import Images
@@ -38,11 +40,8 @@ class Source:
 
 def sources_of(told: Told) -> list[Source]:
     """The objects behind an answer, in the order of its slices.  Raises ModelError where they are no DICOM, or not those any more."""
-    refuse_unanswered(told)
-    if told.images is None:
-        raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
-                                             "Predict from the DICOM series itself.")
-    wanted = list(dict.fromkeys(told.images.uids))
+    uids = images_answered(told).uids
+    wanted = list(dict.fromkeys(uids))
     items = {frame.sop_uid: frame.item for frame in images_of(told.path)}
     lacking = [uid for uid in wanted if uid not in items]
     if lacking:
@@ -50,6 +49,20 @@ def sources_of(told: Told) -> list[Source]:
                                            "are not there any more. Predict it again.")
     sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
     return [found for source in sources if (found := source.only(told.images)) is not None]
+
+
+def images_answered(told: Told) -> Images:
+    """The images of an answer on DICOM that lies where it lay.  Raises ModelError "export-refused", "export-no-images",
+    "export-elsewhere"."""
+    refuse_unanswered(told)
+    if told.images is None:
+        raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
+                                             "Predict from the DICOM series itself.")
+    place = split_address(told.path)[0]
+    if not place.is_absolute() and not place.exists():
+        raise ModelError("export-elsewhere", f"{told.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
+                                             "Give the command there.")
+    return told.images
 
 
 def refuse_unanswered(told: Told) -> None:

@@ -19,6 +19,7 @@ from fovnet.cli import app
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import content, kept_rows, places
 from fovnet.decision.spans import Rule
+from fovnet.errors import ConfigError
 from fovnet.maths.rungs import Height
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
@@ -238,6 +239,30 @@ def test_pages_are_written_unless_they_are_not_wanted(incoming: Path, model: Pat
     predict(model, tmp_path / "with", path, status=0)
     assert "pages/v001.html" in (tmp_path / "with" / "index.html").read_text()
     assert (tmp_path / "with" / "spans.tsv").read_bytes() == (tmp_path / "without" / "spans.tsv").read_bytes()
+
+
+@pytest.mark.slow
+def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming: Path, model: Path, tmp_path: Path) -> None:
+    """With faces, then without them and without pages: the page that shows faces must not be taken for the new answer's."""
+    (path,) = incoming.glob("v001.nii*")
+    line = ["predict", str(path), "--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
+    page, picture = tmp_path / "pages" / "v001.html", tmp_path / "v001.png"
+    assert CliRunner().invoke(app, line).exit_code == 0 and picture.exists()
+    shows_faces = page.read_bytes()
+    assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pages"]).exit_code == 0
+    assert not page.exists() and picture.exists()
+    assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pictures"]).exit_code == 0
+    assert page.read_bytes() != shows_faces and not picture.exists()
+
+
+def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
+    shutil.copy(next(incoming.glob("v001.nii*")), tmp_path / "leg.nii")
+    sidecar = tmp_path / "leg.json"
+    sidecar.write_text('{"EchoTime": 0.08}')
+    line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
+    refused = CliRunner().invoke(app, line).exception
+    assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.json" in refused.sentence
+    assert sidecar.read_text() == '{"EchoTime": 0.08}' and sorted(path.name for path in tmp_path.iterdir()) == ["leg.json", "leg.nii"]
 
 
 def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:

@@ -35,6 +35,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return simulate_collection(tmp_path_factory.mktemp("one"), subjects=2, volumes_per_subject=2, seed=3).parent
 
 
+@pytest.mark.parametrize("text", ["volume_id\tsubject_id\tpath\nmine\tp01\tmine.nii.gz\n", "volume_id\tpath\n\xe4\tb\n"])
+def test_tables_that_were_made_by_hand_are_not_simulated_over(tmp_path: Path, text: str) -> None:
+    table = tmp_path / "volumes.tsv"
+    table.write_bytes(text.encode("latin-1"))
+    with pytest.raises(CollectionError, match="phantom-other-tables"):
+        simulate_collection(tmp_path, subjects=1, volumes_per_subject=1)
+    assert table.read_bytes() == text.encode("latin-1") and list(tmp_path.iterdir()) == [table]
+
+
 def test_the_same_seed_gives_the_same_bytes_with_two_workers(collection: Path, tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=2, volumes_per_subject=2, seed=3, workers=2)
     assert sums(tmp_path) == sums(collection)

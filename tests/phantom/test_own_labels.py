@@ -91,6 +91,12 @@ def test_a_tissue_table_without_a_segmentation_is_refused(files: tuple[Path, Pat
     assert isinstance(fault, ConfigError) and fault.code == "phantom-from" and not (tmp_path / "made").exists()
 
 
+def test_a_segmentation_is_of_one_subject_and_no_other_number_is_passed_over(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    line = ["phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subjects", "3"]
+    fault = CliRunner().invoke(app, line).exception
+    assert isinstance(fault, ConfigError) and "--count" in fault.sentence and not (tmp_path / "made").exists()
+
+
 def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
     nib.save(nib.Nifti1Image(np.full((6, 6, 6), 0.5, np.float32), np.eye(4)), files[0])
     with pytest.raises(VolumeError, match="labels-not-whole"):

@@ -236,6 +236,25 @@ def test_what_was_not_answered_from_dicom_is_named_and_the_rest_done(tmp_path, c
     assert isinstance(missing.exception, ModelError) and missing.exception.code == "answers-missing"
 
 
+def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran(tmp_path, classic, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
+    for what in ("sr", "copies", "bids"):
+        inside = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(answers)]).exception
+        assert isinstance(inside, ConfigError) and inside.code == "export-in-answers"
+    monkeypatch.chdir(tmp_path / "answers")
+    elsewhere = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
+    assert elsewhere.exit_code == 3 and "counts from the folder where predict ran" in elsewhere.output
+
+
+def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):
+    """Why there is none is that it is no DICOM, whatever is said of it."""
+    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
+    told, = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
+    with pytest.raises(ModelError, match="export-no-images"):
+        write_copies(replace(told, status="uncertain"), DEFAULT, tmp_path / "copies")
+
+
 @given(text(), text())
 def test_uids_are_valid_and_tell_things_apart(one, other):
     uid = pydicom.uid.UID(uid_for(one))
