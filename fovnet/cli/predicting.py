@@ -39,7 +39,6 @@ def predict(
     `fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say.
     """
     from fovnet.decision.ensemble import load
-    from fovnet.decision.kept import kept_rows
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.volume.discovery import find, name_volumes
@@ -50,15 +49,9 @@ def predict(
     _write_found(out_folder, found.series, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
-    rows: dict[str, list[dict[str, Any]]] = {}
-    fresh = []
-    for volume_id, path in named:
-        kept = kept_rows(out_folder, volume_id, path, networks.identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
-        if kept is None:
-            predictions.refuse_foreign(out_folder, volume_id)
-            fresh.append((volume_id, path))
-        else:
-            rows[volume_id] = kept
+    rows = _kept(out_folder, named, networks.identity, pictures=pictures, pages=pages, faces=faces)
+    fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
+    _tell_replaced(out_folder, fresh)
     with progress_bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
@@ -78,6 +71,27 @@ def predict(
 
 
 NONE_REFUSED, INDEX = "0 refused", "index.html"
+
+
+def _kept(
+    folder: Path, named: list[tuple[str, Path]], identity: str, *, pictures: bool, pages: bool, faces: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the volumes whose earlier answers hold."""
+    from fovnet.decision.kept import kept_rows
+
+    found = {
+        volume_id: kept_rows(folder, volume_id, path, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
+        for volume_id, path in named
+    }
+    return {volume_id: rows for volume_id, rows in found.items() if rows is not None}
+
+
+def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
+    """How many earlier answers in the folder are on other files, which the new ones are written over."""
+    other = [volume_id for volume_id, path in fresh if predictions.answered_before(folder, volume_id) not in ("", str(path))]
+    if other:
+        told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
+        err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)
 
 
 def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:

@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 INDEX, PAGES = "index.html", "pages"
 
 
-def refuse_foreign(folder: Path, volume_id: str) -> None:
-    """Nothing, where no file would be lost.  Raises ConfigError "out-foreign" where the answer's JSON is somebody else's, as the sidecar
-    is that a converter leaves beside its volume."""
+def answered_before(folder: Path, volume_id: str) -> str:
+    """The path of the volume whose answer has that name already, "" where there is none.
+
+    Raises ConfigError "out-foreign" where a JSON of that name is somebody else's, as the sidecar is that a converter leaves beside its
+    volume.
+    """
     from fovnet.records import read_json
 
     path = folder / f"{volume_id}.json"
     try:
-        theirs = path.exists() and "fovnet" not in read_json(path)
+        facts = read_json(path) if path.exists() else {"fovnet": {}}
     except (OSError, ValueError):
-        return                                       # no facts of anybody
-    if theirs:
+        return ""                                    # no facts of anybody
+    if "fovnet" not in facts:
         raise ConfigError("out-foreign", f"--out {folder}: {path.name} lies there and is no answer of fovnet's, and would be written over; "
                                          "give a folder of its own")
+    return str(facts.get("path", ""))
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:

@@ -255,6 +255,16 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming
     assert page.read_bytes() != shows_faces and not picture.exists()
 
 
+@pytest.mark.slow
+def test_an_answer_that_takes_the_place_of_another_files_is_told(incoming: Path, model: Path, tmp_path: Path) -> None:
+    for place, name in (("a", "v001"), ("b", "v002")):
+        (tmp_path / place).mkdir()
+        shutil.copy(incoming / f"{name}.nii", tmp_path / place / "t1.nii")
+    out = tmp_path / "out"
+    told = [predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")]
+    assert ["replaced (1: t1)" in one for one in told] == [False, False, True]
+
+
 def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
     shutil.copy(next(incoming.glob("v001.nii*")), tmp_path / "leg.nii")
     sidecar = tmp_path / "leg.json"
