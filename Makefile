@@ -20,6 +20,7 @@ help:
 	@echo "make clean   remove results/demo and results/smoke, keep .venv"
 
 setup: $(READY)
+	@echo "ready: source $(VENV)/bin/activate"
 
 demo: $(READY)
 	snakemake --cores $(CORES) --configfile configs/demo.yaml --rerun-incomplete --quiet host

@@ -35,7 +35,8 @@ class Prediction:
     """What is said of one volume.
 
     status      "ok", "uncertain" (message says why) or "refused" (message says what is wrong with the file, code which fault it is)
-    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names
+    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names.  Their first
+                and last count the cuts that were looked at; the volume's own slices are first_slice and last_slice in to_dict()["rows"]
     confidence  mean probability of what is said of the slices, 0 to 1; 0 where refused
     """
 
