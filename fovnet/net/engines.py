@@ -165,7 +165,7 @@ def _package(package: str, engine: str) -> Any:
         return import_module(package)
     except (ImportError, OSError) as fault:     # OSError: it is there, and a library it needs is not
         raise ModelError("engine-missing", f"engine {engine}: the package {package} is not usable here ({fault}); "
-                                           f"pip install 'fovnet[{engine}]', or use the engine torch") from fault
+                                           f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch") from fault
 
 
 @contextmanager
