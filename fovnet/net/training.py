@@ -150,8 +150,8 @@ def choose_device(name: str) -> torch.device:
     except RuntimeError:
         raise ConfigError("device-unknown", f"device {name!r} is unknown; use auto, cpu or cuda") from None
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and not torch.cuda.is_available()):
-        raise ConfigError("device-missing", f"device {name!r} is not here; this torch {torch.__version__} can use auto or cpu; cuda wants a GPU and a "
-                                            "CUDA build of torch")
+        raise ConfigError("device-missing", f"device {name!r} is not here; this torch {torch.__version__} can use auto or cpu; "
+                                            "cuda wants a GPU and a build of torch for it")
     return device
 
 
