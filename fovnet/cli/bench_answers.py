@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,14 +118,9 @@ def bench_mistrust(
     seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
 ) -> None:
     """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
-    from fovnet.bench.mistrust import COLUMNS, mistrusted
-    from fovnet.records import write_tsv
+    from fovnet.bench.mistrust import mistrusted
 
-    volumes, vocabulary, rule = scored_split(config, split)
-    with progress_bar("deciding") as tell:
-        shares = mistrusted(volumes, vocabulary, rule, seed=seed, progress=tell)
-    _show_shares(f"{len(volumes)} volumes of the {split} split", shares)
-    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+    _tell_shares(config, split, out_file, partial(mistrusted, seed=seed))
 
 
 @verbs.command("crop")
@@ -136,14 +132,8 @@ def bench_crop(
 ) -> None:
     """Cut parts off the volumes of a split: how many of the borders left move at most one slice, farther, or are lost?"""
     from fovnet.bench.cropping import cropped
-    from fovnet.bench.mistrust import COLUMNS
-    from fovnet.records import write_tsv
 
-    volumes, vocabulary, rule = scored_split(config, split)
-    with progress_bar("deciding") as tell:
-        shares = cropped(volumes, vocabulary, rule, seed=seed, progress=tell)
-    _show_shares(f"{len(volumes)} volumes of the {split} split, parts of them cut away", shares)
-    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+    _tell_shares(config, split, out_file, partial(cropped, seed=seed), ", parts of them cut away")
 
 
 @verbs.command("decide")
@@ -223,10 +213,17 @@ def bench_accuracy(
     out.print(f"{out_file}")
 
 
-def _show_shares(title: str, shares: Sequence[Share]) -> None:
-    """Counts, and shares with their intervals."""
-    shown = titled(title, "", "count", "of", "share (95 %)")
+def _tell_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
+    """What is measured on a split's volumes, by their vocabulary and rule: counts, shares with intervals, and the table of both."""
+    from fovnet.bench.mistrust import COLUMNS
+    from fovnet.records import write_tsv
+
+    volumes, vocabulary, rule = scored_split(config, split)
+    with progress_bar("deciding") as tell:
+        shares = measure(volumes, vocabulary, rule, progress=tell)
+    shown = titled(f"{len(volumes)} volumes of the {split} split{done}", "", "count", "of", "share (95 %)")
     for row in (share.row for share in shares):
         told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
         shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
     show_table(shown)
+    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder, refuse_in_answers
+from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder
 from fovnet.cli.screen import err, out
-from fovnet.errors import FovnetError
+from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def export_bids(
     from fovnet.report.bids import write_bids
     from fovnet.report.wording import several
 
-    refuse_in_answers(answers, folder)
+    _refuse_in_answers(answers, folder)
     written = write_bids(read_answers(answers), vocabulary(regions), folder)
     out.print(f"{several(len(written) - 1, 'sidecar')}: {folder}", highlight=False)
 
@@ -100,7 +100,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
 
-    refuse_in_answers(answers, folder)
+    _refuse_in_answers(answers, folder)
     told, words, left = read_answers(answers), vocabulary(regions), 0
     for one in told:
         try:
@@ -111,3 +111,9 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     out.print(f"{len(told) - left} of {len(told)} volumes: {folder}", highlight=False)
     if left:
         raise typer.Exit(3)
+
+
+def _refuse_in_answers(answers: Path, folder: Path) -> None:
+    """Nothing, where the two are not the same.  Raises ConfigError "export-in-answers": there they would be taken for answers."""
+    if answers.resolve() == folder.resolve():
+        raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")

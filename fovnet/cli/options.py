@@ -40,12 +40,6 @@ Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: defa
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 
 
-def refuse_in_answers(answers: Path, folder: Path) -> None:
-    """Nothing, where the two are not the same.  Raises ConfigError "export-in-answers": there they would be taken for answers."""
-    if answers.resolve() == folder.resolve():
-        raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")
-
-
 def model_folder(model: Path | None) -> Path:
     """The ensemble folder that is meant.  Raises ModelError where none is named and none came with the package."""
     from fovnet.decision.shipped import shipped_folder

@@ -64,13 +64,13 @@ def predict(
     if pages:
         predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
     left = _told_of_refusals(table, found)
-    counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / INDEX}" if pages else ""
+    counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / predictions.INDEX}" if pages else ""
     out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
     if left != NONE_REFUSED:
         raise typer.Exit(3)
 
 
-NONE_REFUSED, INDEX = "0 refused", "index.html"
+NONE_REFUSED = "0 refused"
 
 
 def _kept(

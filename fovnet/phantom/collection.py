@@ -63,8 +63,9 @@ def simulate_collection(
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
     A person whose volumes are all there from an earlier run with the same seed is not simulated again; tables are written last.
     `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
-    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either, and
-    ConfigError ("phantom-feature") for a feature that there is not.
+    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
+    ("phantom-other-tables") where tables of another origin lie in `out`, and ConfigError ("phantom-feature") for a feature that there is
+    not.
     """
     lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:

@@ -114,9 +114,6 @@ FAMILIES: tuple[Family, ...] = (
 )
 """The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
 
-STRIP_SHARE = 0.25
-BESIDE_THE_SPINE_MM = 75.0      # a strip of 10 cm about a point so far from the middle ends 25 mm beside it, where vertebrae do
-
 SMALL: tuple[Family, ...] = (
     Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.5, offset_y=(-25, 10)),
     Family("knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.6, offset_x=(85, 115)),
@@ -198,6 +195,10 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
     z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
     return Family(VERTEBRA, ("sole", z - tall, z - tall), ("sole", z + tall, z + tall), (55, 100), (55, 110), "iis", protocol="spine",
                   offset_y=(-60, -35))
+
+
+STRIP_SHARE = 0.25
+BESIDE_THE_SPINE_MM = 75.0      # a strip of 10 cm about a point so far from the middle ends 25 mm beside it, where vertebrae do
 
 
 def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:

@@ -144,7 +144,8 @@ def simulate_labels(
     """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
 
     Volume n depends on (seed, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body; without
-    spans the volumes are not labelled.  `without` as in `simulate_collection`.
+    spans the volumes are not labelled.  `without` as in `simulate_collection`.  Raises CollectionError ("phantom-other-tables")
+    where tables of another origin lie in `out`.
     """
     lacking = left_out(without)
     refuse_other_tables(out)

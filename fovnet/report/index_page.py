@@ -17,11 +17,10 @@ from fovnet.regions import NONE
 from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
-from fovnet.report.predictions import PAGES
+from fovnet.report.predictions import page_name
 from fovnet.report.volume_page import ANSWERS, doubts_in_words
 from fovnet.report.wording import percent, several
 
-"""The folder of the volumes' pages, beside the index: a volume may be called index."""
 FIRST = 500
 """Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""
 URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
@@ -95,11 +94,6 @@ def write_index(path: Path, page: IndexPage) -> Path:
     data = Markup(json.dumps([row.cells for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
     html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
     return write_text(path, html, keep_same=True)
-
-
-def page_name(volume_id: str) -> str:
-    """Where a volume's page lies, seen from the index."""
-    return f"{PAGES}/{volume_id}.html"
 
 
 def _row(head: Mapping[str, Any], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
 
 INDEX, PAGES = "index.html", "pages"
+"""The index, and the folder of the volumes' pages beside it: a volume may be called index."""
+
+
+def page_name(volume_id: str) -> str:
+    """Where a volume's page lies, seen from the index."""
+    return f"{PAGES}/{volume_id}.html"
 
 
 def answered_before(folder: Path, volume_id: str) -> str:
@@ -35,7 +41,7 @@ def answered_before(folder: Path, volume_id: str) -> str:
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """What has to lie beside an answer for it to be complete."""
-    return (*((f"{volume_id}.png",) if pictures else ()), *((f"{PAGES}/{volume_id}.html",) if pages else ()))
+    return (*((f"{volume_id}.png",) if pictures else ()), *((page_name(volume_id),) if pages else ()))
 
 
 def write(
@@ -69,7 +75,6 @@ def _draw(
     from fovnet.evaluate.reading import stretches
     from fovnet.report.canvas import save_png
     from fovnet.report.faces import covered
-    from fovnet.report.index_page import page_name
     from fovnet.report.views import coronal_view
     from fovnet.report.volume_page import volume_page, write_volume_page
     from fovnet.report.whole_body import volume_figure
@@ -94,4 +99,4 @@ def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:
     """index.html: what was said of every volume, those that need a look first."""
     from fovnet.report.index_page import index_page, write_index
 
-    write_index(folder / "index.html", index_page(volumes, folder))
+    write_index(folder / INDEX, index_page(volumes, folder))

@@ -40,8 +40,7 @@ class Source:
 
 def sources_of(told: Told) -> list[Source]:
     """The objects behind an answer, in the order of its slices.  Raises ModelError where they are no DICOM, or not those any more."""
-    uids = images_answered(told).uids
-    wanted = list(dict.fromkeys(uids))
+    wanted = list(dict.fromkeys(images_answered(told).uids))
     items = {frame.sop_uid: frame.item for frame in images_of(told.path)}
     lacking = [uid for uid in wanted if uid not in items]
     if lacking:
