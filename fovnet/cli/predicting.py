@@ -63,11 +63,7 @@ def predict(
     _write_spans(out_folder, table)
     if pages:
         predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
-    left = _told_of_refusals(table, found)
-    counted, index = f"{len(named)} volume{'s' if len(named) != 1 else ''}", f", {out_folder / predictions.INDEX}" if pages else ""
-    out.print(f"{counted}, {left}: {out_folder / 'spans.tsv'}{index}")
-    if left != NONE_REFUSED:
-        raise typer.Exit(3)
+    _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
 
 
 NONE_REFUSED = "0 refused"
@@ -92,6 +88,14 @@ def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
     if other:
         told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
         err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)
+
+
+def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
+    """How many there were, what was not read, and where the answers lie; status 3 where something was not."""
+    counted, index = f"{volumes} volume{'s' if volumes != 1 else ''}", f", {folder / predictions.INDEX}" if pages else ""
+    out.print(f"{counted}, {left}: {folder / 'spans.tsv'}{index}")
+    if left != NONE_REFUSED:
+        raise typer.Exit(3)
 
 
 def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
