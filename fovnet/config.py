@@ -110,7 +110,7 @@ class EarlyStopping(Section):
     envelope: Envelope | None = None
 
 
-Input = Literal["slice", "neighbours", "millimetres"]
+Input = Literal["slice", "neighbours", "millimetres", "sections"]
 
 
 def _in_order(given: list[Input]) -> list[Input]:

@@ -66,7 +66,7 @@ def engine_times(
 
 
 def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
-    """(batch, c, 128, 128) on the CPU: slices of the collection, evenly chosen, or drawn ones of 400 mm, as one volume."""
+    """(batch, c, 128, 128) on the CPU: slices of the collection, evenly chosen, or drawn ones of 400 mm, 3 mm apart, as one volume."""
     import torch
 
     from fovnet.net.inputs import images_of
@@ -75,7 +75,8 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     if pack is not None:
         return images_of(pack.pixels, np.linspace(0, len(pack.pixels) - 1, batch).astype(int), kinds, pack.placing, cpu)
     drawn = drawn_slices(batch)[0]
-    return images_of(drawn, np.arange(batch), kinds, Placing(np.full(batch, 400.0), np.zeros(batch, dtype=np.int64)), cpu)
+    placing = Placing(np.full(batch, 400.0), np.zeros(batch, dtype=np.int64), np.arange(batch, dtype=np.float64) * 3)
+    return images_of(drawn, np.arange(batch), kinds, placing, cpu)
 
 
 def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, NDArray[np.float64]]:

@@ -28,7 +28,7 @@ ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 HELD_OUT = 2_000_003        # seed of the simulated people all arms are judged on; collections have small ones
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped.yaml, but no crops; so are inputs, network
-INPUTS = ("slice", "millimetres")
+INPUTS = ("slice", "millimetres", "sections")
 VOLUMES = 4                                 # of each subject
 FRACTIONS = (0.75, 0.25, 0.0)               # of an arm's people that train and validate: others are judged on
 COLUMNS = ("arm", "subjects", "repeats", "volumes", "train_slices", "epochs", "validation_loss",
@@ -153,7 +153,7 @@ def _trained(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
     torch.set_num_threads(1)
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     device = choose_device(study.device)
-    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing)
+    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing, INPUTS)
     net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled")
     recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}

@@ -40,7 +40,7 @@ HEADS = ("fc", "gap", "small")
 BLOCKS = ("plain", "residual")
 NORMS = ("none", "pooled")
 
-INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1}
+INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1, "sections": 2}
 """What a network may be shown, in this order, and how many channels each takes; `fovnet.net.inputs` makes them."""
 
 CHANNEL_NUMBERS = 4

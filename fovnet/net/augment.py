@@ -2,8 +2,8 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 75)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
-                         and what fovnet.net.distort does beforehand
+    draws   (n, 77)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
+                         what fovnet.net.distort does beforehand, and the ends of the stretch of its volume that is shown
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
 
 The chain is that of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise, in law and, for the same
@@ -23,7 +23,8 @@ from fovnet.net.distort import WIDTH, draw_distortions
 from fovnet.net.sampling import resample
 
 PLAIN_DRAWS = 15
-DRAWS = PLAIN_DRAWS + WIDTH
+ENDS = 2
+DRAWS = PLAIN_DRAWS + WIDTH + ENDS
 
 LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
@@ -36,7 +37,8 @@ class Ranges:
     """Half-widths of the uniform draws: degrees, share of the side, shear, share of the size; noise is the largest sd drawn.
 
     gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
-    crop    the share of slices of which a rectangle alone is shown, as if it were the field of view
+    crop    the share of slices of which a rectangle alone is shown, as if it were the field of view; and the share of the ends of volumes
+            that are cut off in sections
     bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
     tones   the largest share that a slice's own greys have in place of its greys
     """
@@ -55,14 +57,14 @@ class Ranges:
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 75) float32 on the CPU: what chance decides about n slices."""
+    """(n, 77) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
     crops = draw_crops(n, ranges.crop, generator)
     distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, generator)
-    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions], dim=1)
+    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, draw_ends(n, ranges.crop, generator)], dim=1)
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -75,6 +77,14 @@ def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
     size = LEAST_CROP ** torch.stack([wide, tall])
     middle = 0.7 * (1 - size) * (2 * torch.stack([right, down]) - 1)
     return torch.where((dice < share)[:, None], torch.cat([size, middle]).T, whole)
+
+
+def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
+    """(n, 2) shares of its volume below and above each slice: 1, or as likely as the crop anything from none to all of it."""
+    if not share:
+        return torch.ones(n, ENDS)
+    dice, left = torch.rand((2, n, ENDS), generator=generator)
+    return torch.where(dice < share, left, torch.ones(()))
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -108,7 +118,12 @@ def crops(draws: Tensor) -> Tensor:
 
 def distortions(draws: Tensor) -> Tensor:
     """(n, 60) of each slice's draw, as fovnet.net.distort has them."""
-    return draws[:, PLAIN_DRAWS:]
+    return draws[:, PLAIN_DRAWS : PLAIN_DRAWS + WIDTH]
+
+
+def ends(draws: Tensor) -> Tensor:
+    """(n, 2) of each slice's draw, as `fovnet.net.inputs.Warp` has them."""
+    return draws[:, -ENDS:]
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,16 +8,15 @@ of small kernels are launched as one, and nothing of a step waits for the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.augment import DRAWS, Ranges, affines, crops, distortions, recoloured
+from fovnet.net.augment import DRAWS, Ranges, affines, crops, distortions, ends, recoloured
 from fovnet.net.distort import distorted
-from fovnet.net.inputs import Placed, images
+from fovnet.net.inputs import Placed, Warp, images
 from fovnet.net.model import Network
 
 WARM_UP = 3         # steps before the recording: libraries choose their kernels and momentum comes into being outside of it
@@ -39,7 +38,7 @@ class Resident(Protocol):
 class Descent:
     """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
 
-    take     one step, on rows (m,) and draws (m, 56) of the device, at a learning rate
+    take     one step, on rows (m,) and draws (m, 77) of the device, at a learning rate
     mean_loss  of the slices seen since it was last asked for; the only time the host waits
     """
 
@@ -68,13 +67,15 @@ class Descent:
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The batch (m, c, h, w) as the network sees it."""
-        fields = crops(draws) if self.ranges.crop else None
-        seen = images(self.slices, rows, self.model.inputs, self.placed, affines(draws), fields, self._distorting(draws))
-        return recoloured(seen, draws, self.ranges)
+        fields, stretches = (crops(draws), ends(draws)) if self.ranges.crop else (None, None)
+        warp = Warp(affines(draws), fields, stretches, self._distorting(draws))
+        return recoloured(images(self.slices, rows, self.model.inputs, self.placed, warp), draws, self.ranges)
 
-    def _distorting(self, draws: Tensor) -> Callable[[Tensor], Tensor] | None:
-        asked = {name: getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones")}
-        return partial(distorted, distortions=distortions(draws), **asked) if any(asked.values()) else None
+    def _distorting(self, draws: Tensor) -> Callable[[Tensor, bool], Tensor] | None:
+        bend, texture, tones = (getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones"))
+        if not (bend or texture or tones):
+            return None
+        return lambda images, moved: distorted(images, distortions(draws), bend=bend and moved, texture=texture, tones=tones)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""

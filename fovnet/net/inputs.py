@@ -7,9 +7,12 @@
     neighbours    the slices below and above of the same volume, at its ends the slice itself
     millimetres   the slice at 4 mm a pixel, 512 mm across, centred; what lies outside of the field of view is black.  How large a body is,
                   resizing to 128 pixels throws away
+    sections      the volume's sagittal and its coronal section at 4 mm a pixel, the head on top, the slice in row 64: where in what the
+                  slice lies
 
-A warp is one of the body: all channels of a slice get the same, each in one resampling.  In "millimetres" the change of scale comes on
-top, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.
+A warp is one of the body: all channels of a slice get the same, each in one resampling.  In "millimetres" and "sections" the change of
+scale comes on top, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.  Sections
+are turned, sheared and zoomed by the same numbers, but not moved up or down.
 """
 
 from __future__ import annotations
@@ -27,53 +30,139 @@ from fovnet.errors import ModelError
 from fovnet.net.augment import cropped, framed
 from fovnet.net.sampling import grid_of, read_at, resample
 from fovnet.volume.placing import Placing
+from fovnet.volume.resizing import SIDE
+from fovnet.volume.sections import PIXEL_MM, Sections, sections_of
 
 ACROSS_MM = 512.0       # 4 mm a pixel
+THROUGH_MM = PIXEL_MM * SIDE
 HALVED = 2.0            # pixels of the slice in one of 4 mm; above, means of 2 x 2 are read: bilinear reading would leave pixels out
 
 
 @dataclass(frozen=True)
+class Through:
+    """`Sections` on a device: pixels (2, r, 128) uint8; row, low, high (n,)."""
+
+    pixels: Tensor
+    row: Tensor
+    low: Tensor
+    high: Tensor
+
+    @classmethod
+    def on(cls, device: torch.device, of: Sections) -> Through:
+        """They, there."""
+        return cls(*(torch.from_numpy(array).to(device) for array in (of.pixels, of.row, of.low, of.high)))
+
+    def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
+        """(m, 2, 128, 128) float in [0, 1]: both sections with some slices (m,) in row 64, black beyond the volume.
+
+        ends  (m, 2) the shares of the rows below and above the slice that are shown; None: all
+        """
+        row, low, high = (each.index_select(0, rows) for each in (self.row, self.low, self.high))
+        if ends is not None:
+            below, above = (ends * torch.stack([row - low, high - 1 - row], dim=1)).long().unbind(dim=1)
+            low, high = row - below, row + above + 1
+        shown = row[:, None] + (SIDE // 2 - torch.arange(SIDE, device=row.device))
+        inside = (shown >= low[:, None]) & (shown < high[:, None])
+        read = self.pixels[:, shown.clamp(0, self.pixels.shape[1] - 1)].transpose(0, 1).to(torch.float32).div_(255.0)
+        return (read * inside[:, None, :, None]).contiguous(memory_format=torch.channels_last)
+
+
+@dataclass(frozen=True)
 class Placed:
-    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours."""
+    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours; the sections, where they are shown."""
 
     sides_mm: Tensor
     below: Tensor
     above: Tensor
+    through: Through | None = None
 
     @classmethod
-    def on(cls, device: torch.device, placing: Placing) -> Placed:
+    def on(cls, device: torch.device, placing: Placing, through: Sections | None = None) -> Placed:
         """It, there."""
         arrays = placing.sides_mm.astype(np.float32), *placing.neighbours(np.arange(len(placing.volume)))
-        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+        sides_mm, below, above = (torch.from_numpy(array).to(device) for array in arrays)
+        return cls(sides_mm, below, above, None if through is None else Through.on(device, through))
+
+
+@dataclass(frozen=True)
+class Warp:
+    """What is done to m slices before a network is shown them, in training.
+
+    theta   (m, 2, 3) where each is read, as fovnet.net.augment has it
+    crops   (m, 4), as there: the rectangle of each slice that is its field of view, from which theta then counts; None: all of it
+    ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
+    before  what is done to images (m, c, h, w) before anything else; told whether it may move what they show, which no section allows:
+            the slice would no longer lie in its row
+    """
+
+    theta: Tensor
+    crops: Tensor | None = None
+    ends: Tensor | None = None
+    before: Callable[[Tensor, bool], Tensor] | None = None
 
 
 def images(
-    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, theta: Tensor | None = None,
-    crops: Tensor | None = None, before: Callable[[Tensor], Tensor] | None = None,
-) -> Tensor:  # fmt: skip
-    """(m, c, h, w) float in [0, 1]: what a network of these kinds of inputs is shown of some rows; theta None: as they are.
+    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, warp: Warp | None = None
+) -> Tensor:
+    """(m, c, h, w) float in [0, 1]: what a network of these kinds of inputs is shown of some rows; without a warp as they are.
 
-    crops   (m, 4), as in fovnet.net.augment: the rectangle of each slice that is its field of view, from which theta then counts
-    before  what is done to the slices (m, c, h, w), in channels, before anything else
     Raises ModelError ("inputs-unplaced") where a kind needs to know more of the slices than their pixels.
     """
-    if placed is None and tuple(kinds) != ("slice",):
-        raise ModelError("inputs-unplaced", f"networks that see {', '.join(kinds)} need the sizes and the order of the slices; give both")
-    source = normalised(pixels.index_select(0, rows))
-    if placed is not None and "neighbours" in kinds:
-        beside = [normalised(pixels.index_select(0, those.index_select(0, rows))) for those in (placed.below, placed.above)]
-        source = torch.cat([source, *beside], dim=1)
-    if before is not None:
-        source = before(source)
-    share: Tensor | float = 1.0
-    if crops is not None and theta is not None:
-        source, crops = cropped(source, crops)
-        theta, share = framed(theta, crops), crops[:, :2].amax(dim=1)
+    source, theta, crops = _warped(_source(pixels, rows, kinds, placed), warp)
     shown = source if "slice" in kinds else source[:, 1:]
     made = [shown if theta is None else resample(shown, theta)] if shown.shape[1] else []
     if placed is not None and "millimetres" in kinds:
+        share = 1.0 if crops is None else crops[:, :2].amax(dim=1)
         made.append(in_millimetres(source[:, :1], share * placed.sides_mm.index_select(0, rows), theta))
+    if placed is not None and placed.through is not None and "sections" in kinds:
+        both = placed.through.about(rows, None if warp is None else warp.ends)
+        if warp is not None and theta is not None:
+            both = _warped_sections(both, placed.sides_mm.index_select(0, rows) / THROUGH_MM, warp, theta[:, :, 2], crops)
+        made.append(both)
     return made[0] if len(made) == 1 else torch.cat(made, dim=1).contiguous(memory_format=torch.channels_last)
+
+
+def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None) -> Tensor:
+    """(m, 1, h, w) the slices themselves, (m, 3, h, w) with their neighbours where those are shown."""
+    if tuple(kinds) != ("slice",) and (placed is None or ("sections" in kinds and placed.through is None)):
+        raise ModelError("inputs-unplaced", f"networks that see {', '.join(kinds)} need the sizes and the places of the slices; give both")
+    own = normalised(pixels.index_select(0, rows))
+    if placed is None or "neighbours" not in kinds:
+        return own
+    beside = [normalised(pixels.index_select(0, those.index_select(0, rows))) for those in (placed.below, placed.above)]
+    return torch.cat([own, *beside], dim=1)
+
+
+def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The slices changed and cropped but not yet read, theta in their own frames, and the crops that were made."""
+    if warp is None:
+        return source, None, None
+    if warp.before is not None:
+        source = warp.before(source, True)
+    if warp.crops is None:
+        return source, warp.theta, None
+    source, crops = cropped(source, warp.crops)
+    return source, framed(warp.theta, crops), crops
+
+
+def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None) -> Tensor:
+    """Sections (m, 2, h, w) as the warped slices lie in them: cropped from side to side as these are, and moved to the side with them.
+
+    halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) where the slices' middles are read, to the right
+    and down in their own frames
+    """
+    if warp.before is not None:
+        both = warp.before(both, False)
+    at = (2 * torch.arange(both.shape[3], device=both.device) + 1) / both.shape[3] - 1
+    made = []
+    for section, axis in enumerate((1, 0)):             # the sagittal one runs along the slice's columns, the coronal one along its rows
+        one = both[:, section : section + 1]
+        if crops is not None:
+            off = (at - (crops[:, 2 + axis] * halves)[:, None]).abs()
+            one = one * (off <= (crops[:, axis] * halves)[:, None])[:, None, None, :]
+        aside = torch.stack([shift[:, axis] * halves, torch.zeros_like(halves)], dim=1)
+        made.append(resample(one, torch.cat([warp.theta[:, :, :2], aside[:, :, None]], dim=2)))
+    return torch.cat(made, dim=1)
 
 
 def normalised(slices: Tensor) -> Tensor:
@@ -96,7 +185,10 @@ def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None) -
 def images_of(
     pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
 ) -> Tensor:
-    """`images` of a few rows of slices that lie in memory or in a file, and not on the device: only what is shown is brought there."""
+    """`images` of a few rows of slices that lie in memory or in a file, and not on the device: only what is shown is brought there.
+
+    For sections all slices of the volumes that the rows are of are read, and no others.
+    """
     needed, places = rows, np.arange(3 * len(rows)) % len(rows)                  # own, below, above
     if placing is not None and "neighbours" in kinds:
         needed, places = np.unique(np.concatenate([rows, *placing.neighbours(rows)]), return_inverse=True)
@@ -104,7 +196,9 @@ def images_of(
     brought, placed = torch.from_numpy(np.array(pixels[needed])).to(device), None
     if placing is not None:
         sides_mm = torch.from_numpy(placing.sides_mm[needed].astype(np.float32)).to(device)
-        placed = Placed(sides_mm, *(torch.arange(len(needed), device=device).scatter(0, own, those) for those in beside))
+        through = Through.on(device, sections_of(pixels, needed, placing)) if "sections" in kinds else None
+        below, above = (torch.arange(len(needed), device=device).scatter(0, own, those) for those in beside)
+        placed = Placed(sides_mm, below, above, through)
     return images(brought, own, kinds, placed)
 
 

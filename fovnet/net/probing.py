@@ -19,7 +19,7 @@ import torch
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.maths.memory import peak_bytes
 from fovnet.net import training
-from fovnet.net.architecture import Architecture
+from fovnet.net.architecture import INPUTS, Architecture
 from fovnet.net.augment import Ranges
 from fovnet.volume.placing import Placing
 
@@ -49,8 +49,8 @@ class Bench:
         pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
         rows = np.arange(slices + VALIDATED)
-        placing = Placing(rng.uniform(200.0, 500.0, len(rows)), rows // 20)
-        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing)
+        placing = Placing(np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)], rows // 20, rows.astype(np.float64))
+        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing, tuple(INPUTS))
         self._weights = training.class_weights(self._data.targets)
         self._ranges, self._precision = ranges, precision
         self.now = _clock(device)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -35,6 +35,7 @@ from fovnet.net.model import Network, build
 from fovnet.net.weights import save_network
 from fovnet.search.trial import Status
 from fovnet.volume.placing import Placing
+from fovnet.volume.sections import sections
 
 MOMENTUM = 0.9
 DECAY = 1e-6
@@ -129,16 +130,22 @@ Array = np.ndarray[Any, Any]
 
 
 def place(
-    pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device, placing: Placing | None = None
-) -> Data:
-    """The data set on the device; on a CPU a memory-mapped array stays where it is, shared by all workers."""
+    pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device, placing: Placing | None = None,
+    kinds: Sequence[str] = ("slice",),
+) -> Data:  # fmt: skip
+    """The data set on the device, with what networks of these kinds of inputs need to be shown of it; on a CPU a memory-mapped array stays
+    where it is, shared by all workers."""
+    placed = volume = None
+    if placing is not None:
+        placed = Placed.on(device, placing, sections(pixels, placing) if "sections" in kinds else None)
+        volume = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
     return Data(
         torch.from_numpy(pixels).to(device),
         torch.from_numpy(targets.astype(np.float32)).to(device),
         torch.from_numpy(train.astype(np.int64)).to(device),
         torch.from_numpy(validation.astype(np.int64)).to(device),
-        *((None, None) if placing is None else (Placed.on(device, placing), torch.from_numpy(placing.volume.astype(np.int64)).to(device))),
-    )
+        placed, volume,
+    )  # fmt: skip
 
 
 def choose_device(name: str) -> torch.device:

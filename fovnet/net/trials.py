@@ -41,7 +41,7 @@ class Labelled:
 
     def write(self, path: Path) -> Path:
         """`path`, an npz file as a `Job` names it."""
-        placing = {} if self.placing is None else {"sides_mm": self.placing.sides_mm, "volume": self.placing.volume}
+        placing = {} if self.placing is None else vars(self.placing)
         return write_npz(path, targets=self.targets, train=self.train, validation=self.validation, **placing)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Job:
     """What every training of a search needs to know, small enough to send to another process.
 
-    pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume (n,)
+    pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device, head and the recipe's numbers as configured
     ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
@@ -136,7 +136,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     from fovnet.net.training import Recipe, choose_device, train_network
 
     device = choose_device(job.device)
-    data = _resident(job.pixels, job.rows, device)
+    data = _resident(job.pixels, job.rows, device, job.kinds)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
@@ -166,15 +166,15 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
 
 @lru_cache(maxsize=1)
-def _resident(pixels: Path, rows: Path, device: torch.device) -> Data:
+def _resident(pixels: Path, rows: Path, device: torch.device, kinds: tuple[str, ...]) -> Data:
     """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB."""
     from fovnet.net.training import place
 
     with np.load(rows, allow_pickle=False) as kept:
         targets, training, validation = kept["targets"], kept["train"], kept["validation"]
-        placing = Placing(kept["sides_mm"], kept["volume"]) if "volume" in kept else None
+        placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
     slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch wants writable memory, nobody writes
-    return place(slices, targets, training, validation, device, placing)
+    return place(slices, targets, training, validation, device, placing, kinds)
 
 
 def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:

@@ -106,9 +106,9 @@ class Pack:
 
     @property
     def placing(self) -> Placing:
-        """How large every slice is, and which volume's."""
+        """How large every slice is, which volume's, and how high in it."""
         sides_mm = np.array([record.side_mm or np.nan for record in self.records])
-        return Placing(sides_mm[self.volume], self.volume)
+        return Placing(sides_mm[self.volume], self.volume, self.z_mm)
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` that belong to a split, ascending."""

@@ -77,8 +77,8 @@ class SliceStack:
 
     @property
     def placing(self) -> Placing:
-        """How large its slices are, all of one volume."""
-        return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64))
+        """How large its slices are, all of one volume, and how high they stand."""
+        return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm)
 
 
 def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:

@@ -16,11 +16,12 @@ from fovnet.errors import ModelError
 from fovnet.net.architecture import INPUTS, Architecture, in_order
 from fovnet.net.augment import Ranges, affines, draw, resample
 from fovnet.net.inference import member_answers
-from fovnet.net.inputs import Placed, images, images_of, in_millimetres
+from fovnet.net.inputs import Placed, Warp, images, images_of, in_millimetres
 from fovnet.net.model import build
 from fovnet.net.training import Recipe, place, train_network
 from fovnet.net.weights import load_network, load_tensors
 from fovnet.volume.placing import Placing
+from fovnet.volume.sections import sections
 
 ALL = tuple(INPUTS)
 CPU = torch.device("cpu")
@@ -81,7 +82,7 @@ lengths = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 @given(lengths)
 def test_neighbours_are_of_the_same_volume_and_its_ends_their_own(lengths: list[int]) -> None:
     volume = np.repeat(np.arange(len(lengths)), lengths)
-    below, above = Placing(np.ones(len(volume)), volume).neighbours(np.arange(len(volume)))
+    below, above = Placing(np.ones(len(volume)), volume, np.arange(len(volume))).neighbours(np.arange(len(volume)))
     expected, end = [], 0
     for n in lengths:
         start, end = end, end + n
@@ -94,16 +95,16 @@ def stack() -> tuple[np.ndarray, Placing]:
     """Eleven slices of three volumes."""
     pixels = np.random.default_rng(0).integers(0, 256, (11, 128, 128)).astype(np.uint8)
     volume = np.array([0] * 4 + [1] + [2] * 6)
-    return pixels, Placing(np.array([180.0, 300.0, 520.0])[volume], volume)
+    return pixels, Placing(np.array([180.0, 300.0, 520.0])[volume], volume, 7.0 * np.arange(11))
 
 
 def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(stack: tuple[np.ndarray, Placing]) -> None:
     pixels, placing = stack
     rows = torch.tensor([3, 0, 5])
-    shown = images(torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing))
+    shown = images(torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, sections(pixels, placing)))
     plain = torch.from_numpy(pixels).float() / 255
     torch.testing.assert_close(shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1))
-    assert shown.shape == (3, 4, 128, 128)
+    assert shown.shape == (3, 6, 128, 128)
     assert torch.equal(images(torch.from_numpy(pixels), rows), plain[rows][:, None])
 
 
@@ -113,17 +114,18 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
 ) -> None:
     pixels, placing = stack
-    resident = images(torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), Placed.on(CPU, placing))
+    placed = Placed.on(CPU, placing, sections(pixels, placing))
+    resident = images(torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), placed)
     assert torch.equal(images_of(pixels, rows, in_order(tuple(kinds)), placing, CPU), resident)
 
 
 def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, Placing]) -> None:
     """Slices of 512 mm have 4 mm a pixel already: their crop is only moved to the middle, by as many pixels as its own lay off it."""
     pixels, rows = torch.from_numpy(stack[0]), torch.tensor([1, 4])
-    placing = Placing(np.full(len(pixels), 512.0), stack[1].volume)
+    placing = Placing(np.full(len(pixels), 512.0), stack[1].volume, stack[1].z_mm)
     crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
     theta = torch.eye(2, 3).expand(2, 2, 3)
-    shown = images(pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), theta, crop)[:, 1]
+    shown = images(pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), Warp(theta, crop))[:, 1]
     source = pixels[rows].float() / 255
     own = torch.zeros_like(source)
     own[:, 16:96, 48:112] = source[:, 16:96, 48:112]
@@ -146,9 +148,10 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     Killed after an epoch, the other goes on to the same bits; what is kept answers as it was validated."""
     small, rng = np.arange(72) % 2 == 0, np.random.default_rng(0)
     discs = np.clip(180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255).astype(np.uint8)
-    placing = Placing(np.where(small, 170.0, 430.0), np.arange(72))
-    data = place(discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU, placing)
-    net = Architecture(5, 1, 2, 3, False, 2, "small", block="residual", widen=2, inputs=ALL)
+    placing = Placing(np.where(small, 170.0, 430.0), np.arange(72), np.zeros(72))
+    data = place(discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU, placing, ALL)
+    seen = ("slice", "neighbours", "millimetres")
+    net = Architecture(5, 1, 2, 3, False, 2, "small", block="residual", widen=2, inputs=seen)
     recipe = Recipe(2, 96, Ranges(10, 0.03, 0.05, 0.08, 0.02), averaging=0.5)
 
     def trained(net: Architecture, name: str, epochs: int) -> tuple[float, ...]:
@@ -168,7 +171,7 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     said = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][0]
     loss = -np.log(said[np.arange(24), np.where(small[48:], 0, 1)]).mean()
     assert loss == pytest.approx(facts["score"], rel=1e-4)
-    assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(ALL), "small")
+    assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(seen), "small")
 
 
 def test_networks_that_are_shown_different_things_make_no_ensemble(stack: tuple[np.ndarray, Placing]) -> None:
