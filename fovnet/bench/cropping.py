@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.mistrust import Labelled, Share
+from fovnet.bench.mistrust import Floats, Labelled, Share
 from fovnet.decision.boundaries import Boundary
 from fovnet.decision.spans import Rule, decide
 from fovnet.regions import NONE, Vocabulary
@@ -37,26 +37,31 @@ def cropped(
         rules = {"usual heights": replace(rule, heights_for="all"), "for presence": replace(rule, heights_for="presence"), **rules}
     counts: Counter[tuple[str, str]] = Counter()
     for number, one in enumerate(volumes, start=1):
+        windows = list(_windows(one, np.random.default_rng((seed, number))))
         for name, by in rules.items():
-            counts.update((name, what) for what in _moves(one, vocabulary, by, np.random.default_rng((seed, number))))
+            counts.update((name, what) for what in _moves(one, windows, vocabulary, by))
         if progress:
             progress(number, len(volumes))
     return [Share(f"{name}: {what}", counts[name, what], counts[name, "left"]) for name in rules for what in STAYED]
 
 
-def _moves(one: Labelled, vocabulary: Vocabulary, rule: Rule, rng: np.random.Generator) -> Iterator[str]:
+def _windows(one: Labelled, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
+    """Heights (m,) of windows of a volume, and what the networks say of their slices (m, k)."""
+    if len(one.z_mm) <= LEAST:
+        return
+    for low, high in np.sort(rng.integers(0, len(one.z_mm) + 1, (WINDOWS, 2)), axis=1):
+        if high - low >= LEAST:
+            yield one.z_mm[low:high], one.said(np.arange(low, high), one.z_mm[low:high])
+
+
+def _moves(one: Labelled, windows: Sequence[tuple[Floats, Floats]], vocabulary: Vocabulary, rule: Rule) -> Iterator[str]:
     """For each border left in each window "left", and what is true of it beside."""
     whole = _borders(decide(one.probabilities, one.z_mm, vocabulary, rule).boundaries)
-    if not whole or len(one.z_mm) <= LEAST:
-        return
-    slice_mm = float(np.median(np.diff(one.z_mm)))
-    for low, high in np.sort(rng.integers(0, len(one.z_mm) + 1, (WINDOWS, 2)), axis=1):
-        if high - low < LEAST:
-            continue
-        window = slice(low, high)
-        seen = _borders(decide(one.probabilities[window], one.z_mm[window], vocabulary, rule).boundaries)
+    for z_mm, said in windows if whole else ():
+        seen = _borders(decide(said, z_mm, vocabulary, rule).boundaries)
+        slice_mm = float(np.median(np.diff(one.z_mm)))
         for kind, border in whole.items():
-            if not one.z_mm[low] + MARGIN_MM <= border.mm <= one.z_mm[high - 1] - MARGIN_MM:
+            if not z_mm[0] + MARGIN_MM <= border.mm <= z_mm[-1] - MARGIN_MM:
                 continue
             yield "left"
             if kind not in seen:

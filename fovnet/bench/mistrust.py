@@ -1,14 +1,15 @@
 """How well the decision mistrusts the volumes of a labelled split: turned head to feet, their slices shuffled; and what it makes of air.
 
-The networks' answers are those of the split, in another order: what a network says of a slice does not depend on its neighbours.  Slices
-of a volume that was turned over on disk may also be mirrored; that is for `fovnet bench oddities`, which cuts such volumes anew.
+Networks that are shown a slice alone say of it what they said of it in its place; those that are shown its neighbours, or sections of the
+volume, are asked anew.  Slices of a volume that was turned over on disk may also be mirrored; that is for `fovnet bench oddities`, which
+cuts such volumes anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,10 @@ from fovnet.decision.spans import Rule, decide
 from fovnet.maths.intervals import wilson_interval
 from fovnet.regions import Vocabulary
 
+if TYPE_CHECKING:
+    from fovnet.decision.ensemble import Ensemble
+    from fovnet.volume.slices import SliceStack
+
 Floats = NDArray[np.float64]
 COLUMNS = ("what", "count", "of", "share", "low", "high")
 EVEN = 0.5
@@ -25,12 +30,36 @@ EVEN = 0.5
 
 @dataclass(frozen=True)
 class Labelled:
-    """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k), and its slices (s, side, side) if known."""
+    """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k), and its slices (s, side, side) if known.
+
+    asked  probabilities (m, k) of some of its slices (m,) as the slices of a volume at these heights (m,); None where what is said of a
+           slice does not depend on the others
+    """
 
     probabilities: Floats
     z_mm: Floats
     truth: NDArray[np.bool_]
     pixels: NDArray[np.uint8] | None = None
+    asked: Callable[[NDArray[np.int64], Floats], Floats] | None = None
+
+    def said(self, slices: NDArray[np.int64], z_mm: Floats) -> Floats:
+        """Probabilities (m, k) of some of its slices (m,), in this order, at these heights (m,)."""
+        return self.probabilities[slices] if self.asked is None else self.asked(slices, z_mm)
+
+
+def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.int64], Floats], Floats] | None:
+    """`Labelled.asked` of a volume; None where the networks are shown slices one by one."""
+    from fovnet.net.architecture import OF_THE_VOLUME
+    from fovnet.net.inputs import inputs_of
+
+    if not set(inputs_of(ensemble.members)) & set(OF_THE_VOLUME):
+        return None
+
+    def asked(slices: NDArray[np.int64], z_mm: Floats) -> Floats:
+        placing = replace(stack, pixels=stack.pixels[slices], z_mm=z_mm).placing
+        return ensemble.probabilities(stack.pixels[slices], placing=placing)
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -68,7 +97,7 @@ def mistrusted(
         named = upright.decided[:, :-1].any(axis=1) & (upright.confidence > EVEN) & nothing
         count("slices of none given a region, p > 0.5", int(named.sum()), int(nothing.sum()))
         if one.truth[:, :n].any(axis=0).sum() >= 2:
-            turned = decide(one.probabilities[::-1], one.z_mm, vocabulary, rule)
+            turned = decide(one.said(np.arange(len(one.z_mm))[::-1], one.z_mm), one.z_mm, vocabulary, rule)
             count("possibly flipped, turned, two regions or more", turned.flipped)
             count("confidently answered, shuffled, two regions or more", _answered(one, rng.permutation(len(one.z_mm)), vocabulary, rule))
         if progress:
@@ -78,6 +107,6 @@ def mistrusted(
 
 def _answered(one: Labelled, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:
     """Whether a volume whose slices came in this order would be given regions without a doubt."""
-    decision = decide(one.probabilities[order], one.z_mm, vocabulary, rule)
+    decision = decide(one.said(order, one.z_mm), one.z_mm, vocabulary, rule)
     untidy = 0.0 if one.pixels is None else disorder(one.pixels[order])
     return bool(decision.spans) and not doubts(decision, Signs(1.0, untidy), rule, vocabulary)

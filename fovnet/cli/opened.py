@@ -45,20 +45,21 @@ def scored_of(results: Results) -> Any:
 
 
 def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabulary, Rule]:
-    """The labelled volumes of a split with what the ensemble says of them, and what decides on them.
+    """The labelled volumes of a split with what the ensemble says of them, and what decides on them; its networks ready to be asked anew
+    where what they say of a slice depends on the volume.
 
     Raises ConfigError "split-not-scored".
     """
-    from fovnet.bench.mistrust import Labelled
-    from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.packed import SCORED, examples, shown_volumes
+    from fovnet.bench.mistrust import Labelled, asked_anew
+    from fovnet.decision.ensemble import load
+    from fovnet.decision.packed import SCORED, examples, stacks
 
     if split not in SCORED:
         known = " and the ".join(SCORED)
         raise ConfigError("split-not-scored", f"--split {split}: the ensemble scores the {known} split alone; name one of these")
     settings = settings_of(config)
     results, pack = configured.opened(settings)
-    scored = scored_of(results)
-    pairs = zip(examples(pack, scored, split), shown_volumes(pack, scored, split), strict=True)
-    volumes = [Labelled(one.probabilities, one.z_mm, one.truth, seen.pixels) for one, seen in pairs]
-    return volumes, configured.vocabulary_of(settings), read_rule(results.ensemble)
+    ensemble = load(results.ensemble, settings.training.device)
+    pairs = zip(examples(pack, scored_of(results), split), stacks(pack, split), strict=True)
+    volumes = [Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack)) for one, stack in pairs]
+    return volumes, configured.vocabulary_of(settings), ensemble.rule

@@ -93,6 +93,11 @@ def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     ]
 
 
+def stacks(pack: Pack, split: str) -> list[SliceStack]:
+    """The slices of the labelled volumes of a split."""
+    return [pack.stack(index) for index in _readable(pack, split)]
+
+
 def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
     return [

@@ -43,6 +43,9 @@ NORMS = ("none", "pooled")
 INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1, "sections": 2}
 """What a network may be shown, in this order, and how many channels each takes; `fovnet.net.inputs` makes them."""
 
+OF_THE_VOLUME = ("neighbours", "sections")
+"""Those of which a slice has other ones in another volume."""
+
 CHANNEL_NUMBERS = 4
 """Scale, shift, running mean and running variance of a channel that is normalised."""
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-from fovnet.bench.mistrust import Labelled, Share, mistrusted
+from fovnet.bench.mistrust import Labelled, Share, asked_anew, mistrusted
+from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.spans import Rule
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
 from fovnet.regions import DEFAULT
+from fovnet.volume.slices import SliceStack
 
 N = len(DEFAULT.chain)
 
@@ -52,6 +57,41 @@ def test_pixels_tell_a_shuffled_volume_whose_answer_looks_sound() -> None:
     wedge = (np.arange(128)[None, :, None] < 128 * ramp / len(whole.z_mm)).astype(np.uint8) * 200
     assert mistrusted([told], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
     assert mistrusted([Labelled(p, whole.z_mm, whole.truth, wedge)], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 0
+
+
+def test_networks_that_see_the_whole_volume_are_asked_anew() -> None:
+    """Those that name the lowest slices legs and the highest head, whatever these show, let no turned volume be noticed."""
+    whole = body(4, N)
+    asked = []
+
+    def by_height(slices: np.ndarray, z_mm: np.ndarray) -> np.ndarray:
+        asked.append((slices.tolist(), z_mm.tolist()))
+        return whole.probabilities[np.searchsorted(whole.z_mm, z_mm)]
+
+    told = Labelled(whole.probabilities, whole.z_mm, whole.truth, None, by_height)
+    upright, turned, shuffled, _ = mistrusted([told], DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)
+    s = len(whole.z_mm)
+    assert (upright.count, turned.count, shuffled.count) == (0, 0, 1)
+    assert asked[0] == ([*range(s)][::-1], whole.z_mm.tolist())
+    assert sorted(asked[1][0]) == [*range(s)] != asked[1][0] and asked[1][1] == whole.z_mm.tolist()
+
+
+def test_an_ensemble_is_asked_anew_where_a_slice_is_not_all_it_is_shown() -> None:
+    """What is said of the same slices is what was said; of a slice alone, another thing, for its volume is another."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (9, 128, 128), dtype=np.uint8)
+    stack = SliceStack(pixels, 5.0 * np.arange(9), np.repeat(np.arange(9), 2).reshape(9, 2), 300.0, np.eye(4), "", "")
+
+    def of(*inputs: str) -> Ensemble:
+        member = build(Architecture(4, 1, 2, 3, False, 7, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(1)).eval()
+        return Ensemble(DEFAULT, {}, Rule(), (member,), torch.device("cpu"), "")
+
+    assert asked_anew(of("slice", "millimetres"), stack) is None
+    ensemble = of("slice", "sections")
+    asked, whole = asked_anew(ensemble, stack), ensemble.probabilities(pixels, placing=stack.placing)
+    assert asked is not None
+    assert asked(np.arange(9), stack.z_mm) == pytest.approx(whole)
+    assert np.abs(asked(np.array([4]), stack.z_mm[4:5]) - whole[4]).max() > 1e-4
 
 
 def test_a_share_has_an_interval_and_none_of_nothing_has_none() -> None:

@@ -132,9 +132,61 @@ def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, 
     torch.testing.assert_close(shown, torch.roll(own, (8, -16), dims=(1, 2)), atol=1e-4, rtol=0)
 
 
+@pytest.fixture(scope="module")
+def tower() -> tuple[torch.Tensor, Placed]:
+    """A volume of thirty grey slices of 512 mm, 4 mm apart."""
+    pixels, placing = np.full((30, 128, 128), 200, np.uint8), Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30))
+    return torch.from_numpy(pixels), Placed.on(CPU, placing, sections(pixels, placing))
+
+
+def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(tower: tuple[torch.Tensor, Placed]) -> None:
+    pixels, placed = tower
+    filled = images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(dim=3) > 0
+    for at, row in enumerate((0, 10, 29)):
+        expected = torch.zeros(128, dtype=torch.bool)
+        expected[64 - (29 - row) : 64 + row + 1] = True
+        assert torch.equal(filled[at], expected.expand(2, 128))
+
+
+@settings(max_examples=25, deadline=None)
+@given(below=st.floats(0, 1), above=st.floats(0, 1), row=st.integers(0, 29))
+def test_a_stretch_of_a_volume_holds_its_slice(tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int) -> None:
+    assert tower[1].through is not None
+    filled = tower[1].through.about(torch.tensor([row]), torch.tensor([[below, above]]))[0].amax(dim=2) > 0
+    shown = torch.nonzero(filled[0]).flatten()
+    assert torch.equal(filled[0], filled[1]) and len(shown) == int(shown[-1] - shown[0]) + 1 and bool(filled[0, 64])
+    assert abs(64 - int(shown[0]) - above * (29 - row)) <= 1 and abs(int(shown[-1]) - 64 - below * row) <= 1
+
+
+def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_its_height(tower: tuple[torch.Tensor, Placed]) -> None:
+    """Slices and sections of 512 mm: the crop is moved to the middle in all, the sagittal section having the slice's rows as columns."""
+    pixels, placed = tower
+    theta = torch.eye(2, 3)[None] + torch.tensor([[[0.0, 0.0, 0.3], [0.0, 0.0, -0.2]]])
+    warp = Warp(theta, torch.tensor([[0.5, 0.625, 0.25, -0.125]]))
+    own, sagittal, coronal = images(pixels, torch.tensor([10]), ("slice", "sections"), placed, warp)[0]
+    assert torch.equal(torch.nonzero(sagittal.amax(dim=1) > 0.4).flatten(), torch.arange(64 - 19, 64 + 11))
+    plain = images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]     # the same frame: 512 mm
+    torch.testing.assert_close(coronal[64], plain.amax(dim=0), atol=0.01, rtol=0)
+    torch.testing.assert_close(sagittal[64], plain.amax(dim=1), atol=0.01, rtol=0)
+    assert own.shape == (128, 128)
+
+
+def test_what_moves_parts_of_a_slice_is_not_done_to_sections(tower: tuple[torch.Tensor, Placed]) -> None:
+    asked = []
+
+    def before(seen: torch.Tensor, moved: bool) -> torch.Tensor:
+        asked.append((seen.shape[1], moved))
+        return seen
+
+    images(tower[0], torch.tensor([3, 4]), ("slice", "sections"), tower[1], Warp(torch.eye(2, 3).expand(2, 2, 3), before=before))
+    assert asked == [(1, True), (2, False)]
+
+
 def test_slices_of_unknown_size_are_refused_where_it_matters(stack: tuple[np.ndarray, Placing]) -> None:
     with pytest.raises(ModelError, match="inputs-unplaced"):
         images_of(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
+    with pytest.raises(ModelError, match="inputs-unplaced"):
+        images(torch.from_numpy(stack[0]), torch.tensor([0]), ("slice", "sections"), Placed.on(CPU, stack[1]))
 
 
 def test_an_architecture_knows_its_inputs_in_their_order_only() -> None:
