@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, framed, noise_at
+from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, ends, framed, noise_at
 from fovnet.net.sampling import grid_of, resample
 
 STILL = Ranges(0, 0, 0, 0, 0)
@@ -260,3 +260,11 @@ def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
     away, there = [0.4, 0.4, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]
     shown, made = cropped(images, torch.tensor([away, there]))
     assert torch.equal(shown, images) and torch.equal(made, torch.stack([WHOLE, torch.tensor(there)]))
+
+
+def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike() -> None:
+    drawn = ends(draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3), torch.Generator().manual_seed(3)))
+    cut = drawn[drawn < 1]
+    assert len(cut) / drawn.numel() == pytest.approx(0.3, abs=0.02)
+    assert stats.kstest(cut.numpy(), "uniform").pvalue > 0.001
+    assert torch.equal(ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))), torch.ones(50, 2))
