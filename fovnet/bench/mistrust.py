@@ -91,13 +91,15 @@ def mistrusted(
         counts[name][1] += of
 
     for number, one in enumerate(volumes, start=1):
-        upright = decide(one.probabilities, one.z_mm, vocabulary, rule)
+        several, from_above = one.truth[:, :n].any(axis=0).sum() >= 2, -one.z_mm[::-1]
+        over = one.said(np.arange(len(one.z_mm))[::-1], from_above) if several else None
+        upright = decide(one.probabilities, one.z_mm, vocabulary, rule, over if one.asked else None)
         count("possibly flipped, upright", upright.flipped)
         nothing = one.truth[:, -1]
         named = upright.decided[:, :-1].any(axis=1) & (upright.confidence > EVEN) & nothing
         count("slices of none given a region, p > 0.5", int(named.sum()), int(nothing.sum()))
-        if one.truth[:, :n].any(axis=0).sum() >= 2:
-            turned = decide(one.said(np.arange(len(one.z_mm))[::-1], one.z_mm), one.z_mm, vocabulary, rule)
+        if over is not None:
+            turned = decide(over, from_above, vocabulary, rule, one.probabilities if one.asked else None)
             count("possibly flipped, turned, two regions or more", turned.flipped)
             count("confidently answered, shuffled, two regions or more", _answered(one, rng.permutation(len(one.z_mm)), vocabulary, rule))
         if progress:

@@ -166,7 +166,7 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
     with gauge() as cutting:
         stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
     with gauge() as looking:
-        look = ensemble.look(stack.pixels, placing=stack.placing)
+        look = ensemble.look_at(stack)
     with gauge() as deciding:
         answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
     with gauge() as writing:

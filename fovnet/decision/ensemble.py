@@ -26,7 +26,7 @@ from fovnet.records import checksum, read_json, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best
 from fovnet.volume.placing import Placing
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import SliceStack, Slicing, looks
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
     import torch
@@ -84,6 +84,21 @@ class Ensemble:
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
         return Look(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
+
+    def look_at(self, stack: SliceStack) -> Look:
+        """What the members see in a volume; turned over too, where they are shown more than slices and see several regions.
+
+        Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
+        """
+        from fovnet.net.architecture import OF_THE_VOLUME
+        from fovnet.net.inputs import inputs_of
+
+        look = self.look(stack.pixels, placing=stack.placing)
+        named = np.unique(self.judge.raw(look).argmax(axis=1))
+        if not set(inputs_of(self.members)) & set(OF_THE_VOLUME) or (named < len(self.vocabulary.chain)).sum() < 2:
+            return look
+        over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
+        return replace(look, turned=self.look(over.pixels, placing=over.placing).members)
 
     def probabilities(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None

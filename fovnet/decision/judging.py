@@ -22,13 +22,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Look:
-    """What the members see in slices: probabilities (p, s, k), and distances (s,) from what is familiar; None where that is not known."""
+    """What the members see in slices: probabilities (p, s, k), and distances (s,) from what is familiar; None where that is not known.
+
+    turned  (p, s, k) what they see in them from head to feet, as the slices of a volume turned over; None where that is the same
+    """
 
     members: NDArray[np.float32]
     distances: Floats | None = None
+    turned: NDArray[np.float32] | None = None
 
     def of(self, rows: NDArray[np.int64] | slice) -> Look:
-        """What they see in some of the slices."""
+        """What they see in some of the slices, not turned over."""
         return Look(self.members[:, rows], None if self.distances is None else self.distances[rows])
 
 
@@ -42,11 +46,15 @@ class Judge:
 
     def raw(self, look: Look) -> Floats:
         """Class probabilities (s, k): the members' weighted mean."""
-        return weighing.mean(look.members, self.rule.say(len(look.members)))
+        return self._mean(look.members)
+
+    def _mean(self, members: NDArray[np.float32]) -> Floats:
+        return weighing.mean(members, self.rule.say(len(members)))
 
     def decision(self, look: Look, z_mm: Floats) -> Decision:
         """What is decided on a volume with cuts at these heights (s,)."""
-        return decide(self.raw(look), z_mm, self.vocabulary, self.rule)
+        turned = None if look.turned is None else self._mean(look.turned)
+        return decide(self.raw(look), z_mm, self.vocabulary, self.rule, turned)
 
     def signs(self, look: Look, pixels: NDArray[np.uint8]) -> Signs:
         """What else was measured on a volume of slices (s, side, side)."""

@@ -100,7 +100,7 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
     if isinstance(stack, FovnetError):
         return Predicted(refusal(volume_id, str(path), stack), places=read.places)
     try:
-        look, judge = ensemble.look(stack.pixels, placing=stack.placing), ensemble.judge
+        look, judge = ensemble.look_at(stack), ensemble.judge
         return Predicted(judge.answer(volume_id, str(path), look, stack, stack.notes), stack, judge.raw(look), read.places)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)

@@ -84,14 +84,19 @@ class Decision:
     looks: float = 0.0
 
 
-def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Decision:
-    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1."""
+def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None) -> Decision:
+    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
+
+    turned  (s, k) what the ensemble says of its slices from head to feet, where that is not the same in another order: the body's other way
+            up is then judged by what is said of it that way up
+    """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule)
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
     misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
-    gain = climb.reversed.log_weight() - climb.log_weight(states=states)
+    over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule).climb
+    gain = over.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
     certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n), rule.beta)
     certainty[:, :-1] *= trust
