@@ -49,10 +49,7 @@ class Labelled:
 
 def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.int64], Floats], Floats] | None:
     """`Labelled.asked` of a volume; None where the networks are shown slices one by one."""
-    from fovnet.net.architecture import OF_THE_VOLUME
-    from fovnet.net.inputs import inputs_of
-
-    if not set(inputs_of(ensemble.members)) & set(OF_THE_VOLUME):
+    if not ensemble.sees_the_volume:
         return None
 
     def asked(slices: NDArray[np.int64], z_mm: Floats) -> Floats:

@@ -64,6 +64,14 @@ class Ensemble:
         """What turns a look into an answer."""
         return Judge(self.vocabulary, self.rule, self.familiar)
 
+    @property
+    def sees_the_volume(self) -> bool:
+        """Whether what the members say of a slice depends on the other slices of its volume."""
+        from fovnet.net.architecture import OF_THE_VOLUME
+        from fovnet.net.inputs import inputs_of
+
+        return not set(OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
+
     def look(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
@@ -90,12 +98,9 @@ class Ensemble:
 
         Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
         """
-        from fovnet.net.architecture import OF_THE_VOLUME
-        from fovnet.net.inputs import inputs_of
-
         look = self.look(stack.pixels, placing=stack.placing)
         named = np.unique(self.judge.raw(look).argmax(axis=1))
-        if not set(inputs_of(self.members)) & set(OF_THE_VOLUME) or (named < len(self.vocabulary.chain)).sum() < 2:
+        if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return look
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         return replace(look, turned=self.look(over.pixels, placing=over.placing).members)
