@@ -89,12 +89,15 @@ class Strands(Solid):
     """Sheets within a dome that run together at its nipple, thicker within its middle until they are one mass.
 
     thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  what is added to it in the middle of the gland
+    fine  how many times finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0 for smooth ones
     """
 
     dome: Dome
     thin: float
     mass: float
     phase: tuple[float, float, float]
+    fine: float = 1.0
+    ragged: float = 0.0
 
     @property
     def sparse(self) -> bool:
@@ -107,11 +110,17 @@ class Strands(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.dome.within(x, y, z)
         ahead = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
-        X = 9 * u * ahead + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
-        Y = 9 * w * ahead + self.phase[1] + np.sin(4 * t + 4 * u)
-        Z = 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
+        f, frayed = np.float32(self.fine), np.float32(self.ragged)
+        X = f * 9 * u * ahead + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
+        Y = f * 9 * w * ahead + self.phase[1] + np.sin(4 * t + 4 * u)
+        Z = f * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
+        if self.ragged:
+            wound = [frayed * np.sin(np.float32(per) * other) for per, other in ((2.7, Y + 0.4), (2.9, Z + 0.7), (3.1, X))]
+            X, Y, Z = X + wound[0], Y + wound[1], Z + wound[2]
         g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
         middle = np.clip(1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1)
+        if self.ragged:
+            middle *= np.clip(1 + frayed * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2)
         return np.asarray((g <= self.thin + self.mass * middle) & self.dome.inside(x, y, z))
 
     def shrunk(self, mm: float) -> Solid:
@@ -172,13 +181,14 @@ def gland_of(whole: Dome) -> Ellipsoid:
 def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
     """From almost all fat to almost all gland; ligaments, veins, nipple and the thick skin about it; an implant where there is one."""
     dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
+    fine, ragged = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
     made: list[Paint] = []
     for side in (1, -1):
         whole = breast(person, side)
         made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
         phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
         thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # one nearly all of fat has few strands
-        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]))
+        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged)
         made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
         made += _nipple(whole) + _veins(whole, rng)
         if "natural breasts" in person.missing and person.age > 20:

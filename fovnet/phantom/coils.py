@@ -17,7 +17,7 @@ ARRAY_MM = 260.0                # least width and depth of a field that arrays o
 def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
     """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil.
 
-    Of large fields one in seven is heard by arrays of small elements next to the skin.
+    Of large fields more than one in five is heard by arrays of small elements next to the skin.
     """
     dice = rng.random(2)
     corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * (np.asarray(grid.shape) - 1)
@@ -29,7 +29,7 @@ def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: n
         middle[side] += sign * (min(half[side], 220.0) + rng.uniform(-30, 20))
         middle[2] += rng.uniform(-0.3, 0.3) * min(half[2], 150.0)
         coil = Coil(((float(middle[0]), float(middle[1]), float(middle[2])),), float(rng.uniform(45, 130)), float(rng.uniform(0.85, 1.0)))
-    elif dice[0] > 0.85 and min(high[0] - low[0], high[1] - low[1]) > ARRAY_MM:
+    elif dice[0] > 0.78 and min(high[0] - low[0], high[1] - low[1]) > ARRAY_MM:
         coil = _arrays(low, high, rng)
     elif dice[0] < 0.4 and high[2] - low[2] < 700:
         coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))

@@ -12,6 +12,7 @@ import numpy as np
 from fovnet.phantom.belly import dome_mm
 from fovnet.phantom.body import Landmarks, label_volume
 from fovnet.phantom.breast import breast
+from fovnet.phantom.lesions import leg_mass
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.tissues import AIR
@@ -28,6 +29,7 @@ class Family:
     offset_x, offset_y  (least, most) mm of its middle to the right and to the front; a knee is on either side
     protocol    the region beside the chain it is read as ("spine"), or ""
     hanging     whether it is of breasts, which a coil in front receives
+    either_side whether one whose offset_x is to the right is as often to the left
     """
 
     name: str
@@ -42,6 +44,7 @@ class Family:
     offset_x: tuple[float, float] = (0.0, 0.0)
     offset_y: tuple[float, float] = (0.0, 0.0)
     hanging: bool = False
+    either_side: bool = True
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -141,13 +144,20 @@ SMALL: tuple[Family, ...] = (
 )  # fmt: skip
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
-VERTEBRA, BOX = "vertebra", "tight box"
+VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"
+LEG_MASS_FIELDS = 0.5       # of the small fields of view of those who have one
 ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 """Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
 
 
 def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of SMALL, or of ANYWHERE with its middle drawn: every region of the chain as often, then any point of the body there."""
+    """One of SMALL, or of ANYWHERE with its middle drawn: every region of the chain as often, then any point of the body there.
+
+    Half of what is looked at closely in somebody with a mass in a leg is the mass.
+    """
+    mass = leg_mass(person)
+    if mass is not None and rng.random() < LEG_MASS_FIELDS:
+        return _about_mass(person, mass[1], mass[2], rng)
     pool: list[Family | str] = [*SMALL, *ANYWHERE]
     weights = np.array([*(family.weight * _likely(family, person) for family in SMALL), *ANYWHERE.values()])
     chosen = pool[int(rng.choice(len(pool), p=weights / weights.sum()))]
@@ -166,6 +176,13 @@ def _likely(family: Family, person: Person) -> float:
     return 7.0 if person.prone else 0.4 if person.female else 0.15
 
 
+def _about_mass(person: Person, middle: tuple[float, float, float], across_mm: float, rng: np.random.Generator) -> Family:
+    """A field about one leg and the mass in it, its ends 2 to 15 cm beyond the mass."""
+    low, high = (person.morph.height_mm(middle[2] + sign * (0.75 * across_mm + rng.uniform(20, 150))) for sign in (-1, 1))
+    x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
+    return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False)
+
+
 BELOW_THE_DOME = 0.06
 """Most of the height of a field about breasts that may reach below the liver's dome: all that it shows is breast and wall of the chest."""
 
@@ -177,7 +194,7 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
     """
     one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk[:2]
     whole = breast(person, 1)
-    behind, air = rng.uniform(10, 55) if one else rng.uniform(70, 150), rng.uniform(10, 55)
+    behind, air = rng.uniform(10, 75) if one else rng.uniform(70, 150), rng.uniform(10, 55)
     back, front = whole.base[1] * deep - behind, whole.tip[1] * deep + air
     tall, beside, x = rng.uniform((0.95, -25, -8), (1.4, 70, 8)).tolist()
     z = whole.base[2] + whole.lean[1] / 2

@@ -14,7 +14,7 @@ from fovnet.errors import ConfigError
 ANATOMY: Mapping[str, str] = {
     "deformation": "organs and outlines bent smoothly at every scale from 4 to 15 cm, so that no two bodies are alike",
     "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
-    "lesions": "tumours, cysts, bruises and effusions of 1 to 12 cm in one person of four, bright spots in the white matter of the old",
+    "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }

@@ -1,4 +1,5 @@
-"""What does not belong there: tumours, cysts, bruises and effusions in one person of four, and bright spots in the brains of the old.
+"""What does not belong there: tumours, cysts, bruises and effusions in one person of four, a mass that somebody is scanned for in one leg
+of twelve people, and bright spots in the brains of the old.
 
 A lesion takes the place of what was there and moves nothing, so landmarks stay what they were; and so do outlines, but for a leg's over a
 large mass.
@@ -24,6 +25,7 @@ from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Side, Solid, tube
 
 SHARE = 0.25        # of people that have a lesion outside the brain's white matter
 BREAST_SHARE = 0.4  # of women who lie prone
+LEG_MASS_SHARE = 1 / 12     # of people; what they are scanned for, `families.small_family` sees to that
 LARGE_MM = 60.0     # from here on tumours of soft tissue are drawn in lobules
 LOBES = 0.45        # the most by which noise moves a lesion's level
 
@@ -87,7 +89,7 @@ def lesions(person: Person) -> list[Paint]:
     if rng.random() < SHARE:
         for _ in range(int(rng.integers(1, 4))):
             made += _lesion(person, rng)
-    return made + _of_the_breast(person) + _spots(person)
+    return made + _of_the_breast(person) + _of_the_leg(person) + _spots(person)
 
 
 def _of_the_breast(person: Person) -> list[Paint]:
@@ -112,13 +114,34 @@ def _of_the_breast(person: Person) -> list[Paint]:
     return made
 
 
+def leg_mass(person: Person) -> tuple[str, Point, float] | None:
+    """The mass in a leg that this person is scanned for, if any: "thigh" or "calf", its middle in written mm, and how many mm it is across.
+
+    Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all common).
+    """
+    rng = person.generator(786)
+    if rng.random() > LEG_MASS_SHARE:
+        return None
+    name = "thigh" if rng.random() < 0.75 else "calf"
+    place = _place(name, person, rng)
+    return name, place, float(np.exp(rng.uniform(np.log(30.0), np.log(150.0 if name == "thigh" else 100.0))))
+
+
+def _of_the_leg(person: Person) -> list[Paint]:
+    mass = leg_mass(person)
+    return [] if mass is None else _mass(person, *mass, person.generator(787))
+
+
 def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
     """One lesion anywhere: solid, fluid, bled, or solid round what has died in the middle."""
     name, _, least, most = PLACES[int(rng.choice(len(PLACES), p=[share for _, share, _, _ in PLACES]))]
     across = float(np.exp(rng.uniform(np.log(least), np.log(most))))
-    x, y, z = _place(name, person, rng)
+    return _mass(person, name, _place(name, person, rng), across, rng)
+
+
+def _mass(person: Person, name: str, middle: Point, across: float, rng: np.random.Generator) -> list[Paint]:
     a, b, c = (0.5 * across * np.exp(rng.normal(0, 0.2, 3))).tolist()
-    whole = _lobed(Ellipsoid((x, y, z), (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
+    whole = _lobed(Ellipsoid(middle, (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
     kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
     if across > LARGE_MM and name in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
         return _large(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])

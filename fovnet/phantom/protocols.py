@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.body import Landmarks
-from fovnet.phantom.families import Family
+from fovnet.phantom.families import LEG_MASS, Family
 from fovnet.phantom.headers import Turn
 from fovnet.phantom.masks import Finish
 from fovnet.phantom.person import Person
@@ -50,6 +50,9 @@ BREAST_SEQUENCES: tuple[Sequence, ...] = (
     *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5], SEQUENCES[1],
 )  # fmt: skip
 """Of breasts, eight in ten without the signal of fat, half of all quick gradient echoes of a dynamic series."""
+
+MASS_SEQUENCES: tuple[Sequence, ...] = (SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1])
+"""Of masses in a leg: half so that water is white and fat is not, which leaves of the leg beside the mass little to see."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
     depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0)) * person.morph.trunk[1] + 25
     wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or half an arm
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
-    x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 else 1)
+    x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1)
     y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
     if person.morph.lift_mm and not family.offset_y[0]:         # a field that is not placed follows bent legs
         ahead = person.morph.ahead_mm(z0, z1)
@@ -197,6 +200,7 @@ def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> t
 def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
     """A sequence fit for the family, its times moved by up to 15 %."""
     pool = HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else BREAST_SEQUENCES if family.hanging else SEQUENCES
+    pool = MASS_SEQUENCES if family.name == LEG_MASS else pool
     sequence = pool[int(rng.integers(len(pool)))]
     move = rng.uniform(0.85, 1.15, 2)
     null = rng.uniform(0.95, 1.05)  # an inversion time is set to null something: it varies less

@@ -16,7 +16,7 @@ from fovnet.phantom.body import Landmarks
 from fovnet.phantom.coils import bright_within, fallen_off
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
-from fovnet.phantom.families import small_family
+from fovnet.phantom.families import LEG_MASS, small_family
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.masks import BRAIN, draw_finish, stripped
@@ -33,9 +33,12 @@ DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line 
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
 LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chambers or two, in few slices
-PICTURE_SHARE = 0.75            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
+PICTURE_SHARE = 0.85            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
-TURNED_SHORT_AXES = 0.65        # archives of hearts keep them as stacks of pictures
+TURNED_SHORT_AXES = 0.8         # archives of hearts keep them as stacks of pictures
+OWN_AXES = (SHORT_AXIS, LONG_AXIS)
+TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS)
+CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass
 STANDING_WAVE_SHARE = 0.25
 """Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
 UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
@@ -110,6 +113,8 @@ def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 
 
 def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    if plain.family.name in TOLD_BY_CONTRAST and rng.random() < CONTRAST_KEPT:
+        return plain
     sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
     return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
 
@@ -167,7 +172,7 @@ def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """A header of plain voxel sizes, where one region of the chain is all there is to see, along whichever axis it is cut."""
-    own_axes = plain.family.name in (SHORT_AXIS, LONG_AXIS)
+    own_axes = plain.family.name in OWN_AXES
     share = TURNED_SHORT_AXES if own_axes else TURNED_SHARE
     least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
     dice, isotropic_axis = rng.random(), int(rng.integers(3))
