@@ -50,6 +50,9 @@ def ensemble(config: ConfigFile) -> None:
     save_weighing(results.ensemble, found, settings=settings.ensemble.model_dump(), seed=settings.seed)
     if model.familiar is not None and look.distances is not None:
         novelty.save(results.ensemble, novelty.calibrated(model.familiar, look.distances, mean(look.members, found.weights)))
+    if model.sees_the_volume:
+        with progress_bar("turned over") as tell:
+            scored = scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), tell)
     write_npz(results.probabilities, **scored.arrays())
     out.print(f"{len(members)} members, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
 

@@ -98,12 +98,15 @@ class Ensemble:
 
         Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
         """
-        look = self.look(stack.pixels, placing=stack.placing)
+        return self.turned_over(self.look(stack.pixels, placing=stack.placing), stack)
+
+    def turned_over(self, look: Look, stack: SliceStack) -> Look:
+        """The look at a volume, with what they see in it turned over where that is asked: see `look_at`."""
         named = np.unique(self.judge.raw(look).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return look
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
-        return replace(look, turned=self.look(over.pixels, placing=over.placing).members)
+        return replace(look, turned=replace(self, familiar=None).look(over.pixels, placing=over.placing).members)
 
     def probabilities(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None

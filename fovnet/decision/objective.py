@@ -23,11 +23,12 @@ FAR_MM = 50.0
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k)."""
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k); `turned` (s, k) as `spans.decide` has it."""
 
     probabilities: Floats
     z_mm: Floats
     truth: Bools
+    turned: Floats | None = None
 
 
 def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:

@@ -2,17 +2,18 @@
 
     rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
     members  (p, m, k) what each member says of them   distances  (m,) from what is familiar to the networks
-    weights  (p,) the members' say in raw
+    weights  (p,) the members' say in raw                turned     (p, m, k) what each says of the row in its volume turned over
 
-280 bytes a slice and ten members in float32: 28 MB for 100,000 slices.  Files of earlier versions have rows and raw alone, and are read
-as an ensemble of one.
+`turned` is there where the members are shown more than slices, and not a number where nobody asked: in volumes of one region.  280 bytes
+a slice and ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have rows and raw
+alone, and are read as an ensemble of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,32 +28,59 @@ from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack, VolumeRecord
 from fovnet.volume.slices import SliceStack
 
+if TYPE_CHECKING:
+    from fovnet.decision.ensemble import Ensemble
+
 SCORED = ("validation", "test")
 """Splits whose slices the members score."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """What the members see in some rows of a pack, rows ascending, and their weights; empty weights: all the same."""
+    """What the members see in some rows of a pack, rows ascending, and their weights; empty weights: all the same.
+
+    turned  (p, m, k) as the module's head has it, in the order of `rows`; None where nothing is seen but slices
+    """
 
     rows: NDArray[np.int64]
     look: Look
     weights: tuple[float, ...] = ()
+    turned: NDArray[np.float32] | None = None
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]]) -> Scored:
         """From the arrays of probabilities.npz."""
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
-        return cls(arrays["rows"], Look(members, arrays.get("distances")), tuple(map(float, arrays.get("weights", ()))))
+        weights = tuple(map(float, arrays.get("weights", ())))
+        return cls(arrays["rows"], Look(members, arrays.get("distances")), weights, arrays.get("turned"))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
-        known = {} if self.look.distances is None else {"distances": self.look.distances}
         weights = Rule(weights=self.weights).say(len(self.look.members))
-        return {"rows": self.rows, "raw": mean(self.look.members, weights), "members": self.look.members, "weights": weights, **known}
+        known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.look.members, "weights": weights}
+        known["raw"] = mean(self.look.members, weights)
+        asked = {"distances": self.look.distances, "turned": self.turned}
+        return known | {name: values for name, values in asked.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> Look:
         """What they see in one volume.  Raises ModelError where not all its slices were scored."""
+        places = self._places(pack, index)
+        turned = None if self.turned is None else self.turned[:, places[::-1]]
+        look = self.look.of(places)
+        return look if turned is None or np.isnan(turned).any() else replace(look, turned=turned)
+
+    def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
+        """The same, with what the ensemble's members see in its volumes turned over where it is asked; the model weighs as these do."""
+        turned, indices = np.full_like(self.look.members, np.nan), [index for split in SCORED for index in _readable(pack, split)]
+        for done, index in enumerate(indices, start=1):
+            look = model.turned_over(self.of(pack, index), pack.stack(index))
+            if look.turned is not None:
+                turned[:, self._places(pack, index)[::-1]] = look.turned
+            progress(done, len(indices))
+        return replace(self, turned=turned)
+
+    def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
+        """Where among `rows` the slices of a volume are."""
         record = pack.records[index]
         wanted = np.arange(record.first_row, record.first_row + record.slices)
         places = np.searchsorted(self.rows, wanted)
@@ -60,7 +88,7 @@ class Scored:
             raise ModelError(
                 "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
             )
-        return self.look.of(places)
+        return places
 
     def split(self, pack: Pack, split: str) -> tuple[Look, NDArray[np.bool_], NDArray[np.int64]]:
         """Of the rows of a split: what the members see, what is true (m, k), and the number of each one's subject (m,)."""
@@ -79,8 +107,10 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     """The labelled volumes of a split, as tuning wants them."""
     weights = Rule(weights=scored.weights).say(len(scored.look.members))
     return [
-        Example(mean(scored.of(pack, index).members, weights), pack.stack(index).z_mm, _truth(pack, index))
+        Example(mean(look.members, weights), pack.stack(index).z_mm, _truth(pack, index), None if over is None else mean(over, weights))
         for index in _readable(pack, split)
+        for look in [scored.of(pack, index)]
+        for over in [look.turned]
     ]
 
 

@@ -177,7 +177,7 @@ def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray
 
 
 def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
-    return decide(example.probabilities, example.z_mm, vocabulary, rule)
+    return decide(example.probabilities, example.z_mm, vocabulary, rule, example.turned)
 
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:

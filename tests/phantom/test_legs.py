@@ -51,11 +51,11 @@ def test_an_outline_is_closed_and_lies_in_its_box() -> None:
     assert inside.sum() == pytest.approx(np.pi * 45 * 45, rel=0.1)
 
 
-def test_lesions_are_in_a_fourth_of_people_and_change_nothing_but_themselves() -> None:
+def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
     people = [sample_person((5, number)) for number in range(1, 121)]
     have = [any(isinstance(paint.solid, lesions.Lobed) for paint in lesions.lesions(person)) for person in people]
-    assert 15 < sum(have) < 45
-    person = people[have.index(True)]
+    assert 22 < sum(have) < 53              # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
+    person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)      # those may bulge
     low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, lesions.Lobed))
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20

@@ -16,11 +16,12 @@ from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
 from fovnet.phantom.coils import _arrays
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
-from fovnet.phantom.families import Family, choose_families, small_family
+from fovnet.phantom.families import LEG_MASS, Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
 from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
 from fovnet.phantom.heart_stacks import along_the_axis, short_axis
+from fovnet.phantom.lesions import leg_mass
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.person import Person, sample_person
@@ -349,3 +350,29 @@ def test_arrays_of_small_elements_leave_what_is_deep_darker_than_the_skin() -> N
         affine[:3, 3] = -200, -150, -150
         heard = sensitivity((51, 51, 38), affine, coil)
         assert heard[15:36, 24:27, 12:26].mean() < 0.66 * heard[15:36, :, 12:26].mean(axis=(0, 2)).max()
+
+
+def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
+    """Of those who have one, half of the tight fields: the mass lies whole within their middle three quarters, in the leg it is in."""
+    people = [(person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))]
+    sides = set()
+    for person, (_, middle, _) in people[:6]:
+        marks, rng = landmarks(person), np.random.default_rng(1)
+        fields = [family for family in (small_family(person, marks, rng) for _ in range(60)) if family.name == LEG_MASS]
+        assert 15 < len(fields) < 45
+        low, high = _field(person, marks, fields[0], rng)
+        step = (high - low) / 40
+        affine = np.diag([*step, 1.0])
+        affine[:3, 3] = low + step / 2
+        with_it, without = (label_volume(person, Grid((40, 40, 40), affine), frozenset(left)).labels for left in ((), ("lesions",)))
+        changed = np.argwhere(with_it != without)
+        assert len(changed) > 20
+        assert (np.abs(changed.mean(axis=0) - 20) < 15).all()
+        sides.add(middle[0] > 0)
+    assert sides == {True, False}
+
+
+def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
+    found = [mass for number in range(1200) if (mass := leg_mass(sample_person((6, number))))]
+    assert 70 < len(found) < 130                                                    # 100 give or take three standard deviations
+    assert all(30 <= across <= 150 for _, _, across in found)

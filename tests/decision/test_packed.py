@@ -1,0 +1,94 @@
+"""Volumes of a sliced collection are decided from what was scored once as they are when one is asked about alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fovnet.decision.ensemble import Ensemble
+from fovnet.decision.packed import SCORED, Scored, decisions, examples
+from fovnet.decision.spans import Rule, decide
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.records import read_npz, write_npz
+from fovnet.regions import DEFAULT
+from fovnet.volume.pack import Pack, VolumeRecord
+
+K = len(DEFAULT.classes)
+WEIGHTS = (0.8, 0.2)
+
+
+def pack_of(sizes: tuple[int, ...]) -> Pack:
+    """Volumes of so many slices, five of noise below and the rest of gradients above; the first is never scored."""
+    rng = np.random.default_rng(0)
+    at = np.concatenate([np.arange(size) for size in sizes])
+    pixels = np.zeros((len(at), 128, 128), np.uint8)
+    for row, height in enumerate(at):
+        pixels[row] = rng.integers(0, 256, (128, 128)) if height < 5 else np.linspace(0, 20 * height, 128)[None, :].clip(0, 255)
+    affine = ((8.0, 0.0, 0.0, 0.0), (0.0, 8.0, 0.0, 0.0), (0.0, 0.0, 8.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    records = tuple(
+        VolumeRecord(f"v{number}", f"p{number}", "made", "v.nii", True, "ok", split, {}, sum(sizes[:number]), size, 400.0, affine, "c")
+        for number, (size, split) in enumerate(zip(sizes, ["train", *SCORED, *SCORED], strict=False))
+    )
+    truth, volume = np.eye(K, dtype=bool)[at % K], np.repeat(np.arange(len(sizes)), sizes)
+    return Pack(None, DEFAULT.classes, pixels, volume, 8.0 * at, np.stack([at, at], axis=1), truth, records, {})
+
+
+def ensemble_of(*inputs: str) -> Ensemble:
+    """Two networks that nobody trained, which name several regions in most volumes of `pack_of`."""
+    members = [build(Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(seed)).eval()
+               for seed in (1, 2)]  # fmt: skip
+    return Ensemble(DEFAULT, {}, Rule(weights=WEIGHTS), members, torch.device("cpu"), "")
+
+
+def scored(pack: Pack, ensemble: Ensemble) -> Scored:
+    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
+    return Scored(rows, ensemble.look(pack.pixels, None, rows, pack.placing), WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
+    """A pack, networks that see its volumes, and what they said of these, as it comes back from the disk."""
+    pack, ensemble, told = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
+    found = scored(pack, ensemble).turned_over(pack, ensemble, lambda done, total: told.append(total - done))
+    assert told == [3, 2, 1, 0]
+    path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
+    write_npz(path, **found.arrays())
+    return pack, ensemble, Scored.read(read_npz(path))
+
+
+def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(asked: tuple[Pack, Ensemble, Scored]) -> None:
+    pack, ensemble, found = asked
+    turned = []
+    for index in range(1, len(pack.records)):
+        seen, alone = found.of(pack, index), ensemble.look_at(pack.stack(index))
+        np.testing.assert_allclose(seen.members, alone.members, atol=1e-6)
+        assert (seen.turned is None) == (alone.turned is None)
+        if seen.turned is not None and alone.turned is not None:
+            turned.append(index)
+            np.testing.assert_allclose(seen.turned, alone.turned, atol=1e-6)
+            assert np.abs(seen.turned[:, ::-1] - seen.members).max() > 1e-3         # or reversing would have done
+    assert 0 < len(turned) < len(pack.records) - 1                                  # a single slice has no other way up
+
+
+@pytest.mark.parametrize("split", SCORED)
+def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(asked: tuple[Pack, Ensemble, Scored], split: str) -> None:
+    pack, ensemble, found = asked
+    judge = replace(ensemble.judge, rule=replace(ensemble.rule, flipped_gain=0.0))
+    volumes = [index for index, record in enumerate(pack.records) if record.split == split]
+    for index, (answer, _, _), one in zip(volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True):
+        stack = pack.stack(index)
+        alone = judge.decision(ensemble.look_at(stack), stack.z_mm)
+        tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
+        assert answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
+        assert tuned.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
+
+
+def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:
+    pack = pack_of((9, 12))
+    found = scored(pack, ensemble_of("slice", "millimetres"))
+    assert "turned" not in found.arrays() and found.of(pack, 1).turned is None
