@@ -2,8 +2,8 @@
 
 All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference, and how it changes what the first
 arm got right is told with an interval of its own.  Each may be trained several times, on other people and from other weights: what one
-training finds differs from the next by some points.  Everything is kept in a scratch folder: a killed study goes on where it was, and a
-longer one begins with what is there.
+training finds differs from the next by some points.  Volumes count alike: most slices are of the few that show half a body.  Everything
+is kept in a scratch folder: a killed study goes on where it was, and a longer one begins with what is there.
 """
 
 from __future__ import annotations
@@ -50,9 +50,21 @@ class Accuracy(Protocol):
     def denominator(self) -> int: ...
 
 
-Score = Callable[[NDArray[Any], NDArray[np.bool_], Sequence[str]], Accuracy]
-Change = Callable[[NDArray[Any], NDArray[Any], NDArray[np.bool_], Sequence[str]], tuple[float, float, float]]
-"""By how much an accuracy grew from the first probabilities to the second, and the two ends of its interval."""
+class Score(Protocol):
+    """The accuracy of probabilities (s, k) of slices, given what is true (s, k), whose they are and how much each counts (s,)."""
+
+    def __call__(
+        self, probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *, counts: NDArray[np.float64]
+    ) -> Accuracy: ...
+
+
+class Change(Protocol):
+    """By how much an accuracy grew from the first probabilities to the second, and the two ends of its interval."""
+
+    def __call__(
+        self, before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *,
+        counts: NDArray[np.float64],
+    ) -> tuple[float, float, float]: ...
 
 
 @dataclass(frozen=True)
@@ -179,14 +191,16 @@ def _judged(
     if not known.any():
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
     each = member_probabilities(members, np.array(pack.pixels), device, rows=np.flatnonzero(known), placing=pack.placing)
-    truth, owners = pack.truth[known], [pack.records[row].subject_id for row in pack.volume[known].tolist()]
-    alone = [score(said, truth, owners).value or 0.0 for said in each]
+    truth, volume = pack.truth[known], pack.volume[known]
+    owners, alike = [pack.records[row].subject_id for row in volume.tolist()], 1.0 / np.bincount(volume)[volume]
+    alone = [score(said, truth, owners, counts=alike).value or 0.0 for said in each]
     together, truths, people = np.concatenate(each), np.tile(truth, (len(each), 1)), owners * len(each)
-    said = score(together, truths, people)
+    counts = np.tile(alike, len(each))
+    said = score(together, truths, people, counts=counts)
     row = {"accuracy": said.value, "low": said.low, "high": said.high, "slices": said.denominator // len(each),
            "spread": float(np.std(alone, ddof=1)) if len(each) > 1 else None,
            "refused": sum(record.status == "refused" for record in pack.records)}  # fmt: skip
     if on in first:
-        row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truths, people), strict=True))
+        row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truths, people, counts=counts), strict=True))
     first.setdefault(on, together)
     return {f"{on}_{what}": value for what, value in row.items()}

@@ -72,8 +72,8 @@ def bench_simulator(
         for row in studied(study, arms_of(arms or [], known_features()), balanced, balanced_change, collection, tell):
             rows.append(row)
             write_tsv(out_file, COLUMNS, rows)
-    shown = titled("balanced accuracy of slices, and its change from the first arm (95 % over subjects)", "arm", "simulated people",
-                   "change", "labelled collection", "change")  # fmt: skip
+    shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
+                   "simulated people", "change", "labelled collection", "change")  # fmt: skip
     for row in rows:
         told = [f"{row[f'{on}']:{sign}.1%} ({row[f'{low}_low']:{sign}.1%} to {row[f'{low}_high']:{sign}.1%})"
                 if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]  # fmt: skip

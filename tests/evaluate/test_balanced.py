@@ -36,6 +36,16 @@ def test_the_change_is_the_difference_of_two_balanced_accuracies(people: tuple[n
     assert 0 < low < value < high < 1
 
 
+def test_slices_may_count_more_or_less(people: tuple[np.ndarray, list[str]]) -> None:
+    truth, owners = people
+    counts = 1.0 / np.random.default_rng(5).integers(1, 100, len(truth))
+    flags, (worse, better) = np.eye(K, dtype=bool)[truth], (guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2)))
+    scores = [balanced_accuracy_score(truth, said.argmax(axis=1), sample_weight=counts) for said in (worse, better)]
+    assert [balanced(said, flags, owners, counts=counts).value for said in (worse, better)] == pytest.approx(scores)
+    assert balanced_change(worse, better, flags, owners, counts=counts)[0] == pytest.approx(scores[1] - scores[0])
+    assert scores[0] != pytest.approx(balanced_accuracy_score(truth, worse.argmax(axis=1)), abs=1e-3)
+
+
 def test_what_both_get_wrong_alike_makes_the_change_no_less_certain(people: tuple[np.ndarray, list[str]]) -> None:
     """Half of the persons are beyond both networks: the interval of either is wide, that of the change is not."""
     truth, owners = people
