@@ -95,9 +95,10 @@ def examine(
     if lacking:
         out.print(f"{len(lacking)} labelled volumes without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
-                  "slices right")
+                  "slices right", "wrong, but empty")
     for row in shown(cases, known):
-        rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], f"{row['right']}/{row['slices']}" if row["slices"] else "")
+        right = f"{row['right']}/{row['slices']}" if row["slices"] else ""
+        rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], right, str(row["wrong_empty"] or ""))
     show_table(rows)
     rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
     for name, stage in EXAMINED:

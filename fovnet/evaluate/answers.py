@@ -64,6 +64,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         np.array(said["decided"], dtype=bool), np.array(said["slice_confidence"], dtype=float), stretches(said["spans"]), None,
         float(said["side_mm"]), borders=said_borders(said["boundaries"]), set_probability=said["set_probability"],
         doubts=tuple(doubt["code"] for doubt in said["doubts"]),
+        empty=np.isin(np.arange(len(said["z_mm"])), said["empty"]) if "empty" in said else None,
     )  # fmt: skip
 
 
@@ -80,11 +81,15 @@ def _truth(said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Voc
 
 
 def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """A row a volume: what is true, what was said, and how many of its slices were said rightly."""
+    """A row a volume: what is true, what was said, how many of its slices were said rightly, and how many of those said wrongly are empty.
+
+    Whoever labels a head from end to end labels the black margin of its volume too; nobody can see a head there.
+    """
     for case in cases:
-        right = int((case.truth & case.decided).any(axis=1).sum())
+        wrong = np.asarray(~(case.truth & case.decided).any(axis=1))
         true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
-        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": right, "slices": len(case.z_mm)}
+        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": int((~wrong).sum()),
+               "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}  # fmt: skip
 
 
 def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:

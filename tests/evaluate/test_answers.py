@@ -30,14 +30,19 @@ def collection(folder: Path, labels: str) -> Path:
 
 
 def predicted(folder: Path, out: Path) -> Path:
-    """Pelvis below slice 10 and abdomen from it on are said of both volumes that could be read, each slice standing for two."""
+    """Pelvis below slice 10 and abdomen from it on are said of both volumes that could be read, each slice standing for two.
+
+    The two lowest slices and two in the middle are dark.
+    """
+    pixels = np.zeros((S, 128, 128), np.uint8)
+    pixels[:, 60, 60], pixels[[0, 1, 8, 9]] = 200, 9
     truth = np.eye(len(DEFAULT.classes))[np.repeat([1, 2], S // 2)]
     p = 0.9 * truth + 0.1 / len(DEFAULT.classes)
     z_mm, rows = 5.0 + 10.0 * np.arange(S), []
     for name in ("right", "half"):
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
-        stack = SliceStack(np.zeros((S, 128, 128), np.uint8), z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
+        stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
         said = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs(1.0, 0.0), RULE, DEFAULT)
         write_json(out / f"renamed-{name}.json", facts(said, stack, p, DEFAULT))
         rows += table_rows(said, stack)
@@ -58,6 +63,7 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     assert lacking == ["passed-over"] and [case.status for case in cases[2:]] == ["refused"]
     rows = list(shown(cases, DEFAULT))
     assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0)]
+    assert [row["wrong_empty"] for row in rows] == [0, 2, 0]                    # of the second volume's five wrong cuts, 5 to 9
     assert rows[0]["truth"] == rows[1]["said"] == "pelvis+abdomen"
     error = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything.find("slice_error", "decided")
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
