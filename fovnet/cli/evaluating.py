@@ -90,10 +90,12 @@ def examine(
     from fovnet.volume.collection import read_collection
 
     known = vocabulary(regions)
-    cases, lacking = answered_cases(answers, read_collection(truth, known), known)
+    cases, lacking, beyond = answered_cases(answers, read_collection(truth, known), known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     if lacking:
         out.print(f"{len(lacking)} labelled volumes without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+    if beyond:
+        out.print(f"{len(beyond)} answers on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):

@@ -68,9 +68,11 @@ def export_headers(
     from fovnet.report.answers import read_answers
     from fovnet.report.headers import VERDICTS, compare, write_headers
 
-    compared = compare(read_answers(answers), vocabulary(regions))
-    counts = Counter(one.verdict for one in compared)
-    out.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f": {write_headers(compared, table)}", highlight=False)
+    told = read_answers(answers)
+    compared = compare(told, vocabulary(regions))
+    counts = {**Counter(one.verdict for one in compared), "not from DICOM": len(told) - len(compared)}
+    verdicts = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in (*VERDICTS, "not from DICOM"))
+    out.print(f"{verdicts}: {write_headers(compared, table)}", highlight=False)
 
 
 @export.command("bundle")
@@ -108,7 +110,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
         except FovnetError as fault:
             left += 1
             err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
-    out.print(f"{len(told) - left} of {len(told)} volumes: {folder}", highlight=False)
+    out.print(f"{len(told) - left} of {len(told)} volumes: {folder if left < len(told) else 'nothing written'}", highlight=False)
     if left:
         raise typer.Exit(3)
 

@@ -103,7 +103,7 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
     nothing could be read is told in the table."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
-        err.print(f"refused {row['volume_id']}: {row['message']}", markup=False, highlight=False)
+        err.print(f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]", markup=False, highlight=False)
     told = {row["path"] for row in refused}
     unread = [row for row in found.series if row["kind"] == "unreadable"]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]

@@ -17,7 +17,7 @@ from fovnet.volume.slices import SliceStack
 
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
-    "volume_confidence",
+    "volume_confidence", "code",
 )  # fmt: skip
 EMPTY = 10
 """Of 255: a slice with no pixel as bright shows nothing but air; around a body noise is rarely brighter."""
@@ -58,11 +58,13 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume.
 
-    `confidence` is the span's, `volume_confidence` the mean over all slices of the volume, the same in each of its rows.
+    `confidence` is the span's, `volume_confidence` the mean over all slices of the volume, the same in each of its rows; `code` is the
+    fault of a refused volume, or what is doubtful about another, separated by spaces.
     """
     sure = given.decision.sure if given.decision else None
     head = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "volume_confidence": sure,
+        "code": given.code or " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
     }  # fmt: skip
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": sure}]

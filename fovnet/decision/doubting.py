@@ -70,7 +70,7 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         share = f"only {signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
         yield Doubt("unlike-training", f"unlike anything the networks were trained on: {share}")
     if signs.agreement < rule.least_agreement:
-        said = f"agreement {signs.agreement:.0%}, at least {rule.least_agreement:.0%} wanted"
+        said = f"agreement {signs.agreement:.1%}, at least {rule.least_agreement:.1%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
     slices = len(decision.confidence)
     if slices < FEWEST:

@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.answer import facts, table_rows
+from fovnet.decision.answer import facts, refusal, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import Predicted, predict
 from fovnet.decision.shipped import shipped_folder
@@ -77,8 +77,15 @@ class Model:
         return self._ensemble.identity
 
     def predict(self, path: File) -> Prediction:
-        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"."""
-        return next(self._answers([Path(path)], 1))
+        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"; so is a
+        folder or an archive that holds several volumes, for which of them was meant?"""
+        whole = Path(path)
+        volumes = _volumes(whole)
+        if len(volumes) > 1:
+            fault = VolumeError("volume-several", f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0]}, or "
+                                                  "all of them to predict_many.")
+            return self._told(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
+        return next(self._answers(volumes or [whole], 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
         """The answers on many, each as soon as it is there, in the order of the paths; a folder stands for every volume in it, sorted.

@@ -21,8 +21,9 @@ from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
 TABLE = "spans.tsv"
 
 
-def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str]]:
-    """One case a labelled volume that has an answer, in the collection's order; and the names of those without one, set aside or not given.
+def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
+    """One case a labelled volume that has an answer, in the collection's order; the names of those without one, set aside or not given;
+    and the names of the answers that are about no labelled volume.
 
     An answer belongs to the volume whose file it is about, else to the one of its name.  Raises CollectionError where `answers` holds
     none of the labelled volumes, where none is labelled, or where one was answered with other regions.
@@ -37,7 +38,8 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
                                                  f"{collection.path}. Predict them into this folder first.")
     pairs = list(zip(labelled, found, strict=True))
     cases = [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in pairs if said]
-    return cases, [row.volume_id for row, said in pairs if not said]
+    used = {said["volume_id"] for said in found if said}
+    return cases, [row.volume_id for row, said in pairs if not said], [name for name in by_name if name not in used]
 
 
 def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:

@@ -62,8 +62,8 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     names = {span.region for span in told.spans}
     if told.status != "ok" or not names:
         why = f"its answer is uncertain ({told.message})" if told.status != "ok" else "it shows none of the regions"
-        raise ModelError("export-unsure", f"{told.volume_id}: {why}; only regions told with status ok are written into a header. Look at "
-                                          "the volume; what is right in it no copy can say.")
+        raise ModelError("export-unsure", f"{told.volume_id}: {why}; only what is told with status ok is written into a header. "
+                                          "Look at the volume, and correct its header by hand if need be.")
     whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
     through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]

@@ -57,6 +57,13 @@ def test_what_cannot_be_read_is_an_answer(scans: Path, model: fovnet.decision.mo
         assert str(path) in answer.message
 
 
+def test_a_folder_of_several_volumes_is_no_volume(scans: Path, model: fovnet.decision.model.Model) -> None:
+    """The first of them would be an answer about something else than was asked."""
+    answer = model.predict(scans)
+    assert (answer.status, answer.code, answer.volume_id) == ("refused", "volume-several", scans.name)
+    assert "holds 7 volumes" in answer.message and "predict_many" in answer.message
+
+
 def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, model: fovnet.decision.model.Model) -> None:
     files = [scans / name for name in ("v3.nii.gz", "text.nii", "v0.nii.gz", "v3.nii.gz")]
     one = list(model.predict_many(iter(files)))

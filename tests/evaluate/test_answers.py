@@ -59,7 +59,8 @@ LABELS = ("right\tpelvis\t0\t19\nright\tabdomen\t20\t39\n"
 def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> None:
     """Slice 19 of the volume is in the tenth cut; of the second volume five cuts of pelvis are abdomen in truth."""
     answers = predicted(tmp_path, tmp_path / "answers")
-    cases, lacking = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    cases, lacking, beyond = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    assert beyond == []
     assert lacking == ["passed-over"] and [case.status for case in cases[2:]] == ["refused"]
     rows = list(shown(cases, DEFAULT))
     assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0)]
@@ -67,6 +68,12 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     assert rows[0]["truth"] == rows[1]["said"] == "pelvis+abdomen"
     error = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything.find("slice_error", "decided")
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
+
+
+def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:
+    answers = predicted(tmp_path, tmp_path / "answers")
+    cases, _, beyond = answered_cases(answers, read_collection(collection(tmp_path, "half\tpelvis\t0\t9\n")), DEFAULT)
+    assert [case.volume_id for case in cases] == ["half"] and beyond == ["renamed-right", "broken"]
 
 
 def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:

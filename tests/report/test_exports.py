@@ -132,7 +132,7 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
     assert told.status == "uncertain" and structured_report(told, DEFAULT).CompletionFlag == "PARTIAL"
-    with pytest.raises(ModelError, match="only regions told with status ok") as refusal:
+    with pytest.raises(ModelError, match="only what is told with status ok") as refusal:
         write_copies(told, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
 
