@@ -71,7 +71,8 @@ class Scored:
 
     def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
         """The same, with what the ensemble's members see in its volumes turned over where it is asked; the model weighs as these do."""
-        turned, indices = np.full_like(self.look.members, np.nan), [index for split in SCORED for index in _readable(pack, split)]
+        indices = [index for split in SCORED for index in _readable(pack, split)]
+        turned = np.full_like(self.look.members, np.nan)
         for done, index in enumerate(indices, start=1):
             look = model.turned_over(self.of(pack, index), pack.stack(index))
             if look.turned is not None:
@@ -105,13 +106,13 @@ def subject(record: VolumeRecord) -> str:
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     """The labelled volumes of a split, as tuning wants them."""
-    weights = Rule(weights=scored.weights).say(len(scored.look.members))
-    return [
-        Example(mean(look.members, weights), pack.stack(index).z_mm, _truth(pack, index), None if over is None else mean(over, weights))
-        for index in _readable(pack, split)
-        for look in [scored.of(pack, index)]
-        for over in [look.turned]
-    ]
+    return [_example(pack, scored, index) for index in _readable(pack, split)]
+
+
+def _example(pack: Pack, scored: Scored, index: int) -> Example:
+    look, weights = scored.of(pack, index), Rule(weights=scored.weights).say(len(scored.look.members))
+    turned = None if look.turned is None else mean(look.turned, weights)
+    return Example(mean(look.members, weights), pack.stack(index).z_mm, _truth(pack, index), turned)
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:

@@ -199,12 +199,20 @@ def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> t
 
 def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
     """A sequence fit for the family, its times moved by up to 15 %."""
-    pool = HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else BREAST_SEQUENCES if family.hanging else SEQUENCES
-    pool = MASS_SEQUENCES if family.name == LEG_MASS else pool
+    pool = _sequences(family)
     sequence = pool[int(rng.integers(len(pool)))]
     move = rng.uniform(0.85, 1.15, 2)
     null = rng.uniform(0.95, 1.05)  # an inversion time is set to null something: it varies less
     return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
+
+
+def _sequences(family: Family) -> tuple[Sequence, ...]:
+    """What a family is scanned with."""
+    if family.name == LEG_MASS:
+        return MASS_SEQUENCES
+    if family.hanging:
+        return BREAST_SEQUENCES
+    return HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else SEQUENCES
 
 
 def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
