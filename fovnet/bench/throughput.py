@@ -183,11 +183,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
     step = epoch(batch) if first < bounds.seconds / 4 else first / 2
     images = _epoch_length(step, batch, len(slices), bounds)
-    theirs = None
-    if monai_is_here():
-        theirs = Tutorial(net, slices[:images], targets[:images], batch=batch, rate=RATE, ranges=ranges, workers=bounds.loader_workers,
-                          device=device)  # fmt: skip
-        theirs.epoch_seconds()                                                 # the workers start once
+    theirs = _tutorial(net, slices[:images], targets[:images], batch, bounds.loader_workers, device)
     own, handled, other = _in_turn(
         bounds.repeats, lambda: epoch(images), lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs
     )
@@ -202,6 +198,19 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
         device=torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, one thread of {os.cpu_count()} cores",
         note="" if theirs else "MONAI is not installed here: its pipeline was not run",
     )  # fmt: skip
+
+
+def _tutorial(
+    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, workers: int, device: str
+) -> Tutorial | None:
+    """MONAI's own pipeline for the same network, its workers started; None where MONAI is not installed."""
+    if not monai_is_here():
+        return None
+    from fovnet.net.augment import Ranges
+
+    theirs = Tutorial(net, slices, targets, batch=batch, rate=RATE, ranges=Ranges(*RANGES), workers=workers, device=device)
+    theirs.epoch_seconds()
+    return theirs
 
 
 def _in_turn(
