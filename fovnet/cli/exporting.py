@@ -97,20 +97,26 @@ def export_shipped(
     out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}", highlight=False)
 
 
+EXPECTED = {"export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely"}
+"""What an archive is full of: counted, where a sentence for each would hide the others."""
+
+
 def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
-    """Every answer handed on; what cannot be is named, and the status is then 3."""
+    """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
 
     _refuse_in_answers(answers, folder)
-    told, words, left = read_answers(answers), vocabulary(regions), 0
+    told, words, left = read_answers(answers), vocabulary(regions), Counter[str]()
     for one in told:
         try:
             write(one, words)
         except FovnetError as fault:
-            left += 1
-            err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
-    out.print(f"{len(told) - left} of {len(told)} volumes: {folder if left < len(told) else 'nothing written'}", highlight=False)
+            left[EXPECTED.get(fault.code, "named above")] += 1
+            if fault.code not in EXPECTED:
+                err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
+    written, reasons = len(told) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
+    out.print(f"{written} of {len(told)} volumes: {folder if written else 'nothing written'}{reasons and f' ({reasons})'}", highlight=False)
     if left:
         raise typer.Exit(3)
 

@@ -222,7 +222,7 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
         write_bids([told, replace(told, volume_id="case-1")], DEFAULT, tmp_path / "again")
 
 
-def test_what_was_not_answered_from_dicom_is_named_and_the_rest_done(tmp_path, classic):
+def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path, classic):
     nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
     answered(tmp_path / "answers", tmp_path / "v.nii", ["head"], name="nifti")
     rows = (tmp_path / "answers" / "spans.tsv").read_text()
@@ -230,7 +230,7 @@ def test_what_was_not_answered_from_dicom_is_named_and_the_rest_done(tmp_path, c
     with (tmp_path / "answers" / "spans.tsv").open("a") as file:
         file.write("".join(rows.splitlines(keepends=True)[1:]))
     result = CliRunner().invoke(app, ["export", "sr", str(tmp_path / "answers"), "--out", str(tmp_path / "sr")])
-    assert result.exit_code == 3 and "nifti was not answered from DICOM" in result.output and "1 of 2 volumes" in result.output
+    assert result.exit_code == 3 and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
     assert [path.name for path in (tmp_path / "sr").iterdir()] == ["volume.dcm"]
     missing = CliRunner().invoke(app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")])
     assert isinstance(missing.exception, ModelError) and missing.exception.code == "answers-missing"
@@ -245,6 +245,7 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
     monkeypatch.chdir(tmp_path / "answers")
     elsewhere = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
     assert elsewhere.exit_code == 3 and "counts from the folder where predict ran" in elsewhere.output
+    assert elsewhere.output.endswith("0 of 1 volumes: nothing written (1 named above)\n")
 
 
 def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):
