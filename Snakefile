@@ -6,6 +6,7 @@
 """
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -19,17 +20,20 @@ sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long ch
 
 try:
     SETTINGS = fovnet.config.parse(config, "--configfile")
+    REGIONS = fovnet.config.vocabulary(SETTINGS.regions).regions
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
 WHOLE = SETTINGS.model_dump(mode="json")
+if SETTINGS.regions != "default":       # the file's name stays where its content changes; a colour alone cuts no slices again
+    WHOLE |= {"regions": [(region.name, region.rung) for region in REGIONS], "looks": [asdict(region) for region in REGIONS]}
 
 
 def settings_of(*sections):
     """What a rule depends on: a hash of its own sections, defaults filled in, whatever the order of the keys in the file."""
-    return digest({section: WHOLE[section] for section in sections})
+    return digest({section: WHOLE[section] for section in sections if section in WHOLE})
 
 
 CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers

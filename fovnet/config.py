@@ -399,14 +399,31 @@ def vocabulary(name: str) -> Vocabulary:
     return Vocabulary(tuple(_checked(name, [_region(name, entry) for entry in entries])))
 
 
+class RegionEntry(Section):
+    """A region as a YAML file of the user's has it; `fovnet.regions.Region` says what each is."""
+
+    name: Annotated[str, Field(strict=True, min_length=1)]
+    rung: Annotated[int, Field(strict=True)] | None
+    colour: str = Field("#555555", pattern="^#[0-9a-fA-F]{6}$")
+    sct: Annotated[str, BeforeValidator(str)] = ""           # YAML reads digits without quotes as a number
+    body_part: str = ""
+    synonyms: tuple[Annotated[str, BeforeValidator(lambda word: str(word).upper())], ...] = ()
+    level: str = ""
+    meaning: str = ""
+
+
 def _region(source: str, entry: Any) -> Region:
-    known = ("name", "rung", "colour", "sct", "body_part", "synonyms", "level")
-    if not isinstance(entry, dict) or not entry.get("name"):
-        raise ConfigError("regions-invalid", f"{source}: {entry!r} has no name; each entry needs name and rung (null beside the chain)")
+    if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
+        raise ConfigError("regions-invalid", f"{source}: {entry!r}: each entry needs name and rung (null beside the chain)")
+    known = tuple(RegionEntry.model_fields)
     for key in entry.keys() - set(known):
-        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {_nearest(key, known)}")
-    facts = {"colour": "#555555", "rung": None, **entry}
-    return Region(**{**facts, "synonyms": tuple(str(word).upper() for word in entry.get("synonyms", ()))})
+        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {_nearest(str(key), known)}")
+    try:
+        return Region(**RegionEntry(**entry).model_dump())
+    except ValidationError as faults:
+        fault = faults.errors()[0]
+        wanted = "'#' and six digits from 0 to f, in quotes, are wanted" if fault["loc"] == ("colour",) else _wanted(fault)
+        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{fault['loc'][0]}: {fault['input']!r}: {wanted}") from None
 
 
 def _checked(source: str, regions: list[Region]) -> list[Region]:

@@ -121,13 +121,23 @@ def test_regions_of_ones_own_are_read_from_yaml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}"]
-)
+    "entry",
+    ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}", "{name: a}",
+     "{name: a, rung: top}", "{name: 12, rung: 0}", "{name: yes, rung: 0}", "{name: '', rung: 0}", "{name: a, rung: 0, colour: red}",
+     "{name: a, rung: 0, colour: '#zz'}", "{name: a, rung: 0, synonyms: 3}"],
+)  # fmt: skip
 def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "regions.yaml"
     path.write_text(f"regions:\n- {entry}\n")
-    with pytest.raises(ConfigError, match="regions"):
+    with pytest.raises(ConfigError, match="regions-invalid"):
         vocabulary(str(path))
+
+
+def test_a_code_of_digits_alone_is_one_in_quotes_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "regions.yaml"
+    path.write_text("regions:\n- {name: calf, rung: 0, sct: 30021000, body_part: CALF, synonyms: [lower leg]}\n")
+    (calf,) = vocabulary(str(path)).regions
+    assert (calf.sct, calf.synonyms) == ("30021000", ("LOWER LEG",))
 
 
 def test_a_number_without_a_point_is_a_number():

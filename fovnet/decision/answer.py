@@ -39,6 +39,11 @@ class Answer:
     doubts: tuple[Doubt, ...] = ()
     signs: Signs | None = None
 
+    @property
+    def codes(self) -> str:
+        """The fault of a refused volume, or what is doubtful about another, each once, separated by spaces."""
+        return self.code or " ".join(dict.fromkeys(doubt.code for doubt in self.doubts))
+
 
 def answer(
     volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary, notes: Sequence[str] = ()
@@ -64,7 +69,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     sure = given.decision.sure if given.decision else None
     head = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "volume_confidence": sure,
-        "code": given.code or " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
+        "code": given.codes,
     }  # fmt: skip
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": sure}]
@@ -75,7 +80,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
     """Everything said of a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
     signs = given.signs
     body: dict[str, Any] = {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.code, "message": given.message,
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes, "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
         "novelty": signs.novelty if signs else None, "agreement": signs.agreement if signs else None,
         "classes": vocabulary.classes,

@@ -34,7 +34,7 @@ File = str | PathLike[str]
 class Prediction:
     """What is said of one volume.
 
-    status      "ok", "uncertain" (message says why) or "refused" (message says what is wrong with the file, code which fault it is)
+    status      "ok", "uncertain" or "refused"; the message says why, code names the doubts or the fault
     spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names.  Their first
                 and last count the cuts that were looked at; the volume's own slices are first_slice and last_slice in to_dict()["rows"]
     confidence  mean probability of what is said of the slices, 0 to 1; 0 where refused
@@ -108,7 +108,7 @@ class Model:
             "rows": table_rows(given, one.stack), "model": self.identity, "engine": self._ensemble.computed_by,
         }  # fmt: skip
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
-        return Prediction(given.volume_id, given.path, given.status, given.message, given.code, sure, spans, everything)
+        return Prediction(given.volume_id, given.path, given.status, given.message, given.codes, sure, spans, everything)
 
 
 def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:

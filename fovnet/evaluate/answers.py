@@ -59,7 +59,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         return _refused(row, said["message"], len(vocabulary.classes))
     if tuple(said["classes"]) != vocabulary.classes:
         raise CollectionError("answers-other-regions", f"{row.volume_id}: answered with the classes {', '.join(said['classes'])}, wanted "
-                                                       f"{', '.join(vocabulary.classes)}. Give the regions file of the ensemble.")
+                                                       f"{', '.join(vocabulary.classes)}. Give its networks' --regions FILE.")
     return Case(
         row.volume_id, row.subject_id, "", said["status"], said["message"], row.attributes, np.array(said["z_mm"], dtype=float),
         _truth(said, labels, vocabulary), np.array(said["raw"], dtype=float), np.array(said["smoothed"], dtype=float),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fovnet.errors import FovnetError
+from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
@@ -60,7 +60,12 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
 
 
 def write_headers(compared: Sequence[Compared], path: Path) -> Path:
-    """The table, disagreements first; a header that is no code string is not repeated."""
+    """The table, disagreements first; a header that is no code string is not repeated.
+
+    Raises ConfigError "headers-other-file" where another file than such a table lies there: a source, say, or the answers.
+    """
+    if path.exists() and not path.read_bytes()[:200].startswith("\t".join(COLUMNS).encode()):
+        raise ConfigError("headers-other-file", f"--out {path}: lies there, and is no table of headers; give another name.")
     rows = [
         {
             "volume_id": one.told.volume_id, "status": one.told.status,

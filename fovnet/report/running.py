@@ -17,7 +17,7 @@ def running_table(trials: Sequence[Mapping[str, Any]]) -> Table:
         return Table((), (), name="running")
     seconds = [float(trial["seconds"]) for trial in trials if trial.get("seconds") is not None]
     ahead = [float(trial["predicted_seconds"]) for trial in trials if trial.get("predicted_seconds") is not None]
-    memory = [float(trial["peak_memory_bytes"]) / 1e6 for trial in trials if trial.get("peak_memory_bytes") is not None]
+    memory = [float(trial["peak_memory_bytes"]) / 1e6 for trial in trials if trial.get("peak_memory_bytes")]     # 0: a CPU counts none
     devices = sorted({str(trial["device"]) for trial in trials if trial.get("device")})
     rows = (
         ("trainings", f"{len(trials):,}"),

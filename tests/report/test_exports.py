@@ -28,7 +28,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
 from fovnet.report.copies import refuse_beside_sources, said_together, write_copies
-from fovnet.report.headers import compare
+from fovnet.report.headers import compare, write_headers
 from fovnet.report.sources import uid_for
 from fovnet.report.structured import spans_in, structured_report, write_report
 from fovnet.volume.dicom import survey
@@ -282,3 +282,12 @@ def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
     with pytest.raises(VolumeError) as fault:
         write_report(told, DEFAULT, tmp_path / "sr")
     assert fault.value.code == "volume-missing" and "study.zip to hold that series. If it was moved" in fault.value.sentence
+
+
+def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
+    earlier, source = tmp_path / "headers.tsv", tmp_path / "source.dcm"
+    source.write_bytes(b"somebody's image")
+    assert write_headers(compare([], DEFAULT), write_headers([], earlier)) == earlier
+    with pytest.raises(ConfigError, match="headers-other-file"):
+        write_headers([], source)
+    assert source.read_bytes() == b"somebody's image"

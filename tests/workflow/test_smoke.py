@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from fovnet.records import read_json, read_tsv
+from fovnet.regions import DEFAULT
 from fovnet.volume.pack import load_pack
 
 pytestmark = pytest.mark.slow
@@ -44,6 +45,25 @@ def test_a_new_title_repeats_the_report_and_not_the_search(smoke: Path, shell: S
     dry = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile", tmp_path / "retitled.yaml")
     assert "Writing the report" in dry.stdout + dry.stderr
     assert "Searching with" not in dry.stdout + dry.stderr
+
+
+def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_colours(shell: Shell, tmp_path: Path) -> None:
+    """The file keeps its name."""
+    regions = [{"name": region.name, "rung": region.rung, "colour": region.colour} for region in DEFAULT.regions]
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    raw |= {"results": str(tmp_path / "own"), "regions": str(tmp_path / "regions.yaml")}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(raw))
+    (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
+    words = "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--until", "slice", "--configfile", tmp_path / "own.yaml"
+    shell(*words)
+    regions[0]["colour"] = "#123456"
+    (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
+    recoloured = shell(*words, "-n")
+    assert "Cutting the volumes" not in recoloured.stdout + recoloured.stderr
+    regions[-1] |= {"rung": len(regions) - 1}
+    (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
+    reordered = shell(*words, "-n")
+    assert "Cutting the volumes" in reordered.stdout + reordered.stderr
 
 
 def test_no_subject_stands_in_two_splits(smoke: Path) -> None:

@@ -16,7 +16,7 @@ rule ensemble:
         novelty=f"{RESULTS}/ensemble/novelty.npz",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
-        settings=settings_of("ensemble"),
+        settings=settings_of("ensemble", "looks"),
         file=SETTINGS_FILE,
         members=SETTINGS.ensemble.members,
     log: f"{LOGS}/ensemble.txt"
