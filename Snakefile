@@ -26,14 +26,14 @@ except ConfigError as error:
 
 RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
-WHOLE = SETTINGS.model_dump(mode="json")
+WHOLE = {**SETTINGS.model_dump(mode="json"), "vocabulary": [asdict(region) for region in REGIONS]}
 if SETTINGS.regions != "default":       # the file's name stays where its content changes; a colour alone cuts no slices again
-    WHOLE |= {"regions": [(region.name, region.rung) for region in REGIONS], "looks": [asdict(region) for region in REGIONS]}
+    WHOLE["regions"] = [(region.name, region.rung) for region in REGIONS]
 
 
 def settings_of(*sections):
     """What a rule depends on: a hash of its own sections, defaults filled in, whatever the order of the keys in the file."""
-    return digest({section: WHOLE[section] for section in sections if section in WHOLE})
+    return digest({section: WHOLE[section] for section in sections})
 
 
 CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers

@@ -389,7 +389,8 @@ def doubled_keys(text: str) -> list[str]:
 def vocabulary(name: str) -> Vocabulary:
     """The regions a configuration names: "default", or a YAML file with a list `regions` of name, rung, colour and codes.
 
-    Raises ConfigError where a name occurs twice, is "none", or the rungs are not 0, 1, 2, ...
+    Raises ConfigError ("regions-invalid") where an entry lacks name or rung or has what cannot be one, a name occurs twice or is "none",
+    or the rungs are not 0, 1, 2, ...
     """
     if name == "default":
         return DEFAULT

@@ -27,6 +27,7 @@ from fovnet.net.cost import cost_of, training_bytes
 if TYPE_CHECKING:
     import torch
 
+    from fovnet.net.augment import Ranges
     from fovnet.net.training import Data, Progress, Recipe
 
 CLASSES = 7
@@ -183,7 +184,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
     step = epoch(batch) if first < bounds.seconds / 4 else first / 2
     images = _epoch_length(step, batch, len(slices), bounds)
-    theirs = _tutorial(net, slices[:images], targets[:images], batch, bounds.loader_workers, device)
+    theirs = _tutorial(net, slices[:images], targets[:images], batch, ranges, bounds.loader_workers, device)
     own, handled, other = _in_turn(
         bounds.repeats, lambda: epoch(images), lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs
     )
@@ -201,14 +202,12 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
 
 
 def _tutorial(
-    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, workers: int, device: str
+    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int, device: str
 ) -> Tutorial | None:
     """MONAI's own pipeline for the same network, its workers started; None where MONAI is not installed."""
     if not monai_is_here():
         return None
-    from fovnet.net.augment import Ranges
-
-    theirs = Tutorial(net, slices, targets, batch=batch, rate=RATE, ranges=Ranges(*RANGES), workers=workers, device=device)
+    theirs = Tutorial(net, slices, targets, batch=batch, rate=RATE, ranges=ranges, workers=workers, device=device)
     theirs.epoch_seconds()
     return theirs
 

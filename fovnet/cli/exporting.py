@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` on: DICOM SR, BIDS, relabelled copies, a table of headers.")
 
+EXPECTED = {"export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely"}
+"""What an archive is full of: counted, where a sentence for each would hide the others."""
+
 
 @export.command("sr")
 def export_sr(
@@ -95,10 +98,6 @@ def export_shipped(
 
     made = ship(Results(results), folder)
     out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}", highlight=False)
-
-
-EXPECTED = {"export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely"}
-"""What an archive is full of: counted, where a sentence for each would hide the others."""
 
 
 def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:

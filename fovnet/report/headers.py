@@ -64,7 +64,7 @@ def write_headers(compared: Sequence[Compared], path: Path) -> Path:
 
     Raises ConfigError "headers-other-file" where another file than such a table lies there: a source, say, or the answers.
     """
-    if path.exists() and not path.read_bytes()[:200].startswith("\t".join(COLUMNS).encode()):
+    if path.exists() and not _is_table(path):
         raise ConfigError("headers-other-file", f"--out {path}: lies there, and is no table of headers; give another name.")
     rows = [
         {
@@ -75,3 +75,9 @@ def write_headers(compared: Sequence[Compared], path: Path) -> Path:
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
     ]  # fmt: skip
     return write_tsv(path, COLUMNS, rows)
+
+
+def _is_table(path: Path) -> bool:
+    head = "\t".join(COLUMNS).encode()
+    with path.open("rb") as file:
+        return file.read(len(head)) == head

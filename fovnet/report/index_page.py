@@ -116,7 +116,7 @@ def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
     listed = [one for one in given if one[0] != "none"]
     if listed:
         return listed
-    code = (str(body.get("code") or "") if head["status"] == "refused" else "") or ANSWERS[str(head["status"])]
+    code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[str(head["status"])]
     return [(code, " ".join(doubts_in_words(body)))]
 
 

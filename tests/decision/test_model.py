@@ -48,6 +48,16 @@ def test_the_answers_are_those_of_the_command_line(finished: Path, scans: Path, 
         assert answer.regions == tuple(span.region for span in answer.spans) and 0 <= answer.confidence <= 1
 
 
+def test_the_code_names_the_doubts_as_the_table_does(scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
+    """Three slices are too few for a sure answer."""
+    whole = nibabel.load(next(scans.glob("v0*")))
+    nibabel.save(whole.slicer[:, :, :3], tmp_path / "few.nii.gz")
+    told = model.predict(tmp_path / "few.nii.gz")
+    facts = told.to_dict()
+    assert told.status == "uncertain" and "too-few-slices" in told.code.split()
+    assert told.code == facts["code"] == facts["rows"][0]["code"]
+
+
 def test_what_cannot_be_read_is_an_answer(scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
     for path, code in ((scans / "text.nii", "volume-format"), (str(scans / "void.nii.gz"), "volume-empty"), (tmp_path, "volume-empty"),
                        (tmp_path / "gone.nii", "volume-missing")):  # fmt: skip

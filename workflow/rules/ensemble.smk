@@ -16,7 +16,7 @@ rule ensemble:
         novelty=f"{RESULTS}/ensemble/novelty.npz",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
-        settings=settings_of("ensemble", "looks"),
+        settings=settings_of("ensemble", "vocabulary"),
         file=SETTINGS_FILE,
         members=SETTINGS.ensemble.members,
     log: f"{LOGS}/ensemble.txt"
