@@ -66,16 +66,23 @@ def export_bids(
 def export_headers(
     answers: Answers, table: Annotated[Path, FileOut("--out", help="The table to write.")], regions: Regions = "default"
 ) -> None:
-    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first."""
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone."""
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
     from fovnet.report.headers import VERDICTS, compare, write_headers
 
     told = read_answers(answers)
     compared = compare(told, vocabulary(regions))
-    counts = {**Counter(one.verdict for one in compared), "not from DICOM": len(told) - len(compared)}
-    verdicts = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in (*VERDICTS, "not from DICOM"))
+    counts = Counter(one.verdict for one in compared)
+    counts["refused"] = sum(one.status == "refused" for one in told)
+    counts["not from DICOM"] = len(told) - len(compared) - counts["refused"]
+    gone = [one.gone for one in compared if one.gone]
+    if gone:
+        err.print(gone[0], markup=False, highlight=False)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM"))
     out.print(f"{verdicts}: {write_headers(compared, table)}", highlight=False)
+    if gone:
+        raise typer.Exit(3)
 
 
 @export.command("bundle")

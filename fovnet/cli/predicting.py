@@ -47,11 +47,14 @@ def predict(
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
     _write_found(out_folder, found.series, wanted, show_ids)
+    _tell_passed([path for path in found.passed if not path.is_relative_to(out_folder)])
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
     rows = _kept(out_folder, named, networks.identity, pictures=pictures, pages=pages, faces=faces)
     fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
     _tell_replaced(out_folder, fresh)
+    if fresh:                       # the table of an earlier run would pass for this one's, were it killed; its answers stay
+        predictions.withdraw_tables(out_folder)
     with progress_bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
@@ -90,10 +93,21 @@ def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
         err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)
 
 
+def _tell_passed(files: list[Path]) -> None:
+    """How many files of the folders were taken for no volumes, by ending: an image may be called otherwise."""
+    if files:
+        from fovnet.report.wording import several
+
+        endings = Counter(path.suffix.lower() or "without ending" for path in files)
+        counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
+        err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
+                  f"{', ...' if len(endings) > 5 else ''}", markup=False, highlight=False)  # fmt: skip
+
+
 def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
     """How many there were, what was not read, and where the answers lie; status 3 where something was not."""
     counted, index = f"{volumes} volume{'s' if volumes != 1 else ''}", f", {folder / predictions.INDEX}" if pages else ""
-    out.print(f"{counted}, {left}: {folder / 'spans.tsv'}{index}")
+    out.print(f"{counted}, {left}: {folder / predictions.TABLE}{index}")
     if left != NONE_REFUSED:
         raise typer.Exit(3)
 
@@ -135,7 +149,7 @@ def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     from fovnet.decision.answer import COLUMNS
     from fovnet.records import write_tsv
 
-    write_tsv(folder / "spans.tsv", COLUMNS, rows, keep_same=True)
+    write_tsv(folder / predictions.TABLE, COLUMNS, rows, keep_same=True)
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
         numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]

@@ -4,6 +4,7 @@ took no part in making it.
 
 from __future__ import annotations
 
+from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,16 +43,30 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     return cases, [row.volume_id for row, said in pairs if not said], [name for name in by_name if name not in used]
 
 
-def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """The answers by the file they are about, where it is about that file alone, and by name."""
+def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")) -> list[Mapping[str, Any]]:
+    """What the JSONs behind the spans.tsv of a folder hold, in its order.
+
+    keys    what each of them has to tell
+    Raises CollectionError "answers-missing" where there are none.
+    """
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(answers / TABLE))
-        facts = [read_json(answers / f"{name}.json") for name in names]
-        return {Path(one["path"]).resolve(): one for one in facts}, {one["volume_id"]: one for one in facts}
-    except (OSError, ValueError, KeyError) as fault:
+        facts: list[Mapping[str, Any]] = [read_json(answers / f"{name}.json") for name in names]
+        lacking = [f"{one}.json without {key}" for one, told in zip(names, facts, strict=True) for key in keys if key not in told]
+        if lacking:
+            raise ValueError(lacking[0])
+        return facts
+    except (OSError, ValueError, KeyError, TypeError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise CollectionError("answers-missing", f"{answers / TABLE}: no readable answers ({why}). Give the folder that `fovnet predict "
-                                                 "--out` wrote.") from None
+                                                 "--out` wrote; that command writes the table last: give it again if it was cut "
+                                                 "short.") from None
+
+
+def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    """The answers by the file they are about, where it is about that file alone, and by name."""
+    facts = read_facts(answers)
+    return {Path(one["path"]).resolve(): one for one in facts}, {one["volume_id"]: one for one in facts}
 
 
 def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:

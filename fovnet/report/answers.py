@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.errors import ModelError
+from fovnet.evaluate.answers import read_facts
 from fovnet.evaluate.cases import Stretch
 from fovnet.evaluate.reading import stretches
-from fovnet.records import read_json, read_tsv
 from fovnet.volume.volume import Images
+
+KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,8 @@ class Told:
 
 
 def read_answers(folder: Path) -> list[Told]:
-    """The answers behind the spans.tsv of a folder, in its order.  Raises ModelError "answers-missing" where there are none."""
-    table = folder / "spans.tsv"
-    try:
-        names = dict.fromkeys(row["volume_id"] for row in read_tsv(table))
-        return [_told(read_json(folder / f"{name}.json")) for name in names]
-    except (OSError, ValueError, KeyError, TypeError) as fault:
-        why = getattr(fault, "strerror", None) or fault
-        raise ModelError("answers-missing", f"{table}: no readable answers ({why}). Give the folder that `fovnet predict --out` "
-                                            "wrote.") from None
+    """The answers behind the spans.tsv of a folder, in its order.  Raises CollectionError "answers-missing" where there are none."""
+    return [_told(facts) for facts in read_facts(folder, KEYS)]
 
 
 def _told(facts: Mapping[str, Any]) -> Told:

@@ -21,13 +21,16 @@ CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold
 
 @dataclass(frozen=True)
 class Compared:
-    """One volume: Body Part Examined as written, the regions it means, those that were said, and the verdict, one of VERDICTS."""
+    """One volume: Body Part Examined as written, the regions it means, those that were said, and the verdict, one of VERDICTS.
+
+    gone    why its images cannot be asked, a sentence; "" where they can
+    """
 
     told: Told
     header: str
     meant: frozenset[str]
     said: frozenset[str]
-    gone: bool = False
+    gone: str = ""
 
     @property
     def verdict(self) -> str:
@@ -51,8 +54,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
             continue
         try:
             header = str(sources_of(told)[0].header.get("BodyPartExamined", "") or "").upper().strip()
-        except FovnetError:
-            compared.append(Compared(told, "", frozenset(), frozenset(), gone=True))
+        except FovnetError as fault:
+            compared.append(Compared(told, "", frozenset(), frozenset(), gone=fault.sentence))
             continue
         meant = frozenset(regions_told(header, vocabulary) or ())
         compared.append(Compared(told, header, meant, frozenset(span.region for span in told.spans)))

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.regions import Vocabulary
 
-INDEX, PAGES = "index.html", "pages"
-"""The index, and the folder of the volumes' pages beside it: a volume may be called index."""
+TABLE, INDEX, PAGES = "spans.tsv", "index.html", "pages"
+"""The table, the index, and the folder of the volumes' pages beside it: a volume may be called index."""
 
 
 def page_name(volume_id: str) -> str:
@@ -93,6 +93,12 @@ def _draw(
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+
+
+def withdraw_tables(folder: Path) -> None:
+    """The table and the index removed, which list what a finished run answered; the JSONs, of which both are made, stay."""
+    for name in (TABLE, INDEX):
+        (folder / name).unlink(missing_ok=True)
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:

@@ -29,10 +29,12 @@ LONGEST = 200       # bytes of a name
 
 @dataclass(frozen=True)
 class Found:
-    """The paths to read, each once, and a row of dicom_table for every DICOM series, those set aside too."""
+    """The paths to read, each once; a row of dicom_table for every DICOM series, those set aside too; the files of folders that do not
+    look like volumes, but for those called as a volume beside them is (an `.img`, a `.raw`, a `.json`)."""
 
     volumes: list[Path]
     series: list[dict[str, Any]]
+    passed: list[Path]
 
 
 def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[Path]:
@@ -49,6 +51,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     """
     found: dict[Path, None] = {}
     rows: list[dict[str, Any]] = []
+    passed: dict[Path, None] = {}
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
         if not os.path.isdir(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH112  (is_dir raises in a closed folder)
@@ -56,7 +59,9 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     for path in paths:
         named = beside.get(path.parent, {})
         if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
-            some, more = _under(path, include, show_ids)
+            under = _under(path, include, show_ids)
+            some, more = under.volumes, under.series
+            passed.update(dict.fromkeys(under.passed))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
                 continue                                # its folder has been looked at
@@ -71,28 +76,39 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
         raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); name the files themselves")
-    return Found(list(found), rows)
+    return Found(list(found), rows, [path for path in passed if path not in found])
 
 
-def _under(folder: Path, include: Collection[str], show_ids: bool) -> tuple[list[Path], list[dict[str, Any]]]:
-    """The volumes of a tree: files of other formats, archives, and DICOM series wherever their files lie."""
+def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
+    """A tree: files of other formats, archives, and DICOM series wherever their files lie.
+
+    Where all that there is are archives of which nothing is read, these are given, for each then says why.
+    """
     found: list[Path] = []
     rows: list[dict[str, Any]] = []
     items: list[Item] = []
+    others: list[Path] = []
+    unused: list[Path] = []
     for path in files_under(folder):
         if is_closed(path):
             found.append(path)
         elif is_archive(path):
             some, more = _series_under(path, include, show_ids)
-            found += some or ([] if any(row["kind"] != "unreadable" for row in more) else [path])
+            aside = not some and any(row["kind"] != "unreadable" for row in more)
+            unused += [path] if aside else []
+            found += some or ([] if aside else [path])
             rows += more
         elif looks_like_dicom(path):
             items.append(Item(path))
         elif _looks_like_a_volume(path):
             found.append(path)
+        else:
+            others.append(path)
     survey = dicom.survey_of(items)
     wanted, more = _listed(survey.series, survey.unread, None, include, show_ids)
-    return sorted(found + wanted), rows + more
+    called = {(path.parent, volume_name(path)) for path in found}
+    passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
+    return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed)
 
 
 def _series_under(

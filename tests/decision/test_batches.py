@@ -19,13 +19,14 @@ from fovnet.cli import app
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import content, kept_rows, places
 from fovnet.decision.spans import Rule
-from fovnet.errors import ConfigError
+from fovnet.errors import CollectionError, ConfigError
 from fovnet.maths.rungs import Height
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
+from fovnet.report.answers import read_answers
 from fovnet.volume.slices import Slicing, looks
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -138,10 +139,33 @@ def test_270_are_answered_as_if_alone_and_30_are_refused_by_their_codes(
 
 @pytest.mark.slow
 def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: Path, model: Path) -> None:
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers)}
-    assert len(before) == VOLUMES + 1 + (VOLUMES - BROKEN) + 1, "an answer each and their table; a page of every one read, and the index"
+    """But the table and the index, for files that were missing are looked for again; and these two come out the same."""
+    tables = [answers / "spans.tsv", answers / "index.html"]
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables}
+    told = [path.read_bytes() for path in tables]
+    assert len(before) == VOLUMES + (VOLUMES - BROKEN), "an answer each; a page of every one read"
     predict(model, answers, incoming, "--workers", "2")
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers)} == before
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables} == before
+    assert [path.read_bytes() for path in tables] == told
+
+
+def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earlier table lists one volume of two: who exports it would believe that to be all."""
+    for number in range(2):
+        (tmp_path / f"v{number}.nii").write_bytes(image(number).to_bytes())
+    predict(model, tmp_path / "out", tmp_path / "v0.nii", status=0)
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as here:
+        here.setattr("fovnet.report.predictions.write", interrupted)
+        line = ["predict", *sorted(tmp_path.glob("*.nii")), "--model", model, "--out", tmp_path / "out", "--no-pictures"]
+        assert CliRunner().invoke(app, list(map(str, line))).exit_code != 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pages", "v0.json"]
+    with pytest.raises(CollectionError, match="give it again if it was cut short"):
+        read_answers(tmp_path / "out")
+    predict(model, tmp_path / "out", *sorted(tmp_path.glob("*.nii")), status=0)
+    assert {one.volume_id for one in read_answers(tmp_path / "out")} == {"v0", "v1"}
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.spans import Rule
-from fovnet.errors import ConfigError, ModelError, VolumeError
+from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
@@ -207,6 +207,22 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
+def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(tmp_path, classic, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
+    said = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
+    write_json(answers / "a.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
+    with (answers / "spans.tsv").open("a") as file:
+        file.write("a\ta.dcm\trefused\n")
+    line = ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
+    here = CliRunner().invoke(app, line)
+    assert here.exit_code == 0 and "1 agree, 1 refused, 0 not from DICOM" in here.output
+    monkeypatch.chdir(answers)
+    elsewhere = CliRunner().invoke(app, line)
+    assert elsewhere.exit_code == 3 and "1 source gone or changed" in elsewhere.output
+    assert "counts from the folder where predict ran" in elsewhere.output
+
+
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
     series = write.save(tmp_path / "DICOM", write.images(body((40, 44, 12))))
     told, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
@@ -233,7 +249,7 @@ def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path,
     assert result.exit_code == 3 and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
     assert [path.name for path in (tmp_path / "sr").iterdir()] == ["volume.dcm"]
     missing = CliRunner().invoke(app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")])
-    assert isinstance(missing.exception, ModelError) and missing.exception.code == "answers-missing"
+    assert isinstance(missing.exception, CollectionError) and missing.exception.code == "answers-missing"
 
 
 def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran(tmp_path, classic, monkeypatch):

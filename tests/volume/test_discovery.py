@@ -28,6 +28,19 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     assert find_volumes([tmp_path / "notes.txt", tmp_path / "gone.nii"]) == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
 
 
+def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: Path, made) -> None:
+    for name in ("a.nii", "a.json", "a.bval", "scan.nii.gz.bak", "tree.tar.gz", "deep/a.json", "notes", "DICOMDIR", ".hidden"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"no volume")
+    made.analyze(tmp_path / "pair.hdr", made.body())
+    found = find([tmp_path, tmp_path / "deep"])
+    assert [path.name for path in found.volumes] == ["a.nii", "pair.hdr"] and (tmp_path / "pair.img").exists()
+    passed = sorted(path.relative_to(tmp_path).as_posix() for path in found.passed)
+    assert passed == ["deep/a.json", "notes", "scan.nii.gz.bak", "tree.tar.gz"]
+    assert find([tmp_path / "a.nii", tmp_path / "notes"]).passed == []
+
+
 def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "a.nii").write_bytes(b"x")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)

@@ -83,6 +83,17 @@ def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
         read(folder)
 
 
+def test_a_folder_of_one_archive_of_which_nothing_is_read_says_why(tmp_path, write):
+    folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
+    (tmp_path / "tree").mkdir()
+    archive = write.zipped(tmp_path / "tree" / "loc.zip", folder)
+    assert find_volumes([tmp_path / "tree"]) == [archive]
+    with pytest.raises(VolumeError, match="--include localizer"):
+        read(archive)
+    write.save(tmp_path / "tree" / "series", write.images(write.noise(seed=3), series=4))
+    assert find_volumes([tmp_path / "tree"]) == [tmp_path / "tree" / "series"]
+
+
 def test_a_series_over_two_folders_is_one_volume(tmp_path, write):
     files = write.images(write.noise())
     write.save(tmp_path / "disc1", files[:5])
