@@ -28,7 +28,7 @@ def test_a_folder_that_does_not_exist_is_refused_with_the_name_that_may_be_meant
 def test_tables_that_are_not_there_yet_are_said_to_be(tmp_path):
     (tmp_path / "data").mkdir()
     done = checked(tmp_path)
-    assert done.exit_code == 0 and "collection mine: there is no" in done.output
+    assert done.exit_code == 3 and "collection mine: there is no" in done.output and "fine" not in done.output
 
 
 def test_a_collection_is_counted(tmp_path):
@@ -38,8 +38,35 @@ def test_a_collection_is_counted(tmp_path):
         (tmp_path / "data" / f"{name}.nii").touch()
     (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n")
     done = checked(tmp_path)
-    assert done.exit_code == 0 and "collection mine: 3 volumes of 2 subjects, 1 labelled; 1 of their files" in done.output
-    assert "c.nii" in done.output
+    assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
+    assert "1 of its files are not there" in done.output and "c.nii" in done.output
+
+
+def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_path):
+    """Two people: the split gives one to training, one to validation, and no test subject is left."""
+    (tmp_path / "data").mkdir()
+    table, labels = tmp_path / "data" / "volumes.tsv", tmp_path / "data" / "regions.tsv"
+    table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\n")
+    for name in "abc":
+        (tmp_path / "data" / f"{name}.nii").touch()
+    chain = ["legs", "pelvis", "abdomen", "chest", "head"]
+    rows = [f"a\t{region}\t{number}\t{number}\n" for number, region in enumerate(chain)]
+    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(rows) + "b\thead\t0\t3\n")
+    done = checked(tmp_path)
+    told = " ".join(done.output.split())
+    assert done.exit_code == 3 and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in told
+    assert "no volume is labelled with spine:" in told and "fine" not in told
+    table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n")
+    labels.write_text(labels.read_text() + "c\tspine\t0\t3\n")
+    done = checked(tmp_path)
+    assert done.exit_code == 0 and "fine" in done.output
+
+
+def test_results_that_are_a_file_are_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "out").write_text("notes")
+    done = checked(tmp_path)
+    assert done.exit_code != 0 and "this is a file; name a folder" in str(done.exception)
 
 
 def test_every_fault_of_the_tables_is_told(tmp_path):

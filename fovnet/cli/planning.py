@@ -9,7 +9,7 @@ import typer
 
 from fovnet.cli.opened import settings_of
 from fovnet.cli.options import ConfigFile, FileOut
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.net import configured
 from fovnet.results import Results
@@ -18,48 +18,60 @@ if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.net.calibration import Calibration
     from fovnet.regions import Vocabulary
+    from fovnet.volume.collection import Collection
 
 verbs = typer.Typer()
 
 
 @verbs.command()
 def check(config: ConfigFile) -> None:
-    """Say whether a configuration can be meant, and what it comes to."""
+    """Say whether a configuration can be meant, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
+    from fovnet.volume.foreseen import foreseen, unlabelled
 
     settings = settings_of(config)
+    words = vocabulary(settings.regions)
     space = configured.space_of(settings)
     row = space.row_of(settings.search.start)
     fit = configured.count_fitting(settings, space)
-    classes = ", ".join(vocabulary(settings.regions).classes)
-    told = [_told_of(config, name, Path(folder), vocabulary(settings.regions)) for name, folder in settings.collections.items()]
+    folders = {name: Path(folder) for name, folder in settings.collections.items()}
+    tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
+    lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
+    there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
+    if there and alone:                                     # simulated people have labels of every region, and are in every split
+        lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split)
+    every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
-        f"{config}: fine.  {len(space):,} configurations, {fit:,} within the limits, starting at row {row:,}; classes {classes}; "
-        f"results in {settings.results}"
+        f"{config}: {'can be meant' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, starting at "
+        f"row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
-    for sentence in told:
-        out.print(sentence, markup=False, highlight=False)
+    for name, table in there.items():
+        out.print(f"collection {name}: {_counted(table)}", markup=False, highlight=False)
+    if there and alone and (none := unlabelled(there, words)):
+        out.print(f"no volume is labelled with {', '.join(none)}: that is never learned, nor named", markup=False, highlight=False)
+    for sentence in lacking:
+        err.print(sentence, markup=False, highlight=False)
+    if lacking:
+        raise typer.Exit(3)
 
 
-def _told_of(config: Path, name: str, folder: Path, words: Vocabulary) -> str:
-    """What a collection's tables hold, or that they are not there yet.  Raises CollectionError with every fault in them, ConfigError
-    for a folder that does not exist."""
-    from fovnet.report.wording import several
+def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
+    """A collection's tables; None where they are not there yet.  Raises CollectionError with every fault in them, ConfigError for a
+    folder that does not exist."""
     from fovnet.volume.collection import nearest_name, read_collection
-    from fovnet.volume.dicom_address import split_address
 
     if not folder.exists():
         near = nearest_name(folder)
         wanted = near or f"name the folder of your collection in {config}"
         raise ConfigError("collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}")
-    if folder.is_dir() and not (folder / "volumes.tsv").exists():
-        return f"collection {name}: there is no {folder / 'volumes.tsv'} yet"
-    table = read_collection(folder, words)
+    return None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
+
+
+def _counted(table: Collection) -> str:
+    from fovnet.report.wording import several
+
     subjects = len({row.subject_id for row in table.volumes})
-    missing = [row.path for row in table.volumes if not split_address(row.path)[0].exists()]
-    lacking = f"; {len(missing):,} of their files are not there, the first {missing[0]}" if missing else ""
-    held = f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
-    return f"collection {name}: {held}{lacking}"
+    return f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
 
 
 @verbs.command()

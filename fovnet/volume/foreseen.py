@@ -1,0 +1,51 @@
+"""What a run on labelled collections would stumble over hours later, told from their tables before any volume is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from fovnet.regions import Vocabulary
+from fovnet.volume.collection import Collection
+from fovnet.volume.dicom_address import split_address
+from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
+
+
+def foreseen(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
+    """A sentence for all that is lacking, files and people in a split; none where nothing is.
+
+    Volumes may still be refused once they are read, and a split may then lose its people.
+    """
+    return [*_files(collections), *_people(collections, seed, fractions)]
+
+
+def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+    """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, nor named."""
+    known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
+    return [region for region in vocabulary.classes[:-1] if region not in known]
+
+
+def _files(collections: Mapping[str, Collection]) -> list[str]:
+    missing = {
+        name: [row.path for row in table.volumes if not split_address(row.path)[0].exists()] for name, table in collections.items()
+    }
+    return [
+        f"collection {name}: {len(paths):,} of its files are not there, the first {paths[0]}; put them there, or take their lines out of "
+        f"{collections[name].path}"
+        for name, paths in missing.items() if paths
+    ]  # fmt: skip
+
+
+def _people(collections: Mapping[str, Collection], seed: int, fractions: Sequence[float]) -> list[str]:
+    """Splits that nobody would be in.  One without test subjects trains all the same, and is then not evaluated."""
+    places: Counter[str] = Counter()
+    for name, table in collections.items():
+        labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
+        given = {row.subject_id: row.split for row in labelled if row.split}
+        places.update(split_subjects([row.subject_id for row in labelled], name, seed, given, fractions).values())
+    empty = [split for split in SPLITS if not places[split]]
+    counted = ", ".join(f"{places[split]} {split}" for split in SPLITS)
+    return [
+        f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are make {counted}; label volumes of more people, "
+        "change prepare.split, or fill a column split in volumes.tsv"
+    ] if empty else []  # fmt: skip
