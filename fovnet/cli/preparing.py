@@ -29,6 +29,7 @@ def phantom(
     tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
     regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
     count: Annotated[int, typer.Option(min=1, help="Volumes made of it.")] = 20,
+    subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
     from fovnet.phantom.collection import simulate_collection
@@ -38,10 +39,10 @@ def phantom(
         if subjects or volumes:
             raise ConfigError("phantom-from", f"--from {labels}: has one subject; --count says how many volumes are made of it, leave "
                                               "--subjects and --volumes out")
-        _phantom_of_labels(folder, labels, tissues, regions, count, seed, without or [])
+        _phantom_of_labels(folder, labels, tissues, regions, subject, count, seed, without or [])
         return
-    if tissues is not None or regions is not None:
-        told = tissues or regions
+    if tissues is not None or regions is not None or subject:
+        told = tissues or regions or f"--subject {subject}"
         raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as tell:
@@ -51,17 +52,22 @@ def phantom(
 
 
 def _phantom_of_labels(
-    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, count: int, seed: int, without: list[str]
+    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int, seed: int, without: list[str]
 ) -> None:
-    """A collection whose volumes are scans of one segmentation."""
+    """Scans of one segmentation, beside those of others that the collection has."""
     from fovnet.phantom.own_labels import read_labels, simulate_labels
+    from fovnet.records import read_tsv
     from fovnet.report.wording import several
 
+    if Path(subject).name != subject:
+        raise ConfigError("phantom-subject", f"--subject {subject}: becomes part of file names; wanted is a name without slashes")
     if tissues is None:
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
     with progress_bar("simulating") as tell:
-        table = simulate_labels(read_labels(labels, tissues, regions), folder, count=count, seed=seed, without=without, progress=tell)
-    out.print(f"{several(count, 'volume')} of {labels}: {table}")
+        given = read_labels(labels, tissues, regions, subject)
+        table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=tell)
+    people = len({row["subject_id"] for row in read_tsv(table)})
+    out.print(f"{several(count, 'volume')} of {labels}: {table}, which has {several(people, 'subject')}")
 
 
 @verbs.command("slice")

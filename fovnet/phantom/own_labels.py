@@ -2,6 +2,8 @@
 
     fovnet phantom made --from labels.nii.gz --tissues tissues.tsv --regions regions.tsv --count 20
 
+A segmentation is one subject; another one, given with the same folder, joins it.
+
     tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name, pd, t1_ms, t2_ms, and
                   if wanted fat, flow, uptake, mottle: proton density and relaxation times of a tissue of your own
     regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in its closest RAS order)
@@ -9,6 +11,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,8 +34,10 @@ from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, sca
 from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import NONE
+from fovnet.volume.collection import BEYOND_MM
 
 DARK = 0.05         # proton density below which a label is air
+MAX_PD = 2.0        # of water's is 1, and nothing in a body has many more protons
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class Segmentation:
     name: str
 
 
-def read_labels(labels: Path, tissues: Path, regions: Path | None = None) -> Segmentation:
-    """The segmentation in three files.
+def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
+    """The segmentation in three files, of a subject called as the first one is unless told otherwise.
 
     Raises VolumeError ("labels-unreadable", "labels-not-whole", "labels-unnamed") and CollectionError ("tissues-invalid",
     "regions-invalid") with the file and what is wrong; labels that the table lacks are named.
@@ -72,7 +77,7 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None) -> Seg
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
     name = labels.name.removesuffix(".gz").removesuffix(".nii")
-    return Segmentation(LabelVolume(index, affine), tuple(table[label] for label in there.tolist()), spans, name)
+    return Segmentation(LabelVolume(index, affine), tuple(table[label] for label in there.tolist()), spans, subject or name)
 
 
 def _table(path: Path) -> dict[int, Tissue]:
@@ -91,6 +96,8 @@ def _table(path: Path) -> dict[int, Tissue]:
 
 def _own_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
+    if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
+        raise ValueError(f"pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (0 to {MAX_PD:g} of water's protons, times above 0)")
     more = {column: float(row[column]) for column in ("fat", "flow", "uptake", "mottle") if row.get(column)}
     t2star = 1 / (1 / t2 + 0.012)                               # R2' as of the tissues of the simulated body
     return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
@@ -103,20 +110,34 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
             if row.get("from_mm"):
-                ends = float(row["from_mm"]), float(row["to_mm"])
+                low, high = float(row["from_mm"]), float(row["to_mm"])
             else:
-                ends = heights[int(row["first_slice"])] - step / 2, heights[int(row["last_slice"])] + step / 2
-            spans.append((row["region"], *_upwards(float(ends[0]), float(ends[1]))))
-        except (KeyError, ValueError, IndexError) as fault:
+                low, high = (float(heights[_slice(row[column], shape[2])]) for column in ("first_slice", "last_slice"))
+                low, high = low - step / 2, high + step / 2
+            _refuse_downwards(low, high)
+            _refuse_outside(low, high, float(heights[0]) - step / 2, float(heights[-1]) + step / 2)
+            spans.append((row["region"], low, high))
+        except (KeyError, ValueError) as fault:
             wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
             raise CollectionError("regions-invalid", f"{path}, line {number}: {fault}; {wanted}") from None
     return tuple(spans)
 
 
-def _upwards(low_mm: float, high_mm: float) -> tuple[float, float]:
+def _slice(told: str, slices: int) -> int:
+    if not 0 <= int(told) < slices:
+        raise ValueError(f"there is no slice {told}")
+    return int(told)
+
+
+def _refuse_downwards(low_mm: float, high_mm: float) -> None:
     if not low_mm < high_mm:
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
-    return low_mm, high_mm
+
+
+def _refuse_outside(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
+    """As the tables of a collection, which may go a little beyond the volume: farther they were meant for another one."""
+    if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
+        raise ValueError(f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to {upper_mm:g} mm")
 
 
 def _rows(path: Path, code: str) -> list[dict[str, str]]:
@@ -143,17 +164,18 @@ def simulate_labels(
 ) -> Path:  # fmt: skip
     """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
 
-    Volume n depends on (seed, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body; without
-    spans the volumes are not labelled.  `without` as in `simulate_collection`.  Raises CollectionError ("phantom-other-tables")
-    where tables of another origin lie in `out`.
+    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body;
+    without spans the volumes are not labelled.  Simulated volumes of other subjects that `out` has already stay in its tables, those of
+    this one are replaced.  `without` as in `simulate_collection`.  Raises CollectionError ("phantom-other-tables") where tables of
+    another origin lie in `out`.
     """
     lacking = left_out(without)
     refuse_other_tables(out)
-    volumes: list[Row] = []
-    regions: list[Row] = []
+    volumes, regions = _of_others(out, given.name)
+    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # two people are not scanned alike
     for number in range(1, count + 1):
         volume_id = f"{given.name}_sim-{number:04d}"
-        content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, number, 7]))
+        content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
         path = f"volumes/{volume_id}.nii.gz"
         replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
         volumes.append({"volume_id": volume_id, "subject_id": given.name, "path": path, **about})
@@ -162,6 +184,14 @@ def simulate_labels(
             progress(number, count)
     write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+
+
+def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
+    """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
+    there = {name: read_tsv(out / name) if (out / name).exists() else [] for name in ("volumes.tsv", "regions.tsv")}
+    volumes: list[Row] = [{**row} for row in there["volumes.tsv"] if row["subject_id"] != subject]
+    kept = {row["volume_id"] for row in volumes}
+    return volumes, [{**row} for row in there["regions.tsv"] if row["volume_id"] in kept]
 
 
 def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:

@@ -61,6 +61,38 @@ def test_the_same_seed_gives_the_same_bytes_and_without_everything_the_whole_fie
         assert np.all(spanned > 0.85 * np.array([90, 72, 102])) and np.all(spanned <= [90.01, 72.01, 102.01])
 
 
+def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_place(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """So that a collection of one's own segmentations has subjects to share out."""
+    for subject, count in (("ann", 2), ("bob", 3), ("ann", 1)):
+        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=count, seed=5, without=tuple(SCANNING))
+    found = read_collection(tmp_path / "made")
+    assert sorted((row.subject_id, row.volume_id) for row in found.volumes) == [
+        ("ann", "ann_sim-0001"), ("bob", "bob_sim-0001"), ("bob", "bob_sim-0002"), ("bob", "bob_sim-0003"),
+    ]  # fmt: skip
+    assert set(found.regions) == {row.volume_id for row in found.volumes}
+    one, other = (tmp_path / "made" / "volumes" / f"{name}_sim-0001.nii.gz" for name in ("ann", "bob"))
+    assert one.read_bytes() != other.read_bytes(), "two people are not scanned alike"
+
+
+@pytest.mark.parametrize("row", ["0.9\t0\t50", "-1\t600\t50", "0.9\t600\tnan", "90\t600\t50"])
+def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path, Path, Path], row: str) -> None:
+    files[1].write_text(f"label\ttissue\tpd\tt1_ms\tt2_ms\n0\tair\n7\tmuscle\n12\t\t{row}\n")
+    with pytest.raises(CollectionError, match=r"line 4: pd .*tissues-invalid"):
+        read_labels(*files)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [("from_mm\tto_mm\nabdomen\t300\t400", "300 to 400 mm lies outside of the segmentation, which goes from -31.5 to 70.5 mm"),
+     ("first_slice\tlast_slice\nabdomen\t-3\t8", "there is no slice -3"),
+     ("first_slice\tlast_slice\nabdomen\t3\t34", "there is no slice 34")],
+)  # fmt: skip
+def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(files: tuple[Path, Path, Path], table: str, told: str) -> None:
+    files[2].write_text(f"region\t{table}\n")
+    with pytest.raises(CollectionError, match=f"line 2: {told}.*regions-invalid"):
+        read_labels(*files)
+
+
 def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label\ttissue\n0\tair\n")
     with pytest.raises(VolumeError, match=r"no row for label 7, 12\..*labels-unnamed"):
