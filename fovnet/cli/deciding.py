@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from fovnet.cli.opened import scored_of, settings_of
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import out, progress_bar
 from fovnet.net import configured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fovnet.search.trial import Trial
 
 verbs = typer.Typer()
 
@@ -34,7 +41,8 @@ def ensemble(config: ConfigFile) -> None:
     results, pack = configured.opened(settings)
     journal = configured.journal_of(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
-    members = choose(read_trials(journal), settings.ensemble.members, guess, journal / "networks")
+    trials, wanted = read_trials(journal), settings.ensemble.members
+    members = choose(trials, wanted, guess, journal / "networks")
     assemble(
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing,
         settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=learned_from(pack), precision=settings.ensemble.precision,
@@ -54,7 +62,18 @@ def ensemble(config: ConfigFile) -> None:
         with progress_bar("turned over") as tell:
             scored = scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), tell)
     write_npz(results.probabilities, **scored.arrays())
-    out.print(f"{len(members)} members, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
+    told = _counted(len(members), wanted, trials, guess)
+    out.print(f"{told}, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
+
+
+def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:
+    """How many members there are, and why where it is fewer than were wanted."""
+    from fovnet.report.wording import several
+
+    if members == wanted:
+        return several(members, "member")
+    better = sum(trial.score is not None and trial.score < guess for trial in trials)
+    return f"{several(members, 'member')} of {wanted} wanted, for {better} of {len(trials)} trials beat guessing (loss {guess:.2f})"
 
 
 @verbs.command()

@@ -69,6 +69,17 @@ def predict(
     _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
 
 
+@verbs.command()
+def codes() -> None:
+    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, and what it means."""
+    from fovnet.report.doubt_words import DOUBTS, NONE_SHOWN, REFUSALS
+
+    typer.echo("code\tstatus\tmeaning")
+    for status, known in (("ok", NONE_SHOWN), ("uncertain", DOUBTS), ("refused", REFUSALS)):
+        for code, meaning in known.items():
+            typer.echo(f"{code}\t{status}\t{meaning}")
+
+
 NONE_REFUSED = "0 refused"
 
 

@@ -73,7 +73,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     """
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
-        | {"truth": "+".join(row.truth), "said": "+".join(row.said), "doubts": " ".join(row.doubts)}
+        | {"truth": "+".join(row.truth), "said": "+".join(row.said), "doubts": " ".join(dict.fromkeys(row.doubts))}
         for row in evaluation.volumes
     ]
     borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]

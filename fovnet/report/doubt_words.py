@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NONE_SHOWN = {"none": "shows none of the regions"}
+"""What is said of a volume that is answered, and of which nothing can be named."""
 DOUBTS = {
     "unlike-training": "unlike what the networks know",
     "members-disagree": "the networks disagree",
@@ -25,7 +27,10 @@ REFUSALS = {
     "volume-too-large": "too large", "volume-crash": "ended its process", "volume-no-dicom": "no DICOM in it",
     "volume-dicomdir": "a table of contents", "volume-archive-nested": "an archive in an archive", "volume-archive-size": "archive too big",
     "volume-archive-path": "an unsafe archive", "volume-archive-format": "not read inside archives",
-    "volume-archive-encrypted": "an encrypted archive",
+    "volume-archive-encrypted": "an encrypted archive", "volume-complex": "complex numbers", "volume-type": "numbers not read",
+    "volume-no-pixels": "no image in it", "volume-screenshot": "a picture of a screen", "volume-localizer": "a localiser",
+    "volume-derived": "computed of other images", "volume-phase": "a phase image", "volume-single": "a single image",
+    "volume-repeat": "a later echo or time point", "volume-set-aside": "several series, none of them a volume",
 }  # fmt: skip
 """Why a volume was refused."""
 

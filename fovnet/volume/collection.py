@@ -287,7 +287,7 @@ def _number(line: Line, column: str, in_mm: bool, faults: list[str]) -> float | 
     written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
     value = float(cell) if written.fullmatch(cell) else float("nan")
     if not np.isfinite(value):
-        comma = "; write a point, not a comma" if NUMBER.fullmatch(cell.replace(",", ".")) else ""
+        comma = "; write a point, not a comma" if "," in cell and NUMBER.fullmatch(cell.replace(",", ".")) else ""
         faults.append(line.fault(column, f"a {'number of millimetres' if in_mm else 'whole slice number from 0'} is wanted{comma}"))
         return None
     return value

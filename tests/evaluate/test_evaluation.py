@@ -141,7 +141,7 @@ class TestWhatAnswersSayOfThemselves:
     def told(self, planted):
         """Five right sets and one wrong one, each said to be right with 0.8; two volumes doubted."""
         cases = [planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}") for number in range(6)]
-        doubts = [("low-confidence", "two-answers"), ("low-confidence",), (), (), (), ()]
+        doubts = [("low-confidence", "two-answers", "low-confidence"), ("low-confidence",), (), (), (), ()]
         return [replace(case, set_probability=0.8, doubts=codes) for case, codes in zip(cases, doubts, strict=True)]
 
     def test_stated_set_probabilities_are_held_against_what_came_true(self, told):

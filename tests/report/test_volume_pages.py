@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from fovnet.cli import app
 from fovnet.decision import doubting
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing
-from fovnet.report.doubt_words import DOUBTS, doubt_in_words
+from fovnet.report.doubt_words import DOUBTS, REFUSALS, doubt_in_words
 from fovnet.report.index_page import FIRST, index_page, write_index
 from fovnet.report.predictions import page_name
 from fovnet.report.raster import contact_sheet
@@ -218,6 +220,18 @@ class TestIndex:
         codes = set(re.findall(r'Doubt\("([a-z-]+)"', source)) - {"none"}
         assert codes == set(DOUBTS) and len(codes) > 5
         assert doubt_in_words("volume-corrupt") == "refused: damaged" and doubt_in_words("never-heard-of") == "never heard of"
+
+    def test_every_refusal_has_words_and_the_list_of_codes_has_all(self):
+        """Whatever the rooms that read volumes can refuse with, looked for in their sources."""
+        rooms = Path(doubting.__file__).parents[1] / "volume"
+        sources = "".join(path.read_text(encoding="utf-8") for path in rooms.rglob("*.py"))
+        refused = set(re.findall(r'"(volume-[a-z-]+)"', sources))
+        assert refused == set(REFUSALS) and len(refused) > 40
+        head, *rows = [line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()]
+        assert head == ["code", "status", "meaning"]
+        assert {code: status for code, status, _ in rows} == {
+            "none": "ok", **dict.fromkeys(DOUBTS, "uncertain"), **dict.fromkeys(REFUSALS, "refused"),
+        }  # fmt: skip
 
     def test_a_guess_is_not_counted_with_the_answers(self, batch):
         """One volume of the four shows a head, and it is the one that cannot be said."""
