@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -135,6 +136,14 @@ def test_270_are_answered_as_if_alone_and_30_are_refused_by_their_codes(
         (path,) = incoming.glob(f"{name}.nii*")
         predict(model, tmp_path, path, status=0)
         assert (tmp_path / f"{name}.json").read_bytes() == (answers / f"{name}.json").read_bytes()
+
+
+def test_the_readme_tells_of_every_key_of_an_answer(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "v.nii").write_bytes(image(3).to_bytes())
+    predict(model, tmp_path / "out", tmp_path / "v.nii", status=0)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = readme[readme.index("| key of `<volume_id>.json` |") :].partition("\n\n")[0]
+    assert set(read_json(tmp_path / "out" / "v.json")) == set(re.findall(r"`([a-z0-9_]+)`", table)) - {"levels", "volume_confidence"}
 
 
 @pytest.mark.slow
