@@ -22,6 +22,7 @@ from fovnet.report.inputs import inputs_sentence, inputs_table, refusals
 from fovnet.report.page import Headline, Page, Shown, Table
 from fovnet.report.people import people_table
 from fovnet.report.pictures import chosen_pictures
+from fovnet.report.published import published_table
 from fovnet.report.reference import convention_table, labels_table, reference_words
 from fovnet.report.results import (
     border_dots,
@@ -40,21 +41,6 @@ from fovnet.report.statements import LIMITS, NOT_FOR, REFERENCES, STATED, USE
 from fovnet.report.sureness import risk_view
 from fovnet.report.wording import setting, several, shown
 from fovnet.search.explaining import Explanation
-
-
-def _percents(*values: int) -> tuple[str, ...]:
-    return tuple(f"{value}\N{NO-BREAK SPACE}%" for value in values)
-
-
-PUBLISHED = Table(
-    ("networks", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error"),
-    (
-        ("hand-made baseline", *_percents(96, 57, 88, 81, 81, 94, 14)),
-        ("best single network found", *_percents(94, 93, 85, 86, 76, 96, 10)),
-    ),
-    name="published",
-)
-"""Sensitivities and slice errors in Bertrand et al., ISBI 2017, on their own data."""
 
 
 def gather(
@@ -162,7 +148,7 @@ def _searched(
     """The search, the ensemble that came of it, its decision, and what all that took."""
     return {
         "search": search_view(trials), "explained": None if explanation is None else explained_view(explanation),
-        "members": members_table(members), "decision": _decision(decision), "running": running_table(trials), "published": PUBLISHED,
+        "members": members_table(members), "decision": _decision(decision), "running": running_table(trials),
     }  # fmt: skip
 
 
@@ -180,8 +166,9 @@ def _made_from(configuration: Mapping[str, Any], versions: Mapping[str, Any], ha
 def _closing(evaluation: Evaluation, places: Collection[str]) -> dict[str, Any]:
     """How intervals were made, what the report cannot say, and the guidelines it was held against."""
     return {
-        "intervals": _intervals(evaluation), "limits": LIMITS, "references": REFERENCES, "stated": STATED, "checklists": checklists(places),
-    }
+        "intervals": _intervals(evaluation), "published": published_table(evaluation.vocabulary), "limits": LIMITS,
+        "references": REFERENCES, "stated": STATED, "checklists": checklists(places),
+    }  # fmt: skip
 
 
 def _answer(evaluation: Evaluation) -> str:

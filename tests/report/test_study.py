@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.faces import COVER, covered
 from fovnet.report.failures import THUMBNAILS, failures_view
 from fovnet.report.flow import flow_table, flow_view, refused_table
 from fovnet.report.people import people_table
+from fovnet.report.published import published_table
 from fovnet.report.reference import convention_table, labels_table, reference_words
 from fovnet.report.running import running_table
 from fovnet.report.sureness import risk_view
@@ -77,6 +78,13 @@ class TestPeople:
     def test_many_words_are_told_by_how_many(self):
         sites = [row(f"s{site}", "train", site=f"site {site}") for site in range(30)]
         assert people_table(sites).rows == (("site: different values", "subjects", "30", "0", "0"),)
+
+
+def test_published_figures_stand_beside_the_same_regions_alone():
+    own = Vocabulary(tuple(region for region in DEFAULT.regions if region.name != "spine"))
+    assert published_table(own).rows == ()
+    baseline, best = published_table(DEFAULT).rows
+    assert (best[0], best[2], best[-1]) == ("best single network found", "93\u00a0%", "10\u00a0%") and baseline[-1] == "14\u00a0%"
 
 
 def test_the_reference_names_every_landmark_of_the_default_vocabulary():
