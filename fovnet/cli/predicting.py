@@ -46,15 +46,14 @@ def predict(
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
-    _write_found(out_folder, found.series, wanted, show_ids)
-    _tell_passed([path for path in found.passed if not path.is_relative_to(out_folder)])
+    _tell_found(out_folder, found, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
     rows = _kept(out_folder, named, networks.identity, pictures=pictures, pages=pages, faces=faces)
     fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
     _tell_replaced(out_folder, fresh)
-    if fresh:                       # the table of an earlier run would pass for this one's, were it killed; its answers stay
-        predictions.withdraw_tables(out_folder)
+    if fresh:
+        predictions.withdraw_tables(out_folder)         # of an earlier run: they would pass for this one's, were it killed
     with progress_bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
@@ -102,6 +101,12 @@ def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
     if other:
         told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
         err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)
+
+
+def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
+    """What was found beside the volumes: series set aside, and files passed over, but for the answers of an earlier run."""
+    _write_found(folder, found.series, included, show_ids)
+    _tell_passed([path for path in found.passed if not path.is_relative_to(folder)])
 
 
 def _tell_passed(files: list[Path]) -> None:
