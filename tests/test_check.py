@@ -19,6 +19,7 @@ def checked(folder: Path):
 
 def test_a_folder_that_does_not_exist_is_refused_with_the_name_that_may_be_meant(tmp_path):
     (tmp_path / "dats").mkdir()
+    (tmp_path / "data.txt").write_text("no folder")
     done = checked(tmp_path)
     assert done.exit_code != 0 and "fine" not in done.output
     assert f"collections.mine: {tmp_path / 'data'}: there is no such folder" in str(done.exception)
@@ -65,8 +66,18 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
 def test_results_that_are_a_file_are_refused(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "out").write_text("notes")
-    done = checked(tmp_path)
-    assert done.exit_code != 0 and "this is a file; name a folder" in str(done.exception)
+    for results in ("out", "out/deep"):
+        config = tmp_path / "mine.yaml"
+        config.write_text(f"results: {tmp_path / results}\ncollections: {{mine: {tmp_path / 'data'}}}\n")
+        done = CliRunner().invoke(app, ["check", "--config", str(config)])
+        assert done.exit_code != 0 and f"{tmp_path / 'out'} is a file; name a folder" in str(done.exception)
+
+
+def test_too_few_simulated_people_are_foreseen(tmp_path):
+    for subjects, status in ((2, 3), (8, 0)):
+        (tmp_path / "mine.yaml").write_text(f"results: {tmp_path / 'out'}\nphantom: {{subjects: {subjects}}}\n")
+        done = CliRunner().invoke(app, ["check", "--config", str(tmp_path / "mine.yaml")])
+        assert done.exit_code == status and ("leave a split without anybody" in done.output) == (status == 3)
 
 
 def test_every_fault_of_the_tables_is_told(tmp_path):

@@ -28,6 +28,7 @@ def check(config: ConfigFile) -> None:
     """Say whether a configuration can be meant, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
     from fovnet.volume.foreseen import foreseen, unlabelled
+    from fovnet.volume.split import shares
 
     settings = settings_of(config)
     words = vocabulary(settings.regions)
@@ -38,8 +39,10 @@ def check(config: ConfigFile) -> None:
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
-    if there and alone:                                     # simulated people have labels of every region, and are in every split
+    if there and alone:                                     # enough simulated people are in every split, with labels of every region
         lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split)
+    if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
+        lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
         f"{config}: {'can be meant' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, starting at "
@@ -61,7 +64,7 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
     from fovnet.volume.collection import nearest_name, read_collection
 
     if not folder.exists():
-        near = nearest_name(folder)
+        near = nearest_name(folder, folder=True)
         wanted = near or f"name the folder of your collection in {config}"
         raise ConfigError("collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}")
     return None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)

@@ -28,7 +28,7 @@ def phantom(
     labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume, NIfTI.")] = None,
     tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
     regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
-    count: Annotated[int, typer.Option(min=1, help="Volumes made of it.")] = 20,
+    count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
     subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
@@ -39,10 +39,10 @@ def phantom(
         if subjects or volumes:
             raise ConfigError("phantom-from", f"--from {labels}: has one subject; --count says how many volumes are made of it, leave "
                                               "--subjects and --volumes out")
-        _phantom_of_labels(folder, labels, tissues, regions, subject, count, seed, without or [])
+        _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
-    if tissues is not None or regions is not None or subject:
-        told = tissues or regions or f"--subject {subject}"
+    if tissues is not None or regions is not None or subject or count:
+        told = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
         raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as tell:
@@ -55,7 +55,7 @@ def _phantom_of_labels(
     folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int, seed: int, without: list[str]
 ) -> None:
     """Scans of one segmentation, beside those of others that the collection has."""
-    from fovnet.phantom.own_labels import read_labels, simulate_labels
+    from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
     from fovnet.report.wording import several
 
@@ -65,9 +65,11 @@ def _phantom_of_labels(
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
     with progress_bar("simulating") as tell:
         given = read_labels(labels, tissues, regions, subject)
+        earlier = made_of(folder, given.name)
         table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=tell)
     people = len({row["subject_id"] for row in read_tsv(table)})
-    out.print(f"{several(count, 'volume')} of {labels}: {table}, which has {several(people, 'subject')}")
+    place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
+    out.print(f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}")
 
 
 @verbs.command("slice")

@@ -38,6 +38,8 @@ from fovnet.volume.volume import Volume
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
+OWN_LABELS = "own labels"       # field_of_view of scans of somebody's segmentation
+
 GREY_LEVELS = 1000.0        # of the brightest hundredth of a volume without a body
 SLIVER_MM2 = 400.0
 """A slice with less body than this (a coin of 22 mm) is `none`: the very top of the head, the rim of a heel."""
@@ -96,16 +98,19 @@ def simulate_collection(
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
 
 
-def refuse_other_tables(out: Path) -> None:
-    """Nothing, where the tables in `out`, if there are any, are simulated ones.  Raises CollectionError "phantom-other-tables": labels
-    that somebody made by hand must not be written over.  Simulated tables alone have a column `field_of_view`."""
+def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
+    """Nothing, where the tables in `out`, if there are any, are simulated ones, of segmentations alone where `own_labels`, else of none.
+
+    Raises CollectionError "phantom-other-tables": labels that somebody made by hand must not be written over, nor what took another
+    command to make.  Simulated tables alone have a column `field_of_view`.
+    """
     table = out / "volumes.tsv"
     try:
         rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
         rows = [{}]
-    if rows and "field_of_view" not in rows[0]:
-        raise CollectionError("phantom-other-tables", f"{table}: lies there, and is of no simulated collection; give another folder.")
+    if rows and any("field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels for row in rows):
+        raise CollectionError("phantom-other-tables", f"{table}: lies there, and is not what this command makes; give another folder.")
 
 
 def simulate_subject(

@@ -12,8 +12,9 @@ A segmentation is one subject; another one, given with the same folder, joins it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.artefacts import Flaws, draw_flaws
 from fovnet.phantom.coils import fallen_off
-from fovnet.phantom.collection import REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes, refuse_other_tables
+from fovnet.phantom.collection import OWN_LABELS, REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes, refuse_other_tables
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.features import left_out
 from fovnet.phantom.masks import BACKGROUND, Finish, draw_finish, finished
@@ -33,7 +34,7 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, scan
 from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
-from fovnet.regions import NONE
+from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.collection import BEYOND_MM
 
 DARK = 0.05         # proton density below which a label is air
@@ -56,7 +57,7 @@ class Segmentation:
 def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
     """The segmentation in three files, of a subject called as the first one is unless told otherwise.
 
-    Raises VolumeError ("labels-unreadable", "labels-not-whole", "labels-unnamed") and CollectionError ("tissues-invalid",
+    Raises VolumeError ("labels-unreadable", "labels-not-whole", "labels-unnamed", "labels-empty") and CollectionError ("tissues-invalid",
     "regions-invalid") with the file and what is wrong; labels that the table lacks are named.
     """
     try:
@@ -74,6 +75,9 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
     if missing:
         named = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
         raise VolumeError("labels-unnamed", f"{labels}: {tissues} has no row for label {named}. Add a row each: label, tissue.")
+    if all(table[label].pd <= DARK for label in there.tolist()):
+        raise VolumeError("labels-empty", f"{labels}: every label in it is air, after {tissues}; at least one tissue is wanted. Is it the "
+                                          "right table?")
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
     name = labels.name.removesuffix(".gz").removesuffix(".nii")
@@ -86,18 +90,21 @@ def _table(path: Path) -> dict[int, Tissue]:
     table: dict[int, Tissue] = {}
     for number, row in enumerate(_rows(path, "tissues-invalid"), start=2):
         try:
-            label = int(row["label"])
-            table[label] = known[row["tissue"]] if row.get("tissue") else _own_tissue(row)
+            label, tissue = int(row["label"]), known[row["tissue"]] if row.get("tissue") else _own_tissue(row)
         except (KeyError, ValueError) as fault:
             wanted = f"wanted are label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
-            raise CollectionError("tissues-invalid", f"{path}, line {number}: {fault} is no number, column or tissue; {wanted}") from None
+            what = f"{fault} is no column or tissue" if isinstance(fault, KeyError) else fault
+            raise CollectionError("tissues-invalid", f"{path}, line {number}: {what}; {wanted}") from None
+        if label in table:
+            raise CollectionError("tissues-invalid", f"{path}, line {number}: label {label} has an earlier line; give each label one row")
+        table[label] = tissue
     return table
 
 
 def _own_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
-        raise ValueError(f"pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (0 to {MAX_PD:g} of water's protons, times above 0)")
+        raise ValueError(f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; times above 0)")
     more = {column: float(row[column]) for column in ("fat", "flow", "uptake", "mottle") if row.get(column)}
     t2star = 1 / (1 / t2 + 0.012)                               # R2' as of the tissues of the simulated body
     return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
@@ -120,7 +127,19 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
         except (KeyError, ValueError) as fault:
             wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
             raise CollectionError("regions-invalid", f"{path}, line {number}: {fault}; {wanted}") from None
+    _refuse_disorder(path, spans)
     return tuple(spans)
+
+
+def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
+    """Nothing, where the regions of the body lie above one another in its order; those that fovnet does not know may lie anywhere."""
+    for below, above in combinations(sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2):
+        if below[2] > above[1] or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
+            raise CollectionError("regions-invalid", f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
+                                                     f"{above[1]:g} to {above[2]:g} mm; regions follow one another from the feet up, "
+                                                     "none begins before the one below has ended")
+
+
 
 
 def _slice(told: str, slices: int) -> int:
@@ -170,7 +189,7 @@ def simulate_labels(
     another origin lie in `out`.
     """
     lacking = left_out(without)
-    refuse_other_tables(out)
+    refuse_other_tables(out, own_labels=True)
     volumes, regions = _of_others(out, given.name)
     person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # two people are not scanned alike
     for number in range(1, count + 1):
@@ -194,6 +213,12 @@ def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     return volumes, [{**row} for row in there["regions.tsv"] if row["volume_id"] in kept]
 
 
+def made_of(out: Path, subject: str) -> int:
+    """How many volumes of a subject are in the collection `out`: those that another segmentation of that name would take the place of."""
+    table = out / "volumes.tsv"
+    return sum(row.get("subject_id") == subject for row in read_tsv(table)) if table.exists() else 0
+
+
 def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:
     """One scan as a NIfTI file, what volumes.tsv says of it, and its regions."""
     site = SITES[int(rng.integers(len(SITES)))]
@@ -212,7 +237,7 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
                     kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
     volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
     axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
-    named = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": "own labels"}
+    named = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": OWN_LABELS}
     return nifti_bytes(volume, axes), {**named, **about}, rows
 
 

@@ -33,15 +33,15 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }  # fmt: skip
-    written = [_write(folder / "dataset_description.json", described)]
-    owner: dict[Path, str] = {}
+    owner: dict[Path, Told] = {}
     for told in answers:
         path = folder / sidecar(told)
-        other = owner.setdefault(path, told.volume_id)
-        if other != told.volume_id:
-            raise ModelError("export-names", f"{path}: wanted for {told.volume_id} and for {other}. Predict them into two folders.")
-        written.append(_write(path, facts(told, vocabulary)))
-    return written
+        other = owner.setdefault(path, told)
+        if other is not told:
+            raise ModelError("export-names", f"{path}: wanted for {told.volume_id} and for {other.volume_id}. Predict them into two "
+                                             "folders.")
+    written = [_write(path, facts(told, vocabulary)) for path, told in owner.items()]
+    return [_write(folder / "dataset_description.json", described), *written]
 
 
 def sidecar(told: Told) -> Path:

@@ -156,10 +156,11 @@ def truth_at(
     return shown
 
 
-def nearest_name(path: Path) -> str:
-    """ "did you mean 'data/mine'?" for a path that is not there and whose folder holds a name like it; else empty."""
+def nearest_name(path: Path, *, folder: bool = False) -> str:
+    """ "did you mean 'data/mine'?" for a path that is not there and whose folder holds a name like it, of a `folder` if one is wanted; else
+    empty."""
     try:
-        names = sorted(beside.name for beside in path.parent.iterdir())
+        names = sorted(beside.name for beside in path.parent.iterdir() if not folder or beside.is_dir())
     except OSError:
         return ""
     near = get_close_matches(path.name, names, 1)

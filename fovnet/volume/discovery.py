@@ -7,6 +7,7 @@ other, and else with the series' digits behind `#` (see dicom_address).
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", "
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
 LONGEST = 200       # bytes of a name
+CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+TAKEN = ("found",)  # found.json lists the DICOM series
 
 
 @dataclass(frozen=True)
@@ -171,13 +174,14 @@ def name_volumes(paths: Sequence[Path]) -> list[str]:
     """One volume_id a path, in order: the name without suffix, with -2, -3, ... where files in different folders share one.
 
     Names that differ in capitals alone count as shared, for some file systems keep one file of the two; a longer name than
-    `LONGEST` is cut, for `<volume_id>.json` and its temporary name have to fit into the 255 bytes of a file name.
+    `LONGEST` is cut, for `<volume_id>.json` and its temporary name have to fit into the 255 bytes of a file name.  Tabs and ends of
+    lines become a blank, and blanks at the ends are left out, as in the cells of a table; `TAKEN` are names of other files beside.
     """
-    seen: Counter[str] = Counter()
-    taken: set[str] = set()
+    seen: Counter[str] = Counter(TAKEN)
+    taken: set[str] = set(TAKEN)
     ids = []
     for path in paths:
-        name = volume_name(path).encode(errors="replace")[:LONGEST].decode(errors="ignore")
+        name = CONTROL.sub(" ", volume_name(path)).encode(errors="replace")[:LONGEST].decode(errors="ignore").strip() or "volume"
         same = name.casefold()
         seen[same] += 1
         volume_id = name if seen[same] == 1 else f"{name}-{seen[same]}"

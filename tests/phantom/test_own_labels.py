@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import CollectionError, ConfigError, VolumeError
+from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
@@ -74,10 +75,42 @@ def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_pla
     assert one.read_bytes() != other.read_bytes(), "two people are not scanned alike"
 
 
+def test_neither_simulated_people_nor_segmentations_take_the_others_tables(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    made, line = tmp_path / "made", ["--from", str(files[0]), "--tissues", str(files[1]), "--regions", str(files[2]), "--count", "1"]
+    first, again = (CliRunner().invoke(app, ["phantom", str(made), *line]) for _ in range(2))
+    assert "in the place of 1 that seg had" in again.output and "in the place" not in first.output
+    table = (made / "volumes.tsv").read_bytes()
+    people = CliRunner().invoke(app, ["phantom", str(made), "--subjects", "1", "--volumes", "1"]).exception
+    assert isinstance(people, CollectionError) and people.code == "phantom-other-tables" and (made / "volumes.tsv").read_bytes() == table
+    lost = CliRunner().invoke(app, ["phantom", str(tmp_path / "people"), "--count", "3"]).exception
+    assert isinstance(lost, ConfigError) and "--count 3" in lost.sentence
+    simulate_collection(tmp_path / "people", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    with pytest.raises(CollectionError, match="phantom-other-tables"):
+        simulate_labels(read_labels(*files), tmp_path / "people", count=1)
+
+
+@pytest.mark.parametrize("rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"])
+def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(files: tuple[Path, Path, Path], rows: str) -> None:
+    files[2].write_text(f"region\tfrom_mm\tto_mm\n{rows}\n")
+    with pytest.raises(CollectionError, match=r"regions follow one another from the feet up.*regions-invalid"):
+        read_labels(*files)
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nspine\t-30\t70\nchest\t20\t70\ncalf\t0\t10\n")
+    assert len(read_labels(*files).spans) == 4, "what stands beside the others, or is a region of one's own, may lie anywhere"
+
+
+def test_a_label_with_two_tissues_and_a_body_of_air_are_refused(files: tuple[Path, Path, Path]) -> None:
+    files[1].write_text("label\ttissue\n0\tair\n7\tmuscle\n7\tfat\n12\tfat\n")
+    with pytest.raises(CollectionError, match=r"line 4: label 7 has an earlier line.*tissues-invalid"):
+        read_labels(*files)
+    files[1].write_text("label\ttissue\n0\tair\n7\tair\n12\tair\n")
+    with pytest.raises(VolumeError, match="labels-empty"):
+        read_labels(*files)
+
+
 @pytest.mark.parametrize("row", ["0.9\t0\t50", "-1\t600\t50", "0.9\t600\tnan", "90\t600\t50"])
 def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path, Path, Path], row: str) -> None:
     files[1].write_text(f"label\ttissue\tpd\tt1_ms\tt2_ms\n0\tair\n7\tmuscle\n12\t\t{row}\n")
-    with pytest.raises(CollectionError, match=r"line 4: pd .*tissues-invalid"):
+    with pytest.raises(CollectionError, match=r"line 4: no matter has pd .*tissues-invalid"):
         read_labels(*files)
 
 

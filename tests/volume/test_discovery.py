@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fovnet.errors import VolumeError
+from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.discovery import find, find_volumes, name_volumes
 from fovnet.volume.readers import read
 
@@ -54,6 +55,13 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
 
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
     assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == ["T1", "T1-2", "T1-2-2", "T1-3"]
+
+
+def test_an_id_is_what_a_table_gives_back_and_no_other_file_beside_the_answers(tmp_path: Path) -> None:
+    names = name_volumes([Path("a/tab\tnew\nline.nii"), Path("b/ Ann .nii"), Path("found.nii"), Path("Found.nii.gz"), Path("c/\t.nii")])
+    assert names == ["tab new line", "Ann", "found-2", "Found-3", "volume"]
+    rows = read_tsv(write_tsv(tmp_path / "t.tsv", ["volume_id"], [{"volume_id": name} for name in names]))
+    assert [row["volume_id"] for row in rows] == names
 
 
 def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tmp_path, made):
