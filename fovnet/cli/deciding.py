@@ -118,7 +118,7 @@ def tune(config: ConfigFile) -> None:
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
     from fovnet.decision import novelty
-    from fovnet.decision.answer import COLUMNS, facts, table_rows
+    from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import decisions
@@ -134,4 +134,4 @@ def decide(config: ConfigFile) -> None:
             results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
             settings=settings.decision.model_dump(), seed=settings.seed,
         )  # fmt: skip
-    out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / 'spans.tsv', COLUMNS, rows)}")
+    out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / TABLE, COLUMNS, rows)}")

@@ -122,8 +122,10 @@ def _tell_passed(files: list[Path]) -> None:
 
 def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
     """How many there were, what was not read, and where the answers lie; status 3 where something was not."""
+    from fovnet.decision.answer import TABLE
+
     counted, index = f"{volumes} volume{'s' if volumes != 1 else ''}", f", {folder / predictions.INDEX}" if pages else ""
-    out.print(f"{counted}, {left}: {folder / predictions.TABLE}{index}")
+    out.print(f"{counted}, {left}: {folder / TABLE}{index}")
     if left != NONE_REFUSED:
         raise typer.Exit(3)
 
@@ -162,10 +164,10 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     """spans.tsv, and the same on the screen where there is somebody to read it."""
-    from fovnet.decision.answer import COLUMNS
+    from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 
-    write_tsv(folder / predictions.TABLE, COLUMNS, rows, keep_same=True)
+    write_tsv(folder / TABLE, COLUMNS, rows, keep_same=True)
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
         numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]

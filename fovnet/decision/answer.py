@@ -15,6 +15,7 @@ from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack
 
+TABLE = "spans.tsv"
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
     "volume_confidence", "code",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet import __version__
 from fovnet.decision import novelty
-from fovnet.decision.answer import COLUMNS
+from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
 from fovnet.decision.model import Model
 from fovnet.errors import ModelError
@@ -52,7 +52,7 @@ class Evaluator:
             told = answer.to_dict()
             rows += told["rows"]
             write_json(self._out / f"{answer.volume_id}.json", told)
-        return write_tsv(self._out / "spans.tsv", COLUMNS, rows)
+        return write_tsv(self._out / TABLE, COLUMNS, rows)
 
 
 def write_bundle(model: Path, folder: Path) -> Path:

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.answer import TABLE
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.reading import said_borders, stretches
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
-
-TABLE = "spans.tsv"
 
 
 def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:

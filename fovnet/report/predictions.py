@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.regions import Vocabulary
 
-TABLE, INDEX, PAGES = "spans.tsv", "index.html", "pages"
-"""The table, the index, and the folder of the volumes' pages beside it: a volume may be called index."""
+INDEX, PAGES = "index.html", "pages"
+"""The index, and the folder of the volumes' pages beside it: a volume may be called index."""
 
 
 def page_name(volume_id: str) -> str:
@@ -97,6 +97,8 @@ def _draw(
 
 def withdraw_tables(folder: Path) -> None:
     """The table and the index removed, which list what a finished run answered; the JSONs, of which both are made, stay."""
+    from fovnet.decision.answer import TABLE
+
     for name in (TABLE, INDEX):
         (folder / name).unlink(missing_ok=True)
 
