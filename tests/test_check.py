@@ -32,6 +32,15 @@ def test_tables_that_are_not_there_yet_are_said_to_be(tmp_path):
     assert done.exit_code == 3 and "collection mine: there is no" in done.output and "fine" not in done.output
 
 
+def test_one_folder_under_two_names_is_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"results: {tmp_path / 'out'}\ncollections: {{mine: {tmp_path / 'data'}, same: {tmp_path / 'data'}}}\n")
+    done = CliRunner().invoke(app, ["check", "--config", str(config)])
+    assert done.exit_code != 0 and "is collection 'mine' and 'same'" in str(done.exception)
+
+
 def test_a_collection_is_counted(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n")

@@ -75,3 +75,10 @@ def test_a_tree_without_volumes_is_named_and_not_the_folder_of_the_tables(tmp_pa
     (tmp_path / "tree").mkdir()
     fault = CliRunner().invoke(app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")]).exception
     assert str(fault).startswith(f"{tmp_path / 'tree'}: no volume was found")
+
+
+def test_a_collection_is_not_simulated_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for given in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        fault = CliRunner().invoke(app, ["phantom", str(given), "--subjects", "1"]).exception
+        assert isinstance(fault, ConfigError) and fault.code == "out-unwritable" and str(fault).startswith(f"{given}: ")

@@ -11,12 +11,12 @@ import typer
 from fovnet.errors import ConfigError
 
 
-def _to_write(path: Path | None, folder: bool) -> Path | None:
+def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
     """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
     from fovnet.records import unwritable
 
     if path is not None and (why := unwritable(path, folder=folder)):
-        raise ConfigError("out-unwritable", f"--out {path}: {why}; give a {'folder' if folder else 'file'} that can be written")
+        raise ConfigError("out-unwritable", f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written")
     return path
 
 
@@ -26,6 +26,12 @@ def _file_to_write(path: Path | None) -> Path | None:
 
 def _folder_to_write(path: Path | None) -> Path | None:
     return _to_write(path, folder=True)
+
+
+def folder_to_fill(path: Path) -> Path:
+    """The same of a folder that is an argument."""
+    _to_write(path, folder=True, named="")
+    return path
 
 
 FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)

@@ -27,6 +27,7 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration can be meant, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
+    from fovnet.volume.collection import refuse_shared_names
     from fovnet.volume.foreseen import foreseen, unlabelled
     from fovnet.volume.split import shares
 
@@ -39,6 +40,7 @@ def check(config: ConfigFile) -> None:
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
+    refuse_shared_names(there)
     if there and alone:                                     # enough simulated people are in every split, with labels of every region
         lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):

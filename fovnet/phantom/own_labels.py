@@ -162,6 +162,8 @@ def _refuse_outside(low_mm: float, high_mm: float, lower_mm: float, upper_mm: fl
 def _rows(path: Path, code: str) -> list[dict[str, str]]:
     try:
         rows = read_tsv(path)
+    except FileNotFoundError:
+        raise CollectionError(code, f"{path}: there is no such file; give a TSV of that name, or another") from None
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
     columns = list(rows[0]) if rows else []

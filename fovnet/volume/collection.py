@@ -345,6 +345,22 @@ def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple
     return kept, faults
 
 
+def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
+    """Nothing.  Raises CollectionError "collection-duplicate" for one folder under two names, or one volume_id in two collections:
+    results are told apart by it."""
+    folders: dict[Path, str] = {}
+    owner: dict[str, str] = {}
+    for name, table in tables.items():
+        first = folders.setdefault(table.path.resolve(), name)
+        if first != name:
+            raise CollectionError("collection-duplicate", f"{table.path}: is collection {first!r} and {name!r}; leave one of the two out")
+        for row in table.volumes:
+            other = owner.setdefault(row.volume_id.casefold(), name)
+            if other != name:
+                raise CollectionError("collection-duplicate", f"{table.path}: volume_id {row.volume_id!r} stands in collection "
+                                                              f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.")
+
+
 def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[str]:
     """A fault for every row of a volume that gives a slice a second rung of the chain, turns the chain upside down, or counts in
     millimetres where others count in slices, so that nobody can tell whether they overlap."""

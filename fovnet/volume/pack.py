@@ -25,7 +25,7 @@ from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume import cache, readers
-from fovnet.volume.collection import Collection, RegionRow, VolumeRow, read_collection, truth
+from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, refuse_shared_names, truth
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
@@ -178,7 +178,7 @@ def slice_collections(
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
-    _refuse_shared_names(tables)
+    refuse_shared_names(tables)
     (out / "cache").mkdir(parents=True, exist_ok=True)          # a folder that cannot be written is found now, not after the last volume
     jobs = [
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
@@ -242,17 +242,6 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
     plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted),
              "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"]))}
     return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
-
-
-def _refuse_shared_names(tables: Mapping[str, Collection]) -> None:
-    """Raises CollectionError if one volume_id stands in two collections: results are told apart by it."""
-    owner: dict[str, str] = {}
-    for name, table in tables.items():
-        for row in table.volumes:
-            other = owner.setdefault(row.volume_id.casefold(), name)
-            if other != name:
-                raise CollectionError("collection-duplicate", f"{table.path}: volume_id {row.volume_id!r} stands in collection "
-                                                              f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.")
 
 
 def _refuse_shared_scans(results: Iterable[Sliced]) -> None:

@@ -138,6 +138,12 @@ def test_a_table_with_commas_is_told_as_such(files: tuple[Path, Path, Path]) -> 
         read_labels(*files)
 
 
+def test_a_table_that_is_not_there_is_told_as_such(files: tuple[Path, Path, Path]) -> None:
+    files[2].unlink()
+    with pytest.raises(CollectionError, match=r"there is no such file.*regions-invalid"):
+        read_labels(*files)
+
+
 def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label\ttissue\n0\tair\n7\tmussel\n")
     with pytest.raises(CollectionError, match=r"line 3: 'mussel'.*tissues-invalid"):

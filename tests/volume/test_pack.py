@@ -143,6 +143,13 @@ def test_one_name_in_two_collections_is_refused_before_any_volume_is_read(tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+def test_one_folder_under_two_names_is_refused(tmp_path):
+    one = collection(tmp_path / "oslo", volumes=2)
+    with pytest.raises(CollectionError, match="'oslo' and 'again'") as refusal:
+        slice_collections({"oslo": one, "again": tmp_path / "oslo" / ".." / "oslo"}, tmp_path / "out")
+    assert refusal.value.code == "collection-duplicate"
+
+
 def test_each_collection_is_split_by_itself(tmp_path):
     oslo, rome = collection(tmp_path / "oslo", volumes=6, prefix="o"), collection(tmp_path / "rome", volumes=6, prefix="r")
     alone = slice_collections({"oslo": oslo}, tmp_path / "alone", seed=3)

@@ -243,7 +243,7 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
         (["slice"], "Missing option"),
         (["sliec"], "No such command"),
-        (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: File exists"),
+        (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: is a file"),
         (["bench", "search", "nowhere.npz", "--out", "o"], "table-missing"),
         (["bench", "search", "nowhere.npz", "--out", "o", "--method", "gp-ie"], "choose among"),
     ],
