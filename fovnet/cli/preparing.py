@@ -57,6 +57,7 @@ def _phantom_of_labels(
     """Scans of one segmentation, beside those of others that the collection has."""
     from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
+    from fovnet.regions import DEFAULT
     from fovnet.report.wording import several
 
     if Path(subject).name != subject:
@@ -70,6 +71,10 @@ def _phantom_of_labels(
     people = len({row["subject_id"] for row in read_tsv(table)})
     place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
     out.print(f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}")
+    own = sorted({region for region, _, _ in given.spans} - set(DEFAULT.classes))
+    if own:
+        out.print(f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a configuration names a "
+                  "file that has them", markup=False, highlight=False)
 
 
 @verbs.command("slice")

@@ -89,6 +89,13 @@ def test_neither_simulated_people_nor_segmentations_take_the_others_tables(files
         simulate_labels(read_labels(*files), tmp_path / "people", count=1)
 
 
+def test_regions_that_are_not_fovnets_own_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    line = [str(word) for word in ("phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2])]
+    assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\ncalf\t20\t60\n")
+    assert "calf: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+
+
 @pytest.mark.parametrize("rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"])
 def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(files: tuple[Path, Path, Path], rows: str) -> None:
     files[2].write_text(f"region\tfrom_mm\tto_mm\n{rows}\n")
