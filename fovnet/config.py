@@ -119,13 +119,17 @@ def _in_order(given: list[Input]) -> list[Input]:
 
 
 class Training(Section):
-    """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices)."""
+    """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices).
+
+    begin  "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
+    """
 
     epochs: PositiveInt = 30
     slices_per_epoch: PositiveInt = 80_000
     validation_slices: PositiveInt | None = None
     head: Literal["fc", "gap", "small"] = "fc"
     inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
+    begin: str | None = None
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     cooldown: float = Field(0.0, ge=0, le=1)
@@ -181,6 +185,9 @@ Levels = Annotated[list[Level], Field(min_length=1)]
 AXIS_KINDS: Mapping[str, Any] = {"ordinal": TypeAdapter(Levels), "categorical": TypeAdapter(Levels), "log": TypeAdapter(Range)}
 
 
+MEMBERS = "members"       # a space: the configurations of the networks that training.begin names
+
+
 def _axis(given: Any) -> Any:
     """An axis as JSON knows it: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError with what is wrong."""
     if isinstance(given, list):
@@ -193,11 +200,11 @@ def _axis(given: Any) -> Any:
 
 
 def _space(given: Any) -> Any:
-    """ "paper", or {axis: levels} as JSON knows it, every fault named.  Raises ValueError."""
-    if given == "paper":
+    """ "paper", "members", or {axis: levels} as JSON knows it, every fault named.  Raises ValueError."""
+    if given in ("paper", MEMBERS):
         return given
     if not isinstance(given, dict) or not given:
-        raise ValueError(f"{given!r}; give paper, or 'axis: levels' lines")
+        raise ValueError(f"{given!r}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin names networks")
     checked, faults = {}, []
     for name, levels in given.items():
         try:
@@ -212,7 +219,10 @@ def _space(given: Any) -> Any:
 
 
 class Search(Section):
-    """Where to look, and how much to spend."""
+    """Where to look, and how much to spend.
+
+    space  of "members", the networks that training.begin names, each is trained as it was; `start` is then the first of them
+    """
 
     method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts"] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
@@ -301,6 +311,9 @@ class Settings(Section):
             raise ValueError("nothing to learn from: name a folder under 'collections', or give 'phantom.subjects' (at least 8)")
         if self.phantom.subjects and "phantom" in self.collections:
             raise ValueError("collections.phantom: the name is taken by the simulated collection; choose another")
+        if (self.training.begin is None) == (self.search.space == MEMBERS):
+            raise ValueError(f"training.begin and search.space: {MEMBERS} go together: which networks are trained further, and that these "
+                             "are; set both or neither")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
+"""The ensemble that comes with the package."""
+
 
 @dataclass(frozen=True)
 class Results:

@@ -43,7 +43,7 @@ def ablate(config: ConfigFile) -> None:
     journal, arrays = configured.journal_of(results), scored_arrays(results)
     with progress_bar("scoring") as tell:
         networks = networks_of(
-            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", settings.search.start,
+            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", configured.start_of(settings),
             device=settings.training.device, progress=tell,
         )  # fmt: skip
     with progress_bar("deciding") as tell:

@@ -34,7 +34,7 @@ def check(config: ConfigFile) -> None:
     settings = settings_of(config)
     words = vocabulary(settings.regions)
     space = configured.space_of(settings)
-    row = space.row_of(settings.search.start)
+    row = space.row_of(configured.start_of(settings))
     fit = configured.count_fitting(settings, space)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
@@ -103,7 +103,7 @@ def cost(
     for name, values in quantiles(priced).items():
         shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
     show_table(shown)
-    start = priced.space.row_of(options.start)
+    start = priced.space.row_of(configured.start_of(settings))
     figures = (
         f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
         f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"

@@ -132,13 +132,14 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 
 def assemble(
     folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
-    subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32",
+    subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32", begun: Mapping[str, Any] | None = None,
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
     members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
     precision  float32, or float16: half the room; whatever is found out from here on is found out about the rounded networks
     subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
+    begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
     Raises ModelError where there is no member.
     """
     from fovnet.net.precision import write_weights
@@ -160,9 +161,16 @@ def assemble(
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
     body["precision"] = precision
+    if begun is not None:
+        body["begun_with"] = {"networks": [member["sha256"] for member in begun["members"]], "people": _counted(begun)}
     if subjects is not None:
         body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
+
+
+def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
+    """How many people an ensemble learned from, by split, whether it marks or counts them."""
+    return facts.get("people") or {split: len(marks) for split, marks in (facts.get("subjects") or {}).items()}
 
 
 def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path) -> list[dict[str, Any]]:

@@ -20,9 +20,8 @@ from fovnet.decision import novelty
 from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
 from fovnet.errors import ModelError
 from fovnet.records import checksum, read_json, read_tsv, replace_with, write_json, write_text
-from fovnet.results import Results
+from fovnet.results import SHIPPED_NETWORKS, Results
 
-FOLDER = Path(__file__).with_name("shipped")
 CARD, CONFIG, SUMS = "model-card.md", "config.yaml", "SHA256SUMS"
 MOST_BYTES = 15_000_000
 NUMBER = re.compile(r"\d{1,4}")     # an id that is a small number occurs in any table; it is not looked for
@@ -37,7 +36,7 @@ class Shipped:
     bytes: int
 
 
-def shipped_folder(folder: Path = FOLDER) -> Path:
+def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     """The ensemble that comes with this installation.  Raises ModelError "model-absent" where it came without one."""
     if not (folder / FACTS).is_file():
         raise ModelError(

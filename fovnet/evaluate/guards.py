@@ -20,6 +20,7 @@ from fovnet.volume.collection import read_collection, truth
 from fovnet.volume.pack import Pack
 
 SPLIT = "test"
+SIMULATED = "phantom"       # the collection that a run simulates
 
 
 def mark(subject: str) -> str:
@@ -27,12 +28,21 @@ def mark(subject: str) -> str:
     return hashlib.sha256(subject.encode()).hexdigest()[:12]
 
 
-def learned_from(pack: Pack) -> dict[str, list[str]]:
-    """The marks of the subjects in the training and in the validation split, as `ensemble.json` and `decision.json` keep them."""
+def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0) -> dict[str, list[str]]:
+    """The marks of the subjects in the training and in the validation split, as `ensemble.json` and `decision.json` keep them.
+
+    begun  facts of the ensemble whose networks were trained further on the pack, if any: the marks that it carries are taken over.
+           Simulated people have the same ids with every seed: where its `seed` was another one, those of the pack are other people
+    """
     of_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
         if record.split in of_split:
             of_split[record.split].add(mark(f"{record.collection}/{record.subject_id}"))
+    before = begun or {}
+    others = before.get("fovnet", {}).get("seed") != seed
+    simulated = {mark(f"{record.collection}/{record.subject_id}") for record in pack.records if others and record.collection == SIMULATED}
+    for split, marks in (before.get("subjects") or {}).items():
+        of_split[split] |= set(marks) - simulated
     return {split: sorted(marks) for split, marks in of_split.items()}
 
 

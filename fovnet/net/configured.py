@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ConfigError
-from fovnet.results import Results
+from fovnet.results import SHIPPED_NETWORKS, Results
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
+    from fovnet.net.beginning import Beginning
     from fovnet.net.by_hand import Training
     from fovnet.net.cost import Device
     from fovnet.net.ends import Ends
@@ -66,13 +67,44 @@ def vocabulary_of(settings: Settings) -> Vocabulary:
 
 
 def space_of(settings: Settings) -> Space:
+    from fovnet.config import MEMBERS
     from fovnet.net.axes import in_order
+    from fovnet.net.beginning import space_of_members
     from fovnet.search.space import Axis, Space, paper_space
 
     if settings.search.space == "paper":
         return paper_space()
+    if settings.search.space == MEMBERS:
+        return space_of_members(beginnings_of(settings))
     given = settings.search.model_dump()["space"]
     return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+
+
+def start_of(settings: Settings) -> dict[str, Any]:
+    """The configuration tried first: as configured, or that of the best network to begin with."""
+    members = beginnings_of(settings)
+    return dict(members[0].configuration if members else settings.search.start)
+
+
+def begun_with(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
+    """The ensemble whose networks trainings begin with, and its facts; None where weights are drawn.  Raises ModelError: it is none."""
+    from fovnet.net.beginning import SHIPPED, facts_of
+
+    if (begin := settings.training.begin) is None:
+        return None
+    folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
+    return folder, facts_of(folder)
+
+
+def beginnings_of(settings: Settings) -> tuple[Beginning, ...]:
+    """The networks that trainings begin with, the best first; none where weights are drawn.  Raises ModelError as `begun_with`, and
+    where they are shown something else than is configured."""
+    from fovnet.net.beginning import beginnings, refuse_other_inputs
+
+    begun = begun_with(settings)
+    members = () if begun is None else beginnings(*begun)
+    refuse_other_inputs(members, settings.training.inputs, settings.training.head)
+    return members
 
 
 def search_digest(settings: Settings, pack: Pack) -> str:
@@ -80,7 +112,8 @@ def search_digest(settings: Settings, pack: Pack) -> str:
     from fovnet.config import deciding
     from fovnet.records import digest
 
-    return digest([*deciding(settings), *learned_from(pack)])
+    begun = [member.sha256 for member in beginnings_of(settings)]
+    return digest([*deciding(settings), *learned_from(pack), *([begun] if begun else [])])
 
 
 def learned_from(pack: Pack) -> list[Any]:
@@ -186,7 +219,7 @@ def search_of(settings: Settings, pack: Pack, journal: Path) -> Search:
         head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs, averaged=training.averaging > 0,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
         speed=device_of(settings),
-        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=options.start,
+        method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=start_of(settings),
         initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
         validation_slices=training.validation_slices, inputs=training.inputs,
@@ -198,10 +231,11 @@ def job_of(settings: Settings, pack: Pack, journal: Path) -> Job:
     from fovnet.net.trials import training_job
 
     training = settings.training
-    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs"}
+    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs", "begin"}
     recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
     ends, envelope = ends_of(settings)
     recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
+    recipe |= {"begin": beginnings_of(settings)}
     return training_job(pack.folder / "pixels.npy", journal, recipe)
 
 
@@ -230,7 +264,7 @@ def configuration_of(settings: Settings, changes: list[str]) -> dict[str, Any]:
         if not equals:
             raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
         levels[name.strip()] = number_in_words(yaml.safe_load(level))
-    return changed(settings.search.start, levels)
+    return changed(start_of(settings), levels)
 
 
 def pack_to_train_on(settings: Settings, config: Path) -> Pack:

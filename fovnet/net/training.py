@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, draw
+from fovnet.net.beginning import Beginning, begin_with
 from fovnet.net.checkpoint import Checkpoint
 from fovnet.net.descent import Descent, computing_in, loss_of
 from fovnet.net.ends import End, Ends, Guess
@@ -192,8 +193,9 @@ def train_network(
     keep: Path,
     facts: Mapping[str, Any],
     report: Callable[[Progress, int], None] | None = None,
+    begin: Beginning | None = None,
 ) -> Ending:
-    """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.
+    """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.  It begins with the network of `begin`, if any.
 
     Killed and called again, it goes on after the last whole epoch, on a CPU to the same bits; so does one that ended, where more epochs
     are asked for now, until `forget(keep)`.  `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
@@ -204,8 +206,10 @@ def train_network(
     started = time.monotonic()
     progress, before, trace = None, 0.0, ""
     try:
-        progress = _begin(net, learning_rate, seed, data.device, averaged=recipe.averaging > 0)
-        checkpoint = Checkpoint(keep, _decides(net, learning_rate, batch, seed, recipe, facts))
+        classes = facts.get("classes", ())
+        progress = _begin(net, learning_rate, seed, data.device, averaged=recipe.averaging > 0, begin=begin, classes=classes)
+        decides = _decides(net, learning_rate, batch, seed, recipe, facts)
+        checkpoint = Checkpoint(keep, decides if begin is None else {**decides, "begin": begin.sha256})
         checkpoint.resume(progress)
         before = progress.seconds
         end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report).run(progress)
@@ -286,10 +290,16 @@ def peak_memory(device: torch.device) -> int:
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
-def _begin(net: Architecture, learning_rate: float, seed: int, device: torch.device, *, averaged: bool = False) -> Progress:
-    """A trial before its first step: weights drawn from the seed, on the device, channels last."""
+def _begin(
+    net: Architecture, learning_rate: float, seed: int, device: torch.device, *, averaged: bool = False, begin: Beginning | None = None,
+    classes: Sequence[str] = (),
+) -> Progress:
+    """A trial before its first step: weights drawn from the seed, or those it begins with, on the device, channels last."""
     generator = torch.Generator().manual_seed(seed)
-    model = build(net, generator).to(device)
+    model = build(net, generator)
+    if begin is not None:
+        begin_with(model, net, begin.weights, classes)
+    model = model.to(device)
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True)
     average = [parameter.detach().clone() for parameter in model.parameters()] if averaged else []

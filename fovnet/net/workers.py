@@ -26,6 +26,7 @@ import numpy as np
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
+from fovnet.net.beginning import Beginning, nearest
 from fovnet.net.ends import Ends
 from fovnet.net.places import weights_of
 from fovnet.search.envelope import Envelope
@@ -47,6 +48,7 @@ class Job:
     ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
+    begin    the networks of which each training begins with one; none: it begins with weights that are drawn
     """
 
     pixels: Path
@@ -75,6 +77,7 @@ class Job:
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     kinds: tuple[str, ...] = ("slice",)
+    begin: tuple[Beginning, ...] = ()
 
 
 class TrainingPool:
@@ -149,6 +152,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
+        begin=nearest(job.begin, proposal.configuration) if job.begin else None,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()

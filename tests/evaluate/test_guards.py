@@ -31,6 +31,20 @@ class TestPeople:
         assert {split: len(marks) for split, marks in learned.items()} == {"train": 2, "validation": 1}
         assert not any(name in json.dumps(learned) for name in ("p00", "p01", "p02", "p03", "made"))
 
+    def test_who_taught_the_networks_that_were_trained_further_stays_marked(self, pack, planted):
+        """But simulated people of another seed, who have the ids of these."""
+        begun = {"fovnet": {"seed": 1}, "subjects": {"train": [mark("made/p03"), mark("phantom/p03")], "validation": []}}
+        simulated = replace(pack, records=tuple(replace(one, collection="phantom") for one in pack.records))
+
+        def taught(pack, seed):
+            return {"ensemble.json": {"subjects": learned_from(pack, begun, seed)}}
+
+        met, drawn = ([planted.case(["head"], subject_id=f"{collection}/p03")] for collection in ("made", "phantom"))
+        for seed in (1, 2):
+            assert code_of(check_not_learned, met, taught(pack, seed)) == "evaluate-tuned-on-test"
+        assert code_of(check_not_learned, drawn, taught(simulated, 1)) == "evaluate-tuned-on-test"
+        check_not_learned(drawn, taught(simulated, 2))
+
     def test_nobody_of_the_test_split_passes(self, pack, planted):
         check_not_learned([planted.case(["head"], subject_id="made/p03")], {"ensemble.json": {"subjects": learned_from(pack)}})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -77,3 +78,25 @@ def test_without_slices_it_says_what_to_run_first(shell: Shell, tmp_path: Path) 
     (tmp_path / "new.yaml").write_text(f"results: {tmp_path / 'new'}\nphantom: {{subjects: 8}}\n")
     done = shell("fovnet", "train", "--config", tmp_path / "new.yaml", "--out", tmp_path / "out", check=False)
     assert done.returncode == 2 and "fovnet phantom" in done.stderr and "fovnet slice --config" in done.stderr
+
+
+def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """The new ensemble knows whom the old one learned from, so that nobody of those is evaluated on."""
+    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "further")}
+    raw["training"] |= {"begin": str(smoke / "ensemble"), "epochs": 1}
+    raw["search"] |= {"space": "members", "trials": 9}
+    (tmp_path / "further.yaml").write_text(yaml.safe_dump(raw))
+    shutil.copytree(smoke / "slices", tmp_path / "further" / "slices")
+    assert "all of which will be tried" in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
+    for verb in ("search", "ensemble"):
+        shell("fovnet", verb, "--config", tmp_path / "further.yaml")
+    before, after = (read_json(folder / "ensemble" / "ensemble.json") for folder in (smoke, tmp_path / "further"))
+    assert after["begun_with"]["networks"] == [member["sha256"] for member in before["members"]]
+    configurations = [[member["configuration"] for member in facts["members"]] for facts in (before, after)]
+    assert all(one in configurations[0] for one in configurations[1]) and len(configurations[0]) == len(configurations[1])
+    assert set(before["subjects"]["train"]) <= set(after["subjects"]["train"])
+    rate = ["--set", "log10_learning_rate=-5"]
+    by_hand = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate)
+    assert by_hand.stdout.startswith("completed after 1 epochs")
+    other = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", "--set", "kernel=5", check=False)
+    assert other.returncode != 0 and "begin-none-fits" in other.stderr + other.stdout

@@ -1,0 +1,129 @@
+"""Networks that trainings go on from: the members of an ensemble, so that one's own data, or more of it, need not be learned from nothing.
+
+A training begins with a member's weights and its running statistics, not with its momentum, and is otherwise as any other.  Where its
+classes are others, its last layer is drawn as ever: Yosinski et al. (2014), How transferable are features in deep neural networks?
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import safetensors
+
+from fovnet.errors import ModelError
+from fovnet.net import axes
+from fovnet.records import read_json
+from fovnet.search.space import Axis, Space
+
+if TYPE_CHECKING:
+    from fovnet.net.architecture import Architecture
+    from fovnet.net.model import Network
+
+SHIPPED = "shipped"
+OF_THE_STEP = {name for names in axes.ALTERNATIVES for name in names if set(names) & {"log10_learning_rate", "log2_batch"}}
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and what they add up to."""
+
+    configuration: Mapping[str, Any]
+    weights: Path
+    sha256: str
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The configuration without learning rate and batch, which leave no trace in a network's shape."""
+        return {name: level for name, level in self.configuration.items() if name not in OF_THE_STEP}
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """What the ensemble in a folder says of itself.  Raises ModelError ("begin-missing") where it is none."""
+    try:
+        facts = read_json(folder / "ensemble.json")
+        beginnings(folder, facts)
+        return facts
+    except (OSError, ValueError, KeyError, TypeError):
+        seen = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
+        raise ModelError("begin-missing", f"training.begin: {folder}: {seen}; give {SHIPPED!r} for the networks that come with the "
+                                          "package, or the folder `ensemble` of a finished run, which may have to be run first") from None
+
+
+def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
+    """The members of the ensemble with these facts, the best first."""
+    return tuple(Beginning(one["configuration"], folder / one["weights"], one["sha256"]) for one in facts["members"])
+
+
+def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
+    """Nothing, where networks that are shown `inputs`, with this head where their configurations name none, can go on from the members.
+
+    Raises ModelError ("begin-other-network") with what to set, before anything is trained; ("weights-missing") where a file is gone.
+    """
+    for member in members:
+        try:
+            with safetensors.safe_open(member.weights, framework="numpy") as file:
+                told = json.loads(file.metadata()["facts"])["architecture"]
+        except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as fault:
+            raise ModelError("weights-missing", f"{member.weights}: not readable ({fault}); copy the whole ensemble again") from None
+        here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
+        for name, value in here.items():
+            if told[name] != value:
+                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(told[name])}, here {_plain(value)}; "
+                                                        f"set training.{name} as it was trained")
+
+
+def space_of_members(members: Sequence[Beginning]) -> Space:
+    """The space of their configurations and no others, in their order.  Raises SearchError as `fovnet.net.axes.in_order` does."""
+    told = [dict(member.configuration) for member in members]
+    names = {name for one in told for name in one}
+    levels = {name: sorted({one[name] for one in told if name in one}) for name in names}
+    ordered = axes.in_order([Axis.of(name, levels[name]) for name in names])
+    whole = Space(ordered)
+    listed = dict.fromkeys(whole.row_of(one) for one in told)
+    return Space(ordered, whole.rows[list(listed)])
+
+
+def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
+    """The member that a training of this configuration begins with: of those of its architecture the one whose learning rate, and then
+    whose batch, is the nearest in ratio; the better of equally near ones.  Raises ModelError ("begin-none-fits") where none is."""
+    body = Beginning(configuration, Path(), "").body
+    alike = [member for member in members if member.body == body]
+    if not alike:
+        raise ModelError("begin-none-fits", f"training.begin: no network there is of the architecture {body}; change no axis but the "
+                                            "learning rate and the batch, or begin without")
+
+    def apart(member: Beginning) -> tuple[float, float]:
+        ratios = (of(member.configuration) / of(configuration) for of in (axes.learning_rate, axes.batch))
+        rate, batch = (max(ratio, 1 / ratio) for ratio in ratios)
+        return round(rate, 6), batch
+
+    return min(alike, key=apart)
+
+
+def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
+    """The model's weights and running statistics replaced by those of a network in a file; the last layer's only where it tells the same
+    `classes`, in this order.
+
+    Raises ModelError ("begin-other-network") where the network is of another architecture, or is shown something else.
+    """
+    from fovnet.net.architecture import Architecture
+    from fovnet.net.weights import load_tensors
+
+    tensors, facts = load_tensors(weights)
+    told = Architecture(**facts["architecture"])
+    if replace(told, classes=net.classes) != net:
+        differ = [name for name, value in vars(net).items() if name != "classes" and vars(told)[name] != value]
+        said = "; ".join(f"its {name} {_plain(vars(told)[name])}, here {_plain(vars(net)[name])}" for name in differ)
+        raise ModelError("begin-other-network", f"{weights}: {said}; set training.inputs and training.head as it was trained")
+    mine = model.state_dict()
+    if list(facts.get("classes", ())) != list(classes):
+        tensors |= {name: mine[name] for name in list(mine)[-2:]}           # the last layer's weights and biases
+    model.load_state_dict(tensors)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,127 @@
+"""Trainings that go on from an ensemble's networks: which one, what is taken from it, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from fovnet.config import parse
+from fovnet.errors import ConfigError, ModelError
+from fovnet.net import axes
+from fovnet.net.architecture import Architecture
+from fovnet.net.beginning import Beginning, begin_with, beginnings, facts_of, nearest, space_of_members
+from fovnet.net.configured import space_of, start_of
+from fovnet.net.model import build
+from fovnet.net.places import checkpoint_of
+from fovnet.net.training import Data, Recipe, train_network
+from fovnet.net.weights import save_network
+from fovnet.results import SHIPPED_NETWORKS
+
+SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
+CLASSES = ("disc", "bar", "none")
+INPUTS = ("slice", "millimetres", "sections")
+PLAIN = {"blocks": 4, "convolutions": 1, "log2_filters": 3, "kernel": 3, "separable": False, "log10_learning_rate": -2, "log2_batch": 3}
+
+
+def told(levels: dict[str, object], sha256: str = "", weights: Path = Path()) -> Beginning:
+    return Beginning({**PLAIN, **levels}, weights, sha256)
+
+
+def train(data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None) -> list[float]:
+    ending = train_network(
+        SMALL, learning_rate=rate, batch=8, seed=5, data=data, recipe=recipe, keep=keep, facts={"classes": CLASSES}, begin=begin
+    )  # fmt: skip
+    assert ending.status == "completed", ending.message
+    return list(ending.validation_loss)
+
+
+def test_a_training_begins_where_the_network_was(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do not leave."""
+    learned = min(train(shapes, replace(recipe, epochs=6), tmp_path / "first.safetensors", 0.03))
+    begin = told({}, "1", tmp_path / "first.safetensors")
+    (again,) = train(shapes, replace(recipe, epochs=1, averaging=0.9), tmp_path / "again.safetensors", 0.0, begin)
+    (drawn,) = train(shapes, replace(recipe, epochs=1), tmp_path / "drawn.safetensors", 0.0)
+    assert again == pytest.approx(learned, abs=0.05)         # but for the running statistics, which a batch of noise moves
+    assert again < drawn - 0.1
+
+
+def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
+    begin = told({}, "1", tmp_path / "first.safetensors")
+    one = train(shapes, replace(recipe, epochs=1), tmp_path / "one.safetensors", 0.01, begin)
+    assert checkpoint_of(tmp_path / "one.safetensors").exists()
+    two = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, begin)
+    assert two[:1] == one, "the same one is"
+    other = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, replace(begin, sha256="2"))
+    assert other == two, "begun anew, it comes to the same"
+    assert train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01)[0] != one[0]
+
+
+def test_of_other_classes_all_but_the_last_layer_is_taken(tmp_path: Path) -> None:
+    first = build(SMALL, torch.Generator().manual_seed(1))
+    save_network(tmp_path / "first.safetensors", first, SMALL, {"classes": CLASSES})
+    for classes in (CLASSES, ("bar", "disc", "none"), ("disc", "bar", "cross", "none")):
+        net = replace(SMALL, classes=len(classes))
+        mine, drawn = (build(net, torch.Generator().manual_seed(2)) for _ in range(2))
+        begin_with(mine, net, tmp_path / "first.safetensors", classes)
+        *body, weights, bias = mine.state_dict().items()
+        assert all(torch.equal(tensor, first.state_dict()[name]) for name, tensor in body)
+        kept = (first if classes == CLASSES else drawn).state_dict()
+        assert all(torch.equal(tensor, kept[name]) for name, tensor in (weights, bias))
+
+
+def test_a_network_of_another_shape_is_refused_with_what_differs(tmp_path: Path) -> None:
+    save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
+    other = replace(SMALL, inputs=("slice", "millimetres"))
+    with pytest.raises(ModelError, match=r"its inputs slice, here slice, millimetres.*begin-other-network"):
+        begin_with(build(other), other, tmp_path / "first.safetensors", CLASSES)
+
+
+def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
+    """The learning rate first, in ratio, then the batch; of equally near ones the better."""
+    members = [
+        told({"log10_learning_rate": -1, "log2_batch": 5}, "a"), told({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
+        told({"log10_learning_rate": -1, "log2_batch": 3}, "c"), told({"blocks": 5}, "d"),
+    ]  # fmt: skip
+
+    def begun(**levels: object) -> str:
+        return nearest(members, {**PLAIN, **levels}).sha256
+
+    assert begun(log10_learning_rate=-1, log2_batch=3) == "c" and begun(log10_learning_rate=-1, log2_batch=5) == "a"
+    assert begun(log10_learning_rate=-2, log2_batch=4) == "a" and begun(log10_learning_rate=-2.1) == "b" and begun(blocks=5) == "d"
+    assert nearest(members, axes.changed(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256 == "b"
+    with pytest.raises(ModelError, match="begin-none-fits"):
+        begun(kernel=5)
+
+
+def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
+    facts = facts_of(SHIPPED_NETWORKS)
+    space = space_of_members(beginnings(SHIPPED_NETWORKS, facts))
+    assert [space.configuration(row) for row in range(len(space))] == [member["configuration"] for member in facts["members"]]
+
+
+def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None:
+    raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": [*INPUTS]}, "search": {"space": "members"}}
+    settings = parse(raw, "mine.yaml")
+    assert start_of(settings) == space_of(settings).configuration(0) == facts_of(SHIPPED_NETWORKS)["members"][0]["configuration"]
+
+
+@pytest.mark.parametrize("raw", [{"training": {"begin": "shipped"}}, {"search": {"space": "members"}}])
+def test_networks_to_begin_with_and_their_space_go_together(raw: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"training.begin and search.space: members go together"):
+        parse({"phantom": {"subjects": 8}, **raw}, "mine.yaml")
+
+
+def test_other_inputs_than_the_networks_are_refused_before_anything_is_trained() -> None:
+    raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": ["slice"]}, "search": {"space": "members"}}
+    with pytest.raises(ModelError, match=r"its inputs slice, millimetres, sections, here slice; set training.inputs"):
+        space_of(parse(raw, "mine.yaml"))
+
+
+def test_a_folder_that_is_no_ensemble_is_told(tmp_path: Path) -> None:
+    for folder, seen in ((tmp_path / "nowhere", "no such folder"), (tmp_path, "no readable ensemble.json")):
+        with pytest.raises(ModelError, match=rf"{seen}.*begin-missing"):
+            facts_of(folder)
