@@ -25,8 +25,8 @@ def card(page: Page) -> tuple[Part, ...]:
     return (
         Part(
             "Model details",
-            (f"An ensemble of {len(page.members.rows)} convolutional networks for axial MRI slices, found by a search, with a rule that "
-             "turns slice probabilities into regions with extents in millimetres. Licence of the program: Apache-2.0; the weights "
+            (f"An ensemble of {len(page.members.rows)} convolutional networks for axial MRI slices, {page.search.origin}, with a rule "
+             "that turns slice probabilities into regions with extents in millimetres. Licence of the program: Apache-2.0; the weights "
              "have the terms of the data they were trained on.",),
             (page.members, page.decision, page.versions, page.hashes),
         ),

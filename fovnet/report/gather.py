@@ -88,7 +88,7 @@ def gather(
         **_trusted(evaluation, abstention or {}),
         ablation=ablated,
         **_seen(evaluation, cases if gallery else (), shown_failures, gallery=gallery, faces=faces),
-        **_searched(trials, members, decision, explanation),
+        **_searched(trials, members, decision, explanation, configuration),
         **_made_from(configuration, versions, hashes or {}, seed),
         **_closing(evaluation, places),
     )
@@ -143,11 +143,13 @@ def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, galler
 
 
 def _searched(
-    trials: Sequence[Mapping[str, Any]], members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], explanation: Explanation | None
+    trials: Sequence[Mapping[str, Any]], members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], explanation: Explanation | None,
+    configuration: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The search, the ensemble that came of it, its decision, and what all that took."""
+    begun_with = configuration.get("training", {}).get("begin")
     return {
-        "search": search_view(trials), "explained": None if explanation is None else explained_view(explanation),
+        "search": search_view(trials, begun_with), "explained": None if explanation is None else explained_view(explanation),
         "members": members_table(members), "decision": _decision(decision), "running": running_table(trials),
     }  # fmt: skip
 

@@ -108,8 +108,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SearchView:
-    """What was tried, the best first, and how trials ended."""
+    """What was tried, the best first, and how trials ended; `origin` ends "the networks were ..."."""
 
+    origin: str
     sentence: str
     points: tuple[CurvePoint, ...]
     best: Table

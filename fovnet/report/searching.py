@@ -12,19 +12,25 @@ from fovnet.report.wording import duration, score, setting, settings, several
 SHORT_LIST = 10
 """Trials shown before the reader asks for all."""
 
+FURTHER = " Each went on from a network of another ensemble, with that one's configuration: nothing was searched for."
+
 HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
 BRIEF = 7
 """Columns of the short list, up to the predicted time."""
 
 
-def search_view(trials: Sequence[Mapping[str, Any]]) -> SearchView:
-    """Every trial as a point and as a row, the best first in the short list, and how many ended in which way."""
+def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = None) -> SearchView:
+    """Every trial as a point and as a row, the best first in the short list, and how many ended in which way.
+
+    begun_with  the ensemble whose networks were trained further, where nothing was searched for
+    """
     ordered = sorted(trials, key=lambda trial: int(trial.get("slot", 0)))
     start = _starts(ordered)
     points = tuple(CurvePoint(int(trial.get("slot", 0)), _score(trial), bool(start[at])) for at, trial in enumerate(ordered))
     ranked = sorted((trial for trial in ordered if _score(trial) is not None), key=lambda trial: float(trial["score"]))
     return SearchView(
-        sentence=_sentence(ordered, ranked, start),
+        origin="found by a search" if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
+        sentence=_sentence(ordered, ranked, start) + (FURTHER if begun_with else ""),
         points=points,
         best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST]), name="best-trials"),
         every=Table(HEADER, tuple(_cells(trial) for trial in ordered), name="trials"),

@@ -10,6 +10,7 @@ import pytest
 from fovnet.errors import CollectionError
 from fovnet.maths.rungs import Height
 from fovnet.regions import DEFAULT
+from fovnet.report.card import card
 from fovnet.report.page import Shown
 from fovnet.report.pour import pour, write_report
 from fovnet.report.wording import duration, percent, run_of, usual_heights
@@ -230,3 +231,11 @@ def test_words_of_the_page_are_those_of_the_golden_page(reader):
 def test_the_heights_the_decision_counts_on_are_told_by_region() -> None:
     assert usual_heights((None, Height(216.3, 16.2), None), ("legs", "pelvis", "abdomen")) == "pelvis 216 ± 16 mm"
     assert usual_heights((), ("legs", "pelvis")) == "not used"
+
+
+def test_networks_trained_further_are_not_called_found_by_a_search(page, make_page):
+    """Nor the other way round; both the page and the card say so."""
+    further = make_page(bootstrap=100, configuration={"training": {"begin": "shipped"}, "search": {"space": "members"}})
+    assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
+    told = [card(one)[0].paragraphs[0] for one in (page, further)]
+    assert "found by a search" in told[0] and "trained further from those of another ensemble (shipped)" in told[1]
