@@ -121,7 +121,8 @@ def _in_order(given: list[Input]) -> list[Input]:
 class Training(Section):
     """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices).
 
-    begin  "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
+    begin        "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
+    rate_factor  the learning rate is so many times the configuration's: a network that has learned forgets at its old one
     """
 
     epochs: PositiveInt = 30
@@ -130,6 +131,7 @@ class Training(Section):
     head: Literal["fc", "gap", "small"] = "fc"
     inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
     begin: str | None = None
+    rate_factor: float = Field(1.0, gt=0, le=1)
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     cooldown: float = Field(0.0, ge=0, le=1)

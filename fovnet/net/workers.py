@@ -49,6 +49,7 @@ class Job:
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
+    rate_factor  learning rates are so many times those of the configurations
     """
 
     pixels: Path
@@ -78,6 +79,7 @@ class Job:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     kinds: tuple[str, ...] = ("slice",)
     begin: tuple[Beginning, ...] = ()
+    rate_factor: float = 1.0
 
 
 class TrainingPool:
@@ -144,7 +146,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
         net,
-        learning_rate=axes.learning_rate(proposal.configuration),
+        learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,

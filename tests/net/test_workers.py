@@ -54,6 +54,14 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool
     assert weights_of(job.weights / "home", 0).read_bytes() == bits
 
 
+def test_a_share_of_a_learning_rate_is_a_smaller_one(job: Job, tmp_path: Path) -> None:
+    """A tenth of 10^-2 is 10^-3."""
+    share = train(replace(job, rate_factor=0.1, weights=tmp_path / "share"), proposal(5, log10_learning_rate=-2))
+    whole, other = (train(replace(job, weights=tmp_path / str(rate)), proposal(5, log10_learning_rate=rate)) for rate in (-3, -2))
+    assert share.validation_loss == pytest.approx(whole.validation_loss, rel=1e-4)
+    assert share.validation_loss != pytest.approx(other.validation_loss, rel=1e-4)
+
+
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
     endless, before = replace(job, epochs=10_000), children()
