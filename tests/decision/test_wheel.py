@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from fovnet.decision.ensemble import FACTS
-from fovnet.decision.shipped import FOLDER, ship
+from fovnet.decision.shipped import ship
 from fovnet.records import read_tsv
-from fovnet.results import Results
+from fovnet.results import SHIPPED_NETWORKS, Results
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 20_000_000
@@ -40,8 +40,8 @@ def wheel(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
     shutil.copytree(ROOT / "fovnet", clone / "fovnet", ignore=shutil.ignore_patterns("__pycache__"))
-    if not (FOLDER / FACTS).is_file():
-        ship(Results(finished), clone / FOLDER.relative_to(ROOT))
+    if not (SHIPPED_NETWORKS / FACTS).is_file():
+        ship(Results(finished), clone / SHIPPED_NETWORKS.relative_to(ROOT))
     line = [sys.executable, "-m", "pip", "wheel", str(clone), "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out)]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
