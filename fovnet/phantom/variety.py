@@ -17,6 +17,7 @@ from fovnet.phantom.coils import bright_within, fallen_off
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
 from fovnet.phantom.families import LEG_MASS, small_family
+from fovnet.phantom.fields import fitted
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.masks import BRAIN, draw_finish, stripped
@@ -87,7 +88,7 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
 
 
 def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    return plain
+    return fitted(plain, person, rng)
 
 
 def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
