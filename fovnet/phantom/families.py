@@ -15,6 +15,7 @@ from fovnet.phantom.breast import breast
 from fovnet.phantom.lesions import leg_mass
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
+from fovnet.phantom.swelling import Swelling
 from fovnet.phantom.tissues import AIR
 
 
@@ -146,6 +147,7 @@ SMALL: tuple[Family, ...] = (
 
 VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"
 LEG_MASS_FIELDS = 0.5       # of the small fields of view of those who have one
+SWELLING_FIELDS = 0.5       # of those whose mass pushes the leg out of shape
 ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 """Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
 
@@ -155,6 +157,8 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
 
     Half of what is looked at closely in somebody with a mass in a leg is the mass.
     """
+    if person.morph.swelling is not None and rng.random() < SWELLING_FIELDS:
+        return _about_swelling(person, person.morph.swelling, rng)
     mass = leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELDS:
         return _about_mass(person, mass[1], mass[2], rng)
@@ -181,6 +185,16 @@ def _about_mass(person: Person, middle: tuple[float, float, float], across_mm: f
     low, high = (person.morph.height_mm(middle[2] + sign * (0.75 * across_mm + rng.uniform(20, 150))) for sign in (-1, 1))
     x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False)
+
+
+def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) -> Family:
+    """A field about one leg with a mass that pushes it out of shape: from 2 cm beyond the mass to all of the thigh with hip and knee,
+    often beside the middle, so that a side of the leg is cut off."""
+    ends = (mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)) for sign in (-1, 1))
+    low, high = (person.morph.height_mm(z) for z in ends)
+    x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
+    return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (180, 400), (180, 380), "aaaaaacs", offset_x=(x, x),
+                  offset_y=(-40, 30), either_side=False)
 
 
 BELOW_THE_DOME = 0.06

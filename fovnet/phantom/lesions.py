@@ -106,7 +106,7 @@ def _of_the_breast(person: Person) -> list[Paint]:
         x, y, z = whole.within_mm(t, u, w)
         size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         a, b, c = (size * np.exp(rng.normal(0, 0.2, 3))).tolist()
-        made.append(paint(_lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
+        made.append(paint(lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
         for ray in rng.normal(0, 1, (int(rng.integers(0, 9)), 3)):
             reach = size * rng.uniform(1.4, 2.4) * ray / np.linalg.norm(ray)
             spicule = tube([(x, y, z), (x + reach[0], y + reach[1], z + reach[2])], [0.15 * size + 1.0, 0.8])
@@ -141,10 +141,10 @@ def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
 
 def _mass(person: Person, name: str, middle: Point, across: float, rng: np.random.Generator) -> list[Paint]:
     a, b, c = (0.5 * across * np.exp(rng.normal(0, 0.2, 3))).tolist()
-    whole = _lobed(Ellipsoid(middle, (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
+    whole = lobed(Ellipsoid(middle, (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
     kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
     if across > LARGE_MM and name in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
-        return _large(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])
+        return of_a_sarcoma(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])
     return _in_brain(whole, kind, across) if name == "brain" else _in_body(whole, kind, across, name, rng)
 
 
@@ -165,15 +165,15 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
     tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
     made = [paint(whole, tissue, Layer.DETAIL, over)]
     if kind == "dead inside":
-        made.append(paint(_lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
+        made.append(paint(lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
     if kind == "bled" and rng.random() < 0.5:
         made.append(paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, ("bruise",)))
     if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
-        made.append(paint(_lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
+        made.append(paint(lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
     return made
 
 
-def _large(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
+def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
     """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and a thin dark capsule.
 
     Its watery part is four to six times as bright as muscle where T2 is weighed.
@@ -202,7 +202,8 @@ def _bulge(person: Person, whole: Lobed) -> list[Paint]:
     return made
 
 
-def _lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
+def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
+    """The ellipsoid with bulges that are drawn."""
     size = float(np.mean(base.semi))
     waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
     return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.phantom.morph import ANCHORS_MM, Morph
+from fovnet.phantom.swelling import draw_swelling
 
 STATURE_MM = 1750.0
 """Height of the person the anatomy is written for."""
@@ -61,6 +62,10 @@ class Person:
         """Whether the anatomy is a woman's."""
         return self.sex == "female"
 
+    def turned_out_mm(self, z: float) -> float:
+        """How far a leg is turned out at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
+
     def generator(self, place: int) -> np.random.Generator:
         """The generator of the details of one place in the body, the same at every call."""
         return np.random.default_rng([*self.seed, place])
@@ -100,7 +105,14 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         spread_mm=float(rng.uniform(-6, 28)),
     )
     varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
-    return varied if "deformation" in without else _deformed(varied, np.random.default_rng([*seed, 92]))
+    swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
+    return swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
+
+
+def _swollen(person: Person, rng: np.random.Generator) -> Person:
+    """The person with a mass in a leg, where the dice give one."""
+    found = draw_swelling(rng, person.turned_out_mm)
+    return person if found is None else replace(person, morph=replace(person.morph, swelling=found))
 
 
 PRONE_SHARE = 0.34
