@@ -9,7 +9,7 @@ import numpy as np
 from fovnet.phantom.breast_shapes import shaped
 from fovnet.phantom.person import Person
 
-CLOSE_SHARE = 0.5       # of fields about one breast: they end with the breast; the others are boxes of 14 to 22 cm
+CLOSE_SHARE = 0.6       # of fields about one breast: they end with the breast; the others are boxes of 14 to 22 cm
 FRONT_SHARE = 0.5       # of fields about both: they end before the middle of the chest, the others behind it
 SAGITTAL, ANY = "sssa", "sssaci"
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.breast_shapes import Shaped, shaped
+from fovnet.phantom.gland import Wave, wave_of, waves_of
 from fovnet.phantom.layers import Layer, paint
 from fovnet.phantom.lobed import lobed
 from fovnet.phantom.person import Person
@@ -27,15 +28,16 @@ WITHIN = ("fat", "gland")
 
 @dataclass(frozen=True)
 class Segment(Solid):
-    """Clumps of 6 to 12 mm in one part of a breast, which widens from the nipple to the chest.
+    """Clumps in one part of a breast, which widens from the nipple to the chest.
 
-    turn  its direction round the axis, rad      open  how wide it is, rad      least  of the clumps' level, -1 to 1: higher are fewer
+    turn  its direction round the axis, rad      open   how wide it is, rad
+    waves whose sum the clumps are               least  of that sum: higher are fewer
     """
 
     breast: Shaped
     turn: float
     open: float
-    clump_mm: float
+    waves: tuple[Wave, ...]
     least: float
 
     @property
@@ -49,8 +51,7 @@ class Segment(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.breast.within(x, y, z)
-        k = np.float32(np.pi / self.clump_mm)
-        clumps = np.sin(k * x + np.sin(0.6 * k * z)) * np.sin(k * y + np.sin(0.5 * k * x)) + np.sin(k * z + np.float32(self.turn))
+        clumps = sum(wave_of(x, y, z, wave) for wave in self.waves)
         off = np.angle(np.exp(1j * (np.arctan2(w, u) - self.turn))).astype(np.float32)
         part = (np.abs(off) < self.open) & (self.breast.level(u, t, w) < 0.7) & (t > 0.15)
         return np.asarray((clumps > self.least) & part)
@@ -115,9 +116,9 @@ def _cysts(whole: Shaped, rng: np.random.Generator) -> list[Paint]:
 
 
 def _rest(name: str, whole: Shaped, rng: np.random.Generator) -> list[Paint]:
-    """Clumps that take up contrast in a segment; or one or two clips, in the image holes of 5 to 12 mm."""
+    """Clumps of 5 to 15 mm that take up contrast in a segment; or one or two clips, in the image holes of 5 to 12 mm."""
     if name == "segment":
-        turn, wide, clump, least = rng.uniform((0.0, 0.25, 6.0, -0.3), (6.3, 0.9, 12.0, 0.7)).tolist()
-        return [paint(Segment(whole, turn, wide, clump, least), "tumour", Layer.DETAIL, WITHIN)]
+        turn, wide, clump, least = rng.uniform((0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)).tolist()
+        return [paint(Segment(whole, turn, wide, waves_of(rng, 7, 2 * clump), least), "tumour", Layer.DETAIL, WITHIN)]
     balls = (Ellipsoid(_place(whole, 5.0, rng), (half, half, half)) for half in rng.uniform(2.5, 6.0, int(rng.integers(1, 3))).tolist())
     return [paint(ball, "metal", Layer.DETAIL, (*WITHIN, "tumour")) for ball in balls]

@@ -27,9 +27,9 @@ STEPS = 256                             # of the length, to which the outline is
 KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
     # name, how often, power, point (as of a Dome), half width to length, bulge
     ("cone", 0.2, 1.05, 1.5, 1.05, 0.0),
-    ("half sphere", 0.27, 2.0, 0.95, 1.0, 0.0),
-    ("column", 0.18, 5.0, 0.9, 1.75, 0.0),
-    ("drop", 0.17, 2.2, 0.8, 1.5, 0.55),
+    ("half sphere", 0.27, 2.0, 0.95, 0.95, 0.0),
+    ("column", 0.18, 5.0, 0.9, 1.5, 0.0),
+    ("drop", 0.17, 2.2, 0.8, 1.4, 0.5),
     ("mound", 0.18, 2.0, 1.0, 0.6, 0.0),
 )
 """How breasts hang."""
@@ -132,9 +132,9 @@ def of_a_kind(person: Person) -> bool:
 def bust(person: Person) -> Bust:
     """The breasts of a woman `of_a_kind`: larger in the fat, with less gland in the large and the old."""
     rng = person.generator(7301)
-    volume = float(np.clip(rng.lognormal(np.log(380), 0.75) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML))
+    volume = float(np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML))
     drawn, skin, behind = rng.beta(0.8, 1.3), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
-    less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 380)
+    less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
     return Bust(volume, float(np.clip(drawn - less, 0.01, 0.85)), float(skin), float(behind))
 
 
@@ -174,21 +174,21 @@ def scaled(shape: Shaped, millilitres: float) -> Shaped:
 def _hanging(person: Person) -> Shaped:
     """A breast that hangs into a coil, in shares of its half width for leans and twists: right side, not yet of its size.
 
-    One of three is narrowed by the opening of its coil, one of four pressed between plates from the sides, as for a biopsy, one of
+    One of four is narrowed by the opening of its coil, one of four pressed between plates from the sides, as for a biopsy, one of
     twenty from head and foot.
     """
     rng = person.generator(7307)
     name, _, power, point, slender, bulge = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
     dice = rng.random(3)
     power, point, slender = (float(v) for v in np.array([power, point, slender]) * np.exp(rng.normal(0, (0.15, 0.12, 0.16))))
-    flare, tall, square, dents = rng.uniform((-0.1, 0.85, 0.0, 0.0), (0.5, 1.25, 0.5, 0.22)).tolist()
-    ring = float(rng.uniform(0.15, 0.5)) if dice[0] < 0.33 else 0.0
+    flare, tall, square, dents = rng.uniform((0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)).tolist()
+    ring = float(rng.uniform(0.15, 0.5)) if dice[0] < 0.25 else 0.0
     press = float(rng.uniform(0.35, 0.75))
     plates = (press, NO_PLATE) if dice[1] < 0.25 else (NO_PLATE, press) if dice[1] < 0.3 else (NO_PLATE, NO_PLATE)
     out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
-    slender *= float(np.clip((bust(person).volume_ml / 380) ** 0.2, 0.7, 1.2))        # small ones do not hang
+    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))        # small ones do not hang
     return Shaped((0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05), power, point,
-                  flare if name != "drop" else -abs(flare) / 2, square, bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates,
+                  flare if name != "drop" else 0.2 - 0.4 * flare, square, bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates,
                   dents if dice[2] < 0.6 else 0.0)
 
 

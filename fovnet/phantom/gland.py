@@ -15,13 +15,15 @@ from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Bools, Floats, Solid, tube
 
 Wave = tuple[float, float, float, float]
+"""Wave numbers along x, y, z in 1 / mm, and a phase."""
 
-KINDS: tuple[tuple[str, float, float, float, float], ...] = (
-    # name, how often, weights of the cone, of patches, of lobules of fat
-    ("cone", 0.4, 1.3, 0.12, 0.45),
-    ("islands", 0.2, 0.3, 0.5, 0.35),
-    ("part", 0.2, 1.0, 0.3, 0.4),
-    ("web", 0.2, 0.4, 0.12, 0.9),
+KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
+    # name, how often, weights of the cone, of patches, of lobules of fat, of streaks
+    ("cone", 0.35, 1.3, 0.12, 0.35, 0.15),
+    ("islands", 0.15, 0.3, 0.5, 0.3, 0.15),
+    ("part", 0.2, 1.0, 0.3, 0.3, 0.15),
+    ("web", 0.1, 0.4, 0.12, 0.9, 0.05),
+    ("streaks", 0.2, 0.7, 0.15, 0.25, 0.5),
 )
 """What a gland is like."""
 
@@ -31,23 +33,26 @@ KEPT_OUT = 3.0      # how much less likely gland is right under the skin and rig
 
 @dataclass(frozen=True)
 class Gland(Solid):
-    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, and round lobules of fat cut out of both.
+    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of fat cut out of both, and
+    streaks that run together at the nipple.
 
     breast   under its skin                    chest  the muscle behind it, from which it keeps `behind_mm`
-    weights  of cone, patches, lobules         aside  (2,) where the cone's foot stands, shares of half width and half height
+    weights  of those four                     aside  (2,) where the cone's foot stands, shares of half width and half height
     open     how wide the cone's foot is       under  share of the radius from which fat lies under the skin
-    patches, lobules  (n, 4) wave numbers along x, y, z in 1 / mm, and phases
+    patches, lobules  waves whose sums they are
+    streaks  mm between streaks half way to the nipple
     """
 
     breast: Shaped
     chest: Front
     behind_mm: float
-    weights: tuple[float, float, float]
+    weights: tuple[float, float, float, float]
     aside: tuple[float, float]
     open: float
     under: float
     patches: tuple[Wave, ...]
     lobules: tuple[Wave, ...]
+    streaks: float
     least: float = 0.0
 
     @property
@@ -64,14 +69,22 @@ class Gland(Solid):
         u, t, w = self.breast.within(x, y, z)
         back = np.clip(1 - t, 0, 1)
         cone = -np.sqrt(np.square(u - self.aside[0] * back) + np.square(w - self.aside[1] * back)) / (self.open * back + np.float32(0.22))
-        web = sum(_wave(x, y, z, wave) * _wave(y, z, x, wave) for wave in self.lobules)
+        web = np.asarray(sum(wave_of(x, y, z, wave) * wave_of(y, z, x, wave) for wave in self.lobules))
         lobules = -np.sqrt(np.square(web) + np.float32(ROUND**2))
-        patches = sum(_wave(x, y, z, wave) for wave in self.patches)
+        patches = sum(wave_of(x, y, z, wave) for wave in self.patches)
         out = np.sqrt(np.maximum(self.breast.level(u, t, w), 0))
         skin = np.clip((out - self.under) / (1 - self.under), 0, 1.2)
         muscle = np.clip(1 - (y - self.chest.at_mm(x, z)) / self.behind_mm, 0, 1.2)
-        a, b, c = (np.float32(weight) for weight in self.weights)
-        return np.asarray(a * cone + b * patches + c * lobules - KEPT_OUT * (skin * skin + muscle))
+        a, b, c, d = (np.float32(weight) for weight in self.weights)
+        return np.asarray(a * cone + b * patches + c * lobules + d * self._streaked(u, t, w, web) - KEPT_OUT * (skin * skin + muscle))
+
+    def _streaked(self, u: Floats, t: Floats, w: Floats, winding: Floats) -> Floats:
+        """Waves across the way to the nipple, three times as long along it, that wind with another level."""
+        ahead = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
+        k = np.float32(2 * np.pi / self.streaks)
+        along = k / 3 * self.breast.length * t
+        X, Y = k * self.breast.half[0] * u * ahead + winding, k * self.breast.half[1] * w * ahead - np.float32(0.8) * winding
+        return np.asarray(np.sin(X + np.sin(along)) + np.sin(Y + np.float32(0.5) * X - along))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return np.asarray((self.field(x, y, z) >= self.least) & self.breast.inside(x, y, z))
@@ -88,12 +101,13 @@ class Gland(Solid):
         return replace(self, least=float(np.quantile(self.field(x[held], y[held], z[held]), 1 - share)))
 
 
-def _wave(x: Floats, y: Floats, z: Floats, wave: Wave) -> Floats:
+def wave_of(x: Floats, y: Floats, z: Floats, wave: Wave) -> Floats:
+    """The wave, from -1 to 1, at those points in mm."""
     a, b, c, phase = (np.float32(number) for number in wave)
     return np.asarray(np.sin(a * x + b * y + c * z + phase))
 
 
-def _waves(rng: np.random.Generator, many: int, wavelength_mm: float) -> tuple[Wave, ...]:
+def waves_of(rng: np.random.Generator, many: int, wavelength_mm: float) -> tuple[Wave, ...]:
     """Waves of about that length in any direction."""
     made = []
     for _ in range(many):
@@ -107,21 +121,21 @@ def gland(person: Person, side: int, chest: Front) -> Gland:
     """The gland of one breast of a woman `of_a_kind`, as much of it as she has."""
     rng, own, whole, both = person.generator(7320), person.generator(7321 + (side > 0)), shaped(person, side), bust(person)
     name, _, *weights = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
-    a, b, c = (np.array(weights) * rng.uniform(0.75, 1.3, 3)).tolist()
-    out, up, wide, under, lobule = rng.uniform((-0.1, -0.1, 0.5, 0.55, 24.0), (0.25, 0.25, 0.9, 0.85, 60.0)).tolist()
+    a, b, c, d = (np.array(weights) * rng.uniform(0.75, 1.3, 4)).tolist()
+    out, up, wide, under, lobule = rng.uniform((-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)).tolist()
     if name == "part":        # most often the upper outer one
         turn, far = rng.normal(0.8, 1.2), rng.uniform(0.4, 0.7)
         out, up, wide = far * float(np.cos(turn)), far * float(np.sin(turn)), 0.6 * wide
     under += (1 - under) * 0.8 * both.gland_share
-    made = Gland(whole.shrunk(1.0), chest, both.behind_mm, (a, b / 3, c), (side * out, up), wide, under,
-                 _waves(own, 3, float(rng.uniform(50, 95))), _waves(own, 3, lobule))
+    made = Gland(whole.shrunk(1.0), chest, both.behind_mm, (a, b / 2, c, d / 2), (side * out, up), wide, under,
+                 waves_of(own, 3, float(rng.uniform(50, 95))), waves_of(own, 3, lobule), float(rng.uniform(10, 24)))
     return made.filling(both.gland_share)
 
 
 def strands(person: Person, side: int) -> list[Paint]:
     """Ligaments and ducts: from behind the nipple out to the skin and the chest, winding, 1.2 to 3 mm thick, many or a few."""
     rng, whole, made = person.generator(7323 + (side > 0)), shaped(person, side), []
-    many, thick = int(person.generator(7325).integers(4, 26)), float(person.generator(7326).uniform(0.6, 1.3))
+    many, thick = int(person.generator(7325).integers(8, 56)), float(person.generator(7326).uniform(0.6, 1.3))
     for turn in (rng.uniform(0, 6.3) + np.arange(many) * 2.4).tolist():
         first, last, reach = rng.uniform((0.45, -0.02, 0.3), (0.85, 0.35, 0.95)).tolist()
         points = []

@@ -52,7 +52,8 @@ def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
 
 
 def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> None:
-    women = [replace(sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])), sex="female", prone=True) for number in range(60)]
+    people = [sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])) for number in range(60)]
+    women = [replace(person, sex="female", prone=True) for person in people]
     domes = [breast(woman, 1) for woman in women]
     flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
     assert all(50 < dome.length < 180 for dome in domes) and 8 < sum(flat) < 45
