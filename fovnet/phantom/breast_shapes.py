@@ -17,8 +17,10 @@ from fovnet.phantom.solids import Bools, Floats
 
 LEAST_ML, MOST_ML = 50.0, 1500.0
 GROWN_YEARS = 14.0
-WIDEST_MM, TALLEST_MM, LONGEST_MM = 95.0, 92.0, 175.0
-"""The most of half width and half height, and of the length: a coil has no room for more, and the chest's foot is the liver's dome."""
+WIDEST_MM, TALLEST_MM, LONGEST_MM = 90.0, 92.0, 175.0
+"""The most of half width and half height, foot included, and of the length: a side of the chest and a coil have no room for more."""
+
+BESIDE_MM = 160.0       # from the middle: here the chest of a lean woman falls away, and a foot that stood out farther would be a wing
 
 HANGS_MM, LIES_MM = 1345.0, 1308.0      # height of the middle, prone and on the back
 NO_PLATE = 9.0                          # share of the half width at which a plate touches nothing
@@ -91,7 +93,7 @@ class Shaped(Dome):
         held = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
         for share, plate in zip((u, w), self.plates, strict=True):
             if plate < NO_PLATE:        # nothing presses the foot, where the breast leaves the chest
-                held &= np.abs(share) <= np.float32(plate) + np.clip((np.float32(0.12) - t) * 6, 0, 1)
+                held &= np.abs(share) <= np.float32(plate) + 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
         return np.asarray(held)
 
     def shrunk(self, mm: float) -> Shaped:
@@ -133,9 +135,9 @@ def bust(person: Person) -> Bust:
     """The breasts of a woman `of_a_kind`: larger in the fat, with less gland in the large and the old."""
     rng = person.generator(7301)
     volume = float(np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML))
-    drawn, skin, behind = rng.beta(0.8, 1.3), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
+    drawn, skin, behind = rng.beta(0.8, 1.5), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
     less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
-    return Bust(volume, float(np.clip(drawn - less, 0.01, 0.85)), float(skin), float(behind))
+    return Bust(volume, float(np.clip(drawn - less, 0.01, 0.8)), float(skin), float(behind))
 
 
 def volume_ml(person: Person, side: int) -> float:
@@ -155,20 +157,22 @@ def shaped(person: Person, side: int) -> Shaped:
     sized = scaled(own, volume_ml(person, side))
     room = 1.0 if plain.plates[0] == NO_PLATE else 0.0          # what is held between plates leans to neither side
     tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
-    return replace(sized, base=(side * max(float(person.generator(7306).uniform(78, 96)), sized.half[0] - 4.0), y, z), lean=tip,
-                   twist=side * sized.twist * sized.half[0] * room)
+    at, foot = float(person.generator(7306).uniform(78, 96)), sized.half[0] * float(sized.squared.max()) ** 0.5
+    at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
+    return replace(sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room)
 
 
 def scaled(shape: Shaped, millilitres: float) -> Shaped:
     """The shape made larger or smaller until it holds that much; what would be too wide, too tall or too long keeps to its room."""
-    (a, c), length = shape.half, shape.length
+    (a, c), length, most = shape.half, shape.length, float(shape.squared.max()) ** 0.5
+    wide, tall = WIDEST_MM / most, TALLEST_MM / most
     filled = shape.millilitres() * 1000 / (a * c * length)
     wanted = millilitres * 1000 / filled
     by = (wanted / (a * c * length)) ** (1 / 3)
-    a, c = min(a * by, WIDEST_MM), min(c * by, TALLEST_MM)
+    a, c = min(a * by, wide), min(c * by, tall)
     length = min(wanted / (a * c), LONGEST_MM)
-    a = min(wanted / (c * length), WIDEST_MM)
-    return replace(shape, half=(a, min(wanted / (a * length), TALLEST_MM)), length=length)
+    a = min(wanted / (c * length), wide)
+    return replace(shape, half=(a, min(wanted / (a * length), tall)), length=length)
 
 
 def _hanging(person: Person) -> Shaped:

@@ -58,7 +58,7 @@ def test_left_and_right_follow_one_law() -> None:
     assert abs(more.mean()) < 3 * more.std() / np.sqrt(len(more)) and more.std() > 0.05
     out = np.array([[side * shaped(woman, side).lean[0] for side in (1, -1)] for woman in WOMEN])
     assert abs(out[:, 0] - out[:, 1]).max() < 0.5 * np.abs(out).max()
-    assert all(side * shaped(woman, side).base[0] > 70 for woman in WOMEN for side in (1, -1))
+    assert all(side * shaped(woman, side).base[0] > 60 for woman in WOMEN for side in (1, -1))
 
 
 def test_hanging_breasts_are_of_all_shapes_and_some_are_pressed_flat() -> None:
@@ -68,7 +68,7 @@ def test_hanging_breasts_are_of_all_shapes_and_some_are_pressed_flat() -> None:
     dome = next(dome for dome in domes if dome.plates[0] < NO_PLATE)
     x, y, z = lattice(dome)
     inside = dome.inside(x, y, z)
-    for share in (0.3, 0.5, 0.7):
+    for share in (0.45, 0.6, 0.75):
         at = int((share * dome.length + dome.base[1] - y[0, 0, 0]) / MM)
         wide = inside[:, at].sum(axis=0).max() * MM
         assert wide == pytest.approx(2 * dome.plates[0] * dome.half[0], abs=2 * MM) or dome.squared[int(share * 256)] < dome.plates[0] ** 2
