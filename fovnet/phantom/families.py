@@ -12,6 +12,8 @@ import numpy as np
 from fovnet.phantom.belly import dome_mm
 from fovnet.phantom.body import Landmarks, label_volume
 from fovnet.phantom.breast import breast
+from fovnet.phantom.breast_fields import field_about
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.lesions import leg_mass
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
@@ -206,6 +208,8 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
 
     The field about one ends up to 12 mm within the breast on either side, or 35 mm beside it.
     """
+    if of_a_kind(person):
+        return _about_own_breasts(family, person, rng)
     one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk[:2]
     whole = breast(person, 1)
     behind, air = rng.uniform(10, 75) if one else rng.uniform(70, 150), rng.uniform(10, 55)
@@ -219,6 +223,16 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
     middle = (back + front) / 2 / deep
     return replace(family, low=("sole", low, low), high=("sole", high, high), wide=across, deep=(front - back,) * 2,
                    offset_x=(whole.base[0] + x,) * 2 if one else family.offset_x, offset_y=(middle, middle))
+
+
+def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator) -> Family:
+    """The same for a woman whose breasts are of a kind: boxes of all sizes, with little of the chest's wall or much."""
+    field = field_about(person, family.offset_x[0] > 0, rng)
+    dome = person.morph.height_mm(dome_mm(person))
+    low = max(field.low_mm[2], dome - BELOW_THE_DOME * (field.high_mm[2] - dome))
+    (x, y, _), (wide, deep, _) = field.middle_mm, field.size_mm
+    return replace(family, low=("sole", low, low), high=("sole", field.high_mm[2], field.high_mm[2]), wide=(wide, wide), deep=(deep, deep),
+                   planes=field.planes, offset_x=(x, x), offset_y=(y, y), either_side=False)
 
 
 def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:

@@ -17,7 +17,8 @@ ANATOMY: Mapping[str, str] = {
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
     "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, trunks from round to square",
-    "kinds of breasts": "breasts from nearly all fat to nearly all gland, of any shape, with what is found in them",
+    "kinds of breasts": "breasts of 50 to 1500 ml that hang as cones, columns, drops or mounds, held by a coil or plates, from nearly all "
+    "fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips, in fields of view of many sizes",
     "masses in legs": "masses that push the flesh of a leg aside, legs moulded by the table, fields of view about a mass",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fovnet.phantom.layers import Layer, paint
-from fovnet.phantom.lesions import lobed, of_a_sarcoma
+from fovnet.phantom.lesions import of_a_sarcoma
+from fovnet.phantom.lobed import lobed
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid

@@ -7,27 +7,24 @@ large mass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-
 import numpy as np
-from numpy.typing import NDArray
 
-from fovnet.phantom import belly, limbs
+from fovnet.phantom import belly, breast_findings, limbs
 from fovnet.phantom.brain import MIDDLE
 from fovnet.phantom.breast import breast as dome
 from fovnet.phantom.breast import gland_of
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.lobed import Lobed, lobed
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Side, Solid, tube
+from fovnet.phantom.solids import Ellipsoid, Side, tube
 
 SHARE = 0.25        # of people that have a lesion outside the brain's white matter
 BREAST_SHARE = 0.4  # of women who lie prone
 LEG_MASS_SHARE = 1 / 12     # of people; what they are scanned for, `families.small_family` sees to that
 LARGE_MM = 60.0     # from here on tumours of soft tissue are drawn in lobules
-LOBES = 0.45        # the most by which noise moves a lesion's level
 
 Point = tuple[float, float, float]
 
@@ -49,39 +46,6 @@ PLACES: tuple[tuple[str, float, float, float], ...] = (
 """Where, how often, and the least and the greatest diameter in mm."""
 
 
-@dataclass(frozen=True)
-class Lobed(Solid):
-    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the ellipsoid's own size.
-
-    waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
-    """
-
-    base: Ellipsoid
-    waves: tuple[tuple[float, float, float, float], ...]
-    gain: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.reach.box
-
-    @cached_property
-    def reach(self) -> Ellipsoid:
-        """The ellipsoid that the bulges touch at most."""
-        a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
-        return replace(self.base, semi=(a, b, c))
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
-        return np.asarray(self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0)
-
-    def shrunk(self, mm: float) -> Lobed:
-        return replace(self, base=self.base.shrunk(mm))
-
-
 def lesions(person: Person) -> list[Paint]:
     """What this person has of them, painted over soft tissue."""
     rng = person.generator(782)
@@ -97,6 +61,8 @@ def _of_the_breast(person: Person) -> list[Paint]:
 
     Source of the look: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
     """
+    if of_a_kind(person):
+        return breast_findings.findings(person)
     rng = person.generator(784)
     if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
         return []
@@ -200,13 +166,6 @@ def _bulge(person: Person, whole: Lobed) -> list[Paint]:
         own = Side((-1.0 if right else 1.0, 0.0, 0.0), -gap)
         made.append(paint(whole.base.shrunk(-mm) & own, tissue, layer))
     return made
-
-
-def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
-    """The ellipsoid with bulges that are drawn."""
-    size = float(np.mean(base.semi))
-    waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
-    return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))
 
 
 def _place(name: str, person: Person, rng: np.random.Generator) -> Point:

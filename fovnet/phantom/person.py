@@ -37,6 +37,7 @@ class Person:
     marbling   share of muscle that is streaked with fat, 0 to about 0.3
     missing    what the person lacks or has instead, names of MISSING
     loops      how many short loops of small bowel there are, and `gut` how wide they are: 1 is full
+    own_breasts  whether a woman's breasts are of a kind of their own, rather than all much alike
     table_mm   how far behind the middle of the trunk the table is that the person lies on; infinite where nothing is flattened
     """
 
@@ -56,6 +57,7 @@ class Person:
     loops: int = 70
     gut: float = 1.0
     table_mm: float = float("inf")
+    own_breasts: bool = False
 
     @property
     def female(self) -> bool:
@@ -106,7 +108,8 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     )
     varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
     swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
-    return swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
+    bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
+    return bent if "kinds of breasts" in without else _of_own_breasts(bent)
 
 
 def _swollen(person: Person, rng: np.random.Generator) -> Person:
@@ -137,6 +140,14 @@ def _varied(person: Person, rng: np.random.Generator) -> Person:
     prone = person.female and bool(rng.random() < PRONE_SHARE)
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
+
+
+OWN_BREASTS_SHARE = 0.75
+"""Of women, those whose breasts are of a kind of their own (`breast_shapes`)."""
+
+
+def _of_own_breasts(person: Person) -> Person:
+    return replace(person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE))
 
 
 def _fasted(person: Person) -> Person:
