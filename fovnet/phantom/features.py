@@ -16,19 +16,17 @@ ANATOMY: Mapping[str, str] = {
     "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
-    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, trunks from round to square",
-    "kinds of breasts": "breasts of 50 to 1500 ml that hang as cones, columns, drops or mounds, held by a coil or plates, from nearly all "
-    "fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips, in fields of view of many sizes",
-    "masses in legs": "masses that push the flesh of a leg aside, legs moulded by the table, fields of view about a mass",
+    "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
+    "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
+    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }
 """What the bodies vary: a name and a sentence each."""
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
-    "fields by the body": "fields that end with the trunk or leave much air about it, hearts and prostates in fields of any size",
+    "fields by the body": "half of those across the trunk end about the skin or leave much air, a third of those about an organ have any size",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
-    "stacked localisers": "thin stacks and three-plane localisers, turbo FLASH, coils that hear the skin best",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "

@@ -91,10 +91,6 @@ def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: n
     return fitted(plain, person, rng)
 
 
-def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    return plain
-
-
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider apart, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
     through = slice_axis(plain)
@@ -200,7 +196,6 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _small_field),
     "fields by the body": (7, _fitted_field),
     "thin slabs": (1, _thin_slab),
-    "stacked localisers": (8, _localiser),
     "free contrasts": (2, _free_contrast),
     "coil fall-off": (3, _coil_fall_off),
     "artefacts": (4, _artefacts),
