@@ -11,6 +11,7 @@ from fovnet.phantom import (
     head,
     heart,
     knee,
+    leg_masses,
     lesions,
     lesser_pelvis,
     limbs,
@@ -73,7 +74,7 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
         *stomach.parts(person),
     ] if fine else []
     grain = [] if "tissue structure" in without else texture.structure(person, fine)
-    return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person))
+    return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person)) + leg_masses.parts(person)
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:

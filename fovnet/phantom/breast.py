@@ -7,81 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.phantom import axilla, gland
+from fovnet.phantom.breast_shapes import bust, of_a_kind, shaped
+from fovnet.phantom.dome import Dome
 from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.pectoral import front, pectoral
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Solid, tube
-
-BEHIND_MM = 55.0
-"""How far a breast reaches behind its base, rounded: into the chest, however that bends."""
-
-FLARED = 0.4
-"""Share of the length over which the foot of a hanging breast is wider or narrower than the rest."""
+from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Loft, Solid, tube
 
 LONGEST_MM = 160.0
 """From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
 
 HANGS_MM = 1345.0
 """Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
-
-
-@dataclass(frozen=True)
-class Dome(Solid):
-    """Round the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a cone.
-
-    base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
-    lean  (2,) mm by which the nipple lies to the right of and above the base's middle; the shape bends there with t²
-    flare what is added to r² at the base, gone at t = FLARED: above 0 a broad foot on the chest, below 0 a pear on a narrow one
-    """
-
-    base: tuple[float, float, float]
-    half: tuple[float, float]
-    length: float
-    lean: tuple[float, float] = (0.0, 0.0)
-    power: float = 2.0
-    point: float = 1.0
-    flare: float = 0.0
-
-    @property
-    def tip(self) -> tuple[float, float, float]:
-        """Where the nipple is, mm."""
-        return self.base[0] + self.lean[0], self.base[1] + self.length, self.base[2] + self.lean[1]
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        (x, y, z), (a, c), (dx, dz) = self.base, self.half, self.lean
-        if self.flare > 0:
-            a, c = a * (1 + self.flare) ** 0.5, c * (1 + self.flare) ** 0.5
-        low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
-        return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
-
-    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(u, t, w): shares of the half width, of the length and of the half height, straightened."""
-        t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
-        bent = np.square(np.clip(t, 0, 1))
-        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])
-        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(1 / self.half[1])
-        return u, t, w
-
-    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
-        """The point (x, y, z) mm at shares of the length, the half width and the half height."""
-        bent = min(max(t, 0.0), 1.0) ** 2
-        x = self.base[0] + self.lean[0] * bent + u * self.half[0]
-        return x, self.base[1] + t * self.length, self.base[2] + self.lean[1] * bent + w * self.half[1]
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        u, t, w = self.within(x, y, z)
-        edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
-        behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
-        if self.flare:
-            edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
-            behind *= np.float32(1 + self.flare)
-        edge -= behind
-        return np.asarray((u * u + w * w <= edge) & (t <= 1))
-
-    def shrunk(self, mm: float) -> Dome:
-        a, c = (max(0.5, half - mm) for half in self.half)
-        return replace(self, half=(a, c), length=max(0.5, self.length - mm))
 
 
 @dataclass(frozen=True)
@@ -129,6 +68,8 @@ class Strands(Solid):
 
 def breast(person: Person, side: int) -> Dome:
     """One breast under its skin: long and round or pointed where it hangs, of a woman who lies on her back flat and to the side."""
+    if of_a_kind(person):
+        return shaped(person, side)
     rng = person.generator(71)
     size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
     power, point, low = (float(value) for value in rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)))
@@ -162,14 +103,26 @@ def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
     return replace(plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare)
 
 
-def outside(person: Person) -> list[Paint]:
-    """Skin and fat of both breasts, with a plain gland in them."""
+def outside(person: Person, muscle: Loft) -> list[Paint]:
+    """Skin and fat of both breasts, with a gland in them, a plain one but in breasts of a kind; `muscle` is the trunk under its fat."""
+    if of_a_kind(person):
+        return _of_a_kind(person, muscle)
     made: list[Paint] = []
     for side in (1, -1):
         whole = breast(person, side)
         made += [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
         made.append(paint(gland_of(whole), "gland", Layer.SEAM, over=("fat",)))
     return made
+
+
+def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
+    """Skin, fat, gland, pectoral muscles and armpits of a woman who has breasts of a kind of their own."""
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = shaped(person, side)
+        made += [paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
+    chest = front(person, muscle)
+    return made + pectoral(chest) + axilla.armpits(person) + gland.glands(person, chest)
 
 
 def gland_of(whole: Dome) -> Ellipsoid:
@@ -180,6 +133,8 @@ def gland_of(whole: Dome) -> Ellipsoid:
 
 def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
     """From almost all fat to almost all gland; ligaments, veins, nipple and the thick skin about it; an implant where there is one."""
+    if of_a_kind(person):
+        return _inner_of_a_kind(person)
     dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
     fine, ragged = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
     made: list[Paint] = []
@@ -194,6 +149,14 @@ def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
         if "natural breasts" in person.missing and person.age > 20:
             bag = Ellipsoid(whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1]))
             made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
+    return made
+
+
+def _inner_of_a_kind(person: Person) -> list[Paint]:
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole, rng = shaped(person, side), person.generator(7327 + (side > 0))
+        made += gland.strands(person, side) + _nipple(whole) + _veins(whole, rng)
     return made
 
 

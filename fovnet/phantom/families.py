@@ -12,9 +12,12 @@ import numpy as np
 from fovnet.phantom.belly import dome_mm
 from fovnet.phantom.body import Landmarks, label_volume
 from fovnet.phantom.breast import breast
+from fovnet.phantom.breast_fields import field_about
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.lesions import leg_mass
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
+from fovnet.phantom.swelling import Swelling
 from fovnet.phantom.tissues import AIR
 
 
@@ -146,6 +149,7 @@ SMALL: tuple[Family, ...] = (
 
 VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"
 LEG_MASS_FIELDS = 0.5       # of the small fields of view of those who have one
+SWELLING_FIELDS = 0.5       # of those whose mass pushes the leg out of shape
 ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 """Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
 
@@ -155,6 +159,8 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
 
     Half of what is looked at closely in somebody with a mass in a leg is the mass.
     """
+    if person.morph.swelling is not None and rng.random() < SWELLING_FIELDS:
+        return _about_swelling(person, person.morph.swelling, rng)
     mass = leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELDS:
         return _about_mass(person, mass[1], mass[2], rng)
@@ -183,6 +189,16 @@ def _about_mass(person: Person, middle: tuple[float, float, float], across_mm: f
     return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False)
 
 
+def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) -> Family:
+    """A field about one leg with a mass that pushes it out of shape: from 2 cm beyond the mass to all of the thigh with hip and knee,
+    often beside the middle, so that a side of the leg is cut off."""
+    ends = (mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)) for sign in (-1, 1))
+    low, high = (person.morph.height_mm(z) for z in ends)
+    x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
+    return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (180, 400), (180, 380), "aaaaaacs", offset_x=(x, x),
+                  offset_y=(-40, 30), either_side=False)
+
+
 BELOW_THE_DOME = 0.06
 """Most of the height of a field about breasts that may reach below the liver's dome: all that it shows is breast and wall of the chest."""
 
@@ -192,6 +208,8 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
 
     The field about one ends up to 12 mm within the breast on either side, or 35 mm beside it.
     """
+    if of_a_kind(person):
+        return _about_own_breasts(family, person, rng)
     one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk[:2]
     whole = breast(person, 1)
     behind, air = rng.uniform(10, 75) if one else rng.uniform(70, 150), rng.uniform(10, 55)
@@ -205,6 +223,16 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
     middle = (back + front) / 2 / deep
     return replace(family, low=("sole", low, low), high=("sole", high, high), wide=across, deep=(front - back,) * 2,
                    offset_x=(whole.base[0] + x,) * 2 if one else family.offset_x, offset_y=(middle, middle))
+
+
+def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator) -> Family:
+    """The same for a woman whose breasts are of a kind: boxes of all sizes, with little of the chest's wall or much."""
+    field = field_about(person, family.offset_x[0] > 0, rng)
+    dome = person.morph.height_mm(dome_mm(person))
+    low = max(field.low_mm[2], dome - BELOW_THE_DOME * (field.high_mm[2] - dome))
+    (x, y, _), (wide, deep, _) = field.middle_mm, field.size_mm
+    return replace(family, low=("sole", low, low), high=("sole", field.high_mm[2], field.high_mm[2]), wide=(wide, wide), deep=(deep, deep),
+                   planes=field.planes, offset_x=(x, x), offset_y=(y, y), either_side=False)
 
 
 def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:

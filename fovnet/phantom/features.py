@@ -16,12 +16,16 @@ ANATOMY: Mapping[str, str] = {
     "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
+    "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
+    "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
+    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }
 """What the bodies vary: a name and a sentence each."""
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
+    "fields by the body": "half of those across the trunk end about the skin or leave much air, a third of those of organs have any size",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",

@@ -7,27 +7,24 @@ large mass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-
 import numpy as np
-from numpy.typing import NDArray
 
-from fovnet.phantom import belly, limbs
+from fovnet.phantom import belly, breast_findings, limbs
 from fovnet.phantom.brain import MIDDLE
 from fovnet.phantom.breast import breast as dome
 from fovnet.phantom.breast import gland_of
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.grain import Sheets
 from fovnet.phantom.layers import Layer, paint
+from fovnet.phantom.lobed import Lobed, lobed
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
-from fovnet.phantom.solids import Bools, Ellipsoid, Floats, Side, Solid, tube
+from fovnet.phantom.solids import Ellipsoid, Side, tube
 
 SHARE = 0.25        # of people that have a lesion outside the brain's white matter
 BREAST_SHARE = 0.4  # of women who lie prone
 LEG_MASS_SHARE = 1 / 12     # of people; what they are scanned for, `families.small_family` sees to that
 LARGE_MM = 60.0     # from here on tumours of soft tissue are drawn in lobules
-LOBES = 0.45        # the most by which noise moves a lesion's level
 
 Point = tuple[float, float, float]
 
@@ -49,39 +46,6 @@ PLACES: tuple[tuple[str, float, float, float], ...] = (
 """Where, how often, and the least and the greatest diameter in mm."""
 
 
-@dataclass(frozen=True)
-class Lobed(Solid):
-    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the ellipsoid's own size.
-
-    waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
-    """
-
-    base: Ellipsoid
-    waves: tuple[tuple[float, float, float, float], ...]
-    gain: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.reach.box
-
-    @cached_property
-    def reach(self) -> Ellipsoid:
-        """The ellipsoid that the bulges touch at most."""
-        a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
-        return replace(self.base, semi=(a, b, c))
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
-        return np.asarray(self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0)
-
-    def shrunk(self, mm: float) -> Lobed:
-        return replace(self, base=self.base.shrunk(mm))
-
-
 def lesions(person: Person) -> list[Paint]:
     """What this person has of them, painted over soft tissue."""
     rng = person.generator(782)
@@ -97,6 +61,8 @@ def _of_the_breast(person: Person) -> list[Paint]:
 
     Source of the look: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
     """
+    if of_a_kind(person):
+        return breast_findings.findings(person)
     rng = person.generator(784)
     if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
         return []
@@ -106,7 +72,7 @@ def _of_the_breast(person: Person) -> list[Paint]:
         x, y, z = whole.within_mm(t, u, w)
         size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         a, b, c = (size * np.exp(rng.normal(0, 0.2, 3))).tolist()
-        made.append(paint(_lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
+        made.append(paint(lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
         for ray in rng.normal(0, 1, (int(rng.integers(0, 9)), 3)):
             reach = size * rng.uniform(1.4, 2.4) * ray / np.linalg.norm(ray)
             spicule = tube([(x, y, z), (x + reach[0], y + reach[1], z + reach[2])], [0.15 * size + 1.0, 0.8])
@@ -141,10 +107,10 @@ def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
 
 def _mass(person: Person, name: str, middle: Point, across: float, rng: np.random.Generator) -> list[Paint]:
     a, b, c = (0.5 * across * np.exp(rng.normal(0, 0.2, 3))).tolist()
-    whole = _lobed(Ellipsoid(middle, (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
+    whole = lobed(Ellipsoid(middle, (a, b, c * (1.5 if name in ("thigh", "calf") else 1.0))), rng)
     kind = str(rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3]))
     if across > LARGE_MM and name in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
-        return _large(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])
+        return of_a_sarcoma(whole, across, rng) + (_bulge(person, whole) if name in ("thigh", "calf") else [])
     return _in_brain(whole, kind, across) if name == "brain" else _in_body(whole, kind, across, name, rng)
 
 
@@ -165,15 +131,15 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
     tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
     made = [paint(whole, tissue, Layer.DETAIL, over)]
     if kind == "dead inside":
-        made.append(paint(_lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
+        made.append(paint(lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
     if kind == "bled" and rng.random() < 0.5:
         made.append(paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, ("bruise",)))
     if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
-        made.append(paint(_lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
+        made.append(paint(lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, ("tumour",)))
     return made
 
 
-def _large(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
+def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
     """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and a thin dark capsule.
 
     Its watery part is four to six times as bright as muscle where T2 is weighed.
@@ -200,12 +166,6 @@ def _bulge(person: Person, whole: Lobed) -> list[Paint]:
         own = Side((-1.0 if right else 1.0, 0.0, 0.0), -gap)
         made.append(paint(whole.base.shrunk(-mm) & own, tissue, layer))
     return made
-
-
-def _lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
-    size = float(np.mean(base.semi))
-    waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
-    return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))
 
 
 def _place(name: str, person: Person, rng: np.random.Generator) -> Point:

@@ -44,11 +44,6 @@ def legs(person: Person) -> list[Paint]:
     return made
 
 
-def _out(person: Person, z: float) -> float:
-    """How far the leg is turned out at a height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
-    return (person.spread_mm + 0.35 * max(0.0, person.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
-
-
 def _flesh(person: Person, side: int) -> list[Paint]:
     """Skin, fat and muscle: wider in front and outside, with more fat inside and behind; where the legs touch, skin lies between them."""
     muscle = outline(person, side)
@@ -85,7 +80,7 @@ def outline(person: Person, side: int) -> Outline:
     rows = []
     for z, cx, cy, a, ahead, behind, _ in LEG:
         wide = (stout * a * outer, stout * a * (2 - outer))
-        rows.append((z, side * (cx + _out(person, z)), cy, *wide[::side], stout * ahead * front, stout * behind * (2 - front)))
+        rows.append((z, side * (cx + person.turned_out_mm(z)), cy, *wide[::side], stout * ahead * front, stout * behind * (2 - front)))
     # A corner at the angle t lies where the cubic term is least: cos 3 (θ - t) = -1.
     return Outline(tuple(rows), (-side * corner * float(np.cos(3 * towards)), -corner * float(np.sin(3 * towards))))
 
@@ -93,10 +88,11 @@ def outline(person: Person, side: int) -> Outline:
 def _vessels(person: Person, side: int) -> list[Paint]:
     """Femoral vessels, which become those behind the knee and of the calf, and the sciatic nerve; both in fat."""
     path = ((84, 50, 840), (80, 34, 760), (80, 10, 660), (90, -28, 560), (98, -38, 480), (98, -22, 380), (94, -18, 250), (84, -24, 100))
-    line = [(side * (x + _out(person, z)), y, z) for x, y, z in path]
+    line = [(side * (x + person.turned_out_mm(z)), y, z) for x, y, z in path]
     beside = [(x + 9 * side, y - 4, z) for x, y, z in line]
     sleeve = tube([(x + 4 * side, y - 2, z) for x, y, z in line], [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5])
-    nerve = [(side * (x + _out(person, z)), y, z) for x, y, z in ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600))]
+    sciatic = ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600))
+    nerve = [(side * (x + person.turned_out_mm(z)), y, z) for x, y, z in sciatic]
     around = tube([(x - 2 * side, y - 1, z) for x, y, z in nerve], [8.0, 5.5, 5.5, 9.0])
     made = [paint(fat, "intermuscular fat", Layer.SEAM, over=("muscle",)) for fat in (sleeve, around)]
     made.append(paint(tube(nerve, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=("muscle", "intermuscular fat")))
@@ -106,7 +102,7 @@ def _vessels(person: Person, side: int) -> list[Paint]:
 
 def placed(person: Person, side: int, points: tuple[tuple[float, float, float], ...]) -> list[tuple[float, float, float]]:
     """Points of the right leg as written, on the given side and with the leg turned out."""
-    return [mirrored((x + _out(person, z), y, z), side) for x, y, z in points]
+    return [mirrored((x + person.turned_out_mm(z), y, z), side) for x, y, z in points]
 
 
 def _thigh_bone(person: Person, side: int) -> list[Paint]:
@@ -158,7 +154,7 @@ def _knee(person: Person, side: int) -> list[Paint]:
 def _shin(person: Person, side: int) -> list[Paint]:
     # Sharp in front, flat at the inner side, where only skin and fat lie over it.
     rows = ((82, 90, -6, 20), (110, 88, -2, 14.5), (200, 88, 9, 11.5), (320, 92, 15, 13.5), (400, 96, 7, 19), (440, 98, -4, 30))
-    table = tuple((z, side * (x + _out(person, z)), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r) for z, x, y, r in rows)
+    table = tuple((z, side * (x + person.turned_out_mm(z)), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r) for z, x, y, r in rows)
     tibia = Outline(table, (0.0, 0.2))
     fibula = tube(
         placed(person, side, ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))), [11, 6.5, 6, 7, 11]

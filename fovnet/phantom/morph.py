@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.solids import Floats
+from fovnet.phantom.swelling import Swelling
 
 ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1750.0, 2300.0)
 """Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
@@ -36,6 +37,7 @@ class Morph:
     heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
     yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
     lift_mm     how far bent knees are ahead of straight ones, in mm of the written anatomy
+    swelling    a mass that pushes aside what lies about it, if any
     """
 
     heights_mm: tuple[float, ...]
@@ -44,6 +46,7 @@ class Morph:
     yaw_deg: float
     waves: tuple[tuple[float, ...], ...]
     lift_mm: float = 0.0
+    swelling: Swelling | None = None
 
     @cached_property
     def _down(self) -> PchipInterpolator:
@@ -68,7 +71,8 @@ class Morph:
         shift_x, shift_y = self._shift_on_lattice(x, y, up)
         if self.lift_mm:
             shift_y = shift_y - self.lifted_mm(up)
-        return np.asarray(x + shift_x), np.asarray(y + shift_y), up
+        x, y = np.asarray(x + shift_x), np.asarray(y + shift_y)
+        return (x, y, up) if self.swelling is None else (*self.swelling.to_anatomy(x, y, up), up)
 
     def lifted_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
         """How far bent legs are to the front at heights of the written anatomy, in mm of it: planes slide, so heights stay.
@@ -135,6 +139,8 @@ class Morph:
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
+        if self.swelling is not None:
+            boxes = self.swelling.enclose(boxes)
         low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
         turned = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
         turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: any way the yaw can reach

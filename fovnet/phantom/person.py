@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.phantom.morph import ANCHORS_MM, Morph
+from fovnet.phantom.swelling import draw_swelling
 
 STATURE_MM = 1750.0
 """Height of the person the anatomy is written for."""
@@ -36,6 +37,7 @@ class Person:
     marbling   share of muscle that is streaked with fat, 0 to about 0.3
     missing    what the person lacks or has instead, names of MISSING
     loops      how many short loops of small bowel there are, and `gut` how wide they are: 1 is full
+    own_breasts  whether a woman's breasts are of a kind of their own, rather than all much alike
     table_mm   how far behind the middle of the trunk the table is that the person lies on; infinite where nothing is flattened
     """
 
@@ -55,11 +57,16 @@ class Person:
     loops: int = 70
     gut: float = 1.0
     table_mm: float = float("inf")
+    own_breasts: bool = False
 
     @property
     def female(self) -> bool:
         """Whether the anatomy is a woman's."""
         return self.sex == "female"
+
+    def turned_out_mm(self, z: float) -> float:
+        """How far a leg is turned out at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
 
     def generator(self, place: int) -> np.random.Generator:
         """The generator of the details of one place in the body, the same at every call."""
@@ -100,7 +107,15 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         spread_mm=float(rng.uniform(-6, 28)),
     )
     varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
-    return varied if "deformation" in without else _deformed(varied, np.random.default_rng([*seed, 92]))
+    swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
+    bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
+    return bent if "kinds of breasts" in without else _of_own_breasts(bent)
+
+
+def _swollen(person: Person, rng: np.random.Generator) -> Person:
+    """The person with a mass in a leg, where the dice give one."""
+    found = draw_swelling(rng, person.turned_out_mm)
+    return person if found is None else replace(person, morph=replace(person.morph, swelling=found))
 
 
 PRONE_SHARE = 0.34
@@ -125,6 +140,14 @@ def _varied(person: Person, rng: np.random.Generator) -> Person:
     prone = person.female and bool(rng.random() < PRONE_SHARE)
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
+
+
+OWN_BREASTS_SHARE = 0.75
+"""Of women, those whose breasts are of a kind of their own (`breast_shapes`)."""
+
+
+def _of_own_breasts(person: Person) -> Person:
+    return replace(person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE))
 
 
 def _fasted(person: Person) -> Person:

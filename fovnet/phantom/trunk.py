@@ -85,7 +85,7 @@ def wall(person: Person) -> list[Paint]:
     for side in (1, -1):
         made += _buttock(person, side)
         made += _back_muscles(person, side)
-    return made + (breast.outside(person) if person.female else [])
+    return made + (breast.outside(person, muscle) if person.female else [])
 
 
 def _buttock(person: Person, side: int) -> list[Paint]:

@@ -17,6 +17,7 @@ from fovnet.phantom.coils import bright_within, fallen_off
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
 from fovnet.phantom.families import LEG_MASS, small_family
+from fovnet.phantom.fields import fitted
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.masks import BRAIN, draw_finish, stripped
@@ -53,8 +54,8 @@ def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, i
     """
     acquired = plain
     careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
-    for number, (name, change) in enumerate(CHANGES.items()):
-        if name not in without and not (careful and number):
+    for name, (number, change) in CHANGES.items():
+        if name not in without and not (careful and name not in CAREFULLY):
             acquired = change(acquired, person, marks, key[2], np.random.default_rng([*key, 5, number]))
     return acquired
 
@@ -84,6 +85,10 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
         turn = step @ turn
     turned = canonical(about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3]))
     return replace(regridded(acquired, turned), tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+
+
+def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    return fitted(plain, person, rng)
 
 
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -187,13 +192,16 @@ def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
-CHANGES: Mapping[str, Change] = {
-    "small fields": _small_field,
-    "thin slabs": _thin_slab,
-    "free contrasts": _free_contrast,
-    "coil fall-off": _coil_fall_off,
-    "artefacts": _artefacts,
-    "masks": _masks,
-    "turned headers": _turned_header,
+CHANGES: Mapping[str, tuple[int, Change]] = {
+    "small fields": (0, _small_field),
+    "fields by the body": (7, _fitted_field),
+    "thin slabs": (1, _thin_slab),
+    "free contrasts": (2, _free_contrast),
+    "coil fall-off": (3, _coil_fall_off),
+    "artefacts": (4, _artefacts),
+    "masks": (5, _masks),
+    "turned headers": (6, _turned_header),
 }
-"""What each of `features.SCANNING` does to a plan, in the order in which it is done."""
+"""What each of `features.SCANNING` does to a plan, in the order in which it is done, and the number of its generator."""
+
+CAREFULLY = ("small fields", "fields by the body")      # what a careful site does too

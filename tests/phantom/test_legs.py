@@ -14,6 +14,7 @@ from fovnet.phantom.bundles import Outline
 from fovnet.phantom.grain import Box
 from fovnet.phantom.layers import Layer
 from fovnet.phantom.layers import paint as paint_of
+from fovnet.phantom.lobed import Lobed, lobed
 from fovnet.phantom.person import sample_person
 from fovnet.phantom.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.sequence import Sequence, signals
@@ -53,10 +54,10 @@ def test_an_outline_is_closed_and_lies_in_its_box() -> None:
 
 def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
     people = [sample_person((5, number)) for number in range(1, 121)]
-    have = [any(isinstance(paint.solid, lesions.Lobed) for paint in lesions.lesions(person)) for person in people]
+    have = [any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person)) for person in people]
     assert 22 < sum(have) < 53              # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
     person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)      # those may bulge
-    low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, lesions.Lobed))
+    low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed))
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
     grid = Grid((130, 110, 10), affine)
@@ -68,7 +69,7 @@ def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() 
 
 
 def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_skin() -> None:
-    women = [replace(sample_person((5, number)), sex="female", prone=True, age=50.0) for number in range(1, 81)]
+    women = [replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False) for number in range(1, 81)]
     tumours = [[paint.solid for paint in lesions._of_the_breast(woman)] for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
     assert not any(lesions._of_the_breast(replace(woman, prone=False)) for woman in women)
@@ -78,7 +79,7 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
 
 def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> None:
     rng = np.random.default_rng(0)
-    whole = lesions._lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
+    whole = lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -150
     paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions._large(whole, 95.0, rng)]
@@ -123,12 +124,12 @@ def test_a_leg_is_pressed_flat_where_someone_lies_on_it_and_round_in_plain_bodie
 
 def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
     person = sample_person((5, 1), PLAIN)
-    mass = lesions._lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    mass = lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     skin, fat, muscle = (one.solid.box for one in lesions._bulge(person, mass))
     assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
     inside = np.array([skin, fat, muscle])[:, 0, 0]
     assert (inside <= 130.0).all()
-    near = lesions._lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    near = lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     assert all(one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
                for one in lesions._bulge(person, near))
 

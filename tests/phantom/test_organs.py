@@ -9,7 +9,8 @@ import pytest
 
 from fovnet.phantom import heart, thorax, vessel_trees
 from fovnet.phantom.body import label_volume, landmarks
-from fovnet.phantom.breast import BEHIND_MM, FLARED, Dome, Strands, breast
+from fovnet.phantom.breast import Strands, breast
+from fovnet.phantom.dome import BEHIND_MM, FLARED, Dome
 from fovnet.phantom.person import Person, sample_person
 from fovnet.phantom.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.solids import Solid, Tube
@@ -45,13 +46,14 @@ def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() ->
 
 
 def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
-    women = [replace(sample_person((7, number), frozenset(["varied bodies"])), sex="female") for number in range(40)]
+    women = [replace(sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])), sex="female") for number in range(40)]
     lying, hanging = (np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True))
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
 
 
 def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> None:
-    women = [replace(sample_person((7, number), frozenset(["varied bodies"])), sex="female", prone=True) for number in range(60)]
+    people = [sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])) for number in range(60)]
+    women = [replace(person, sex="female", prone=True) for person in people]
     domes = [breast(woman, 1) for woman in women]
     flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
     assert all(50 < dome.length < 180 for dome in domes) and 8 < sum(flat) < 45

@@ -1,0 +1,77 @@
+"""A mass that pushes flesh aside: in a plane across the body what lay about its middle makes room, and keeps its area.
+
+    r   mm from the mass's axis, in the swollen body        ρ   mm from it in the anatomy as it was
+    R   radius of the mass at that height: R0 √(1 - u²), u from -1 to 1 between its two ends
+
+Inside, r ≤ R, the anatomy is stretched from its core: ρ = s r.  Outside an area is kept, ρ² = r² - (1 - s²) R², but for a taper that ends
+the push at 4 R: bone and the other leg stay.  Both maps rise with r and meet at R, so that nothing folds over; heights stay, and with
+them where regions end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+CORE = 0.35         # s: the mass as it is painted in the anatomy, share of its width in the body
+ENDS = 4.0          # R from the axis beyond which nothing moves
+
+SHARE = 1 / 6       # of people who have one in a leg: a question that a tenth of the collection's legs is scanned for
+PLACES: tuple[tuple[float, tuple[float, float, float], tuple[float, float, float], tuple[float, float]], ...] = (
+    (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),          # thigh
+    (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),         # groin and buttock
+    (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),         # behind the knee
+    (0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0)),        # calf
+)
+"""How often, the middle in the right leg as written, how far from it, and the least and the largest radius in mm.
+
+Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all common)."""
+LONG = (1.0, 3.5)   # least and largest length over width
+
+
+@dataclass(frozen=True)
+class Swelling:
+    """Where a mass is, in mm of the written anatomy: its middle, its largest radius, and half its length along the body."""
+
+    middle: tuple[float, float, float]
+    radius_mm: float
+    half_mm: float
+
+    def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """x and y in the anatomy of points x, y, z (mm, broadcastable) of the swollen body; float32."""
+        radius = self.radius_at(z)
+        if not radius.any():
+            return x, y
+        aside, ahead = x - np.float32(self.middle[0]), y - np.float32(self.middle[1])
+        r = np.maximum(np.hypot(aside, ahead), np.float32(1e-3))
+        pushed = r - np.sqrt(np.maximum(r * r - np.float32(1 - CORE**2) * radius * radius, 0))
+        taper = np.clip((ENDS * radius - r) / np.maximum((ENDS - 1) * radius, 1e-3), 0, 1)
+        back = np.where(r <= radius, np.float32(1 - CORE) * r, pushed * taper) / r
+        return np.asarray(x - aside * back, dtype=np.float32), np.asarray(y - ahead * back, dtype=np.float32)
+
+    def radius_at(self, z: Floats) -> Floats:
+        """R in mm at heights of the anatomy; 0 above and below."""
+        u = (np.asarray(z, dtype=np.float32) - np.float32(self.middle[2])) / np.float32(self.half_mm)
+        return np.asarray(np.float32(self.radius_mm) * np.sqrt(np.clip(1 - u * u, 0, None)), dtype=np.float32)
+
+    def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it, larger by the most that is moved."""
+        reach = np.array([ENDS * self.radius_mm] * 2 + [self.half_mm])
+        near = np.all((boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1)
+        most = near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
+        return np.stack([boxes[:, 0] - most, boxes[:, 1] + most], axis=1)
+
+
+def draw_swelling(rng: np.random.Generator, turned_out_mm: Callable[[float], float]) -> Swelling | None:
+    """A mass in one leg in one of six people; `turned_out_mm` tells how far a leg is beside where it was written, by height."""
+    if rng.random() > SHARE:
+        return None
+    _, middle, spread, radii = PLACES[int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))]
+    side, (x, y, z) = int(rng.choice([-1, 1])), (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist()
+    radius = float(np.exp(rng.uniform(*np.log(radii))))
+    return Swelling((side * (x + turned_out_mm(z)), y, z), radius, radius * float(rng.uniform(*LONG)))
