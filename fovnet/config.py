@@ -123,6 +123,7 @@ class Training(Section):
 
     begin        "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
     rate_factor  the learning rate is so many times the configuration's: a network that has learned forgets at its old one
+    blend        share of the trained weights in those that are kept; the others are those of the network it began with
     """
 
     epochs: PositiveInt = 30
@@ -132,6 +133,7 @@ class Training(Section):
     inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
     begin: str | None = None
     rate_factor: float = Field(1.0, gt=0, le=1)
+    blend: float = Field(1.0, gt=0, le=1)
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     cooldown: float = Field(0.0, ge=0, le=1)
@@ -316,6 +318,8 @@ class Settings(Section):
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(f"training.begin and search.space: {MEMBERS} go together: which networks are trained further, and that these "
                              "are; set both or neither")
+        if self.training.begin is None and self.training.blend < 1:
+            raise ValueError("training.blend: there is nothing to blend with; set training.begin, or leave it out")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")

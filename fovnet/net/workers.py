@@ -49,7 +49,7 @@ class Job:
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
-    rate_factor  learning rates are so many times those of the configurations
+    rate_factor, blend  learning rates are so many times those of the configurations; see `fovnet.net.training.Recipe`
     """
 
     pixels: Path
@@ -80,6 +80,7 @@ class Job:
     kinds: tuple[str, ...] = ("slice",)
     begin: tuple[Beginning, ...] = ()
     rate_factor: float = 1.0
+    blend: float = 1.0
 
 
 class TrainingPool:
@@ -150,7 +151,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,
-        recipe=Recipe(job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling),
+        recipe=Recipe(
+            job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling, job.blend
+        ),
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
