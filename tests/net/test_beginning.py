@@ -77,7 +77,7 @@ def test_what_is_kept_is_the_blend_and_the_steps_are_the_same(shapes: Data, reci
 
 
 def test_a_blend_needs_something_to_blend_with() -> None:
-    with pytest.raises(ConfigError, match="training.blend: there is nothing to blend with"):
+    with pytest.raises(ConfigError, match=r"training.blend: there is nothing to blend with"):
         parse({"phantom": {"subjects": 8}, "training": {"blend": 0.5}}, "mine.yaml")
 
 
