@@ -64,7 +64,7 @@ def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
 
 
 SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
-    "around": (0.4, ((0, 360),)), "front and back": (0.35, ((55, 125), (235, 305))), "back": (0.15, ((225, 315),)), "front": (0.1, ((45, 135),)),
+    "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))), "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
 }  # fmt: skip
 """Where elements of a coil on the skin lie: how often, and from which to which degree, the right being 0 and the front 90."""
 
@@ -75,20 +75,21 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
     Skin next to an element is heard 3 to 10 times as well as the middle, and past the last row, within the field or not, it gets dark.
     """
     middle, half = outline_mm(person, grid)
-    reach = float(np.clip(half.mean() * rng.uniform(0.18, 0.42), 26, 75))
+    reach = float(np.clip(half.mean() * rng.uniform(0.14, 0.36), 24, 60))
     across = half + reach * rng.uniform(0.2, 0.9, 2)
     turns = SIDES[str(rng.choice(list(SIDES), p=[odds for odds, _ in SIDES.values()]))][1]
-    square, most = rng.uniform(2.0, 5.0), int(rng.integers(6, 15))     # mats lie flat: their outline is between an ellipse and a box
+    square, most = rng.uniform(2.0, 5.0), int(rng.integers(5, 13))     # mats lie flat: their outline is between an ellipse and a box
     angles = np.deg2rad([first + (last - first) * (at + 0.5) / count for first, last in turns
                          for count in [max(2, round(most * (last - first) / 360 * 1.5))] for at in range(count)])
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     ring /= ((np.abs(ring) ** square).sum(axis=1) ** (1 / square))[:, None]
     half_z = float(np.ptp(_corners(grid)[:, 2])) / 2
     half_z = max(min(half_z + 20, rng.uniform(100, 300)), half_z - 60)
-    rows = np.arange(-half_z, half_z + 1, rng.uniform(80, 140)) + _corners(grid)[:, 2].mean() + rng.normal(0, 15)
+    rows = np.arange(-half_z, half_z + 1, np.clip(reach * rng.uniform(1.6, 3.0), 45, 130)) + _corners(grid)[:, 2].mean() + rng.normal(0, 15)
     places = [np.array([*(middle + across * at), z]) - isocentre_mm + rng.normal(0, 6, 3) for at in ring for z in rows]
     heard = [place for place in places if rng.random() < 0.85] or places
-    return Coil(tuple((float(x), float(y), float(z)) for x, y, z in heard), reach, float(rng.uniform(0.93, 1.0)))
+    centres = tuple((float(x), float(y), float(z)) for x, y, z in heard)
+    return Coil(centres, reach, float(rng.uniform(0.96, 1.0)), power=float(rng.uniform(1.1, 1.6)))
 
 
 def outline_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

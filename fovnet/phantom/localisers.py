@@ -93,16 +93,17 @@ def stacked(acquired: Plan, rng: np.random.Generator) -> Grid:
 def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
     """The sequence of a localiser, and whether it reads all lines of a slice after one excitation.
 
-    Turbo FLASH: half after an inversion, half after a saturation or so late that little is left of it and contrast is flat.  At TE of
+    Turbo FLASH: half after an inversion, half after a saturation, of those 6 in 10 so late that contrast is flat.  At TE of
     1.1 ms (3 T) and 2.3 ms (1.5 T) fat points against water, and every border between them is black.
     """
     dice, te = rng.random(), float(rng.uniform(1, 2.3))
     against = "cancelling" if rng.random() < 0.35 else "suppressed" if rng.random() < 0.1 else "in phase"
     flip = float(rng.uniform(8, 15))
     if dice < TURBO_FLASH:
-        flips, flip_ms, ti = int(rng.integers(48, 129)), float(rng.uniform(2, 5)), float(rng.uniform(300, 1200))
-        ti = max(ti, flips * flip_ms / 2 + 5)
+        flips, flip_ms = int(rng.integers(48, 129)), float(rng.uniform(2, 5))
         kind = str(rng.choice(["magnetisation prepared", "saturation prepared"]))
+        late = kind == "saturation prepared" and rng.random() < 0.6
+        ti = max(float(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200)), flips * flip_ms / 2 + 5)
         tr = ti + flips * flip_ms / 2 + float(rng.uniform(100, 1500))
         return Sequence("localiser, turbo FLASH", kind, tr, te, ti, flip, against, train=(flips, flip_ms)), False
     if dice < TURBO_FLASH + SINGLE_SHOT:
