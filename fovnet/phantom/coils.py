@@ -64,7 +64,8 @@ def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
 
 
 SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
-    "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))), "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
+    "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))),
+    "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
 }  # fmt: skip
 """Where elements of a coil on the skin lie: how often, and from which to which degree, the right being 0 and the front 90."""
 
@@ -84,7 +85,7 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     ring /= ((np.abs(ring) ** square).sum(axis=1) ** (1 / square))[:, None]
     half_z = float(np.ptp(_corners(grid)[:, 2])) / 2
-    half_z = max(min(half_z + 20, rng.uniform(100, 300)), half_z - 60)
+    half_z = max(min(half_z + 20, rng.uniform(100, 300)), half_z - reach)
     rows = np.arange(-half_z, half_z + 1, np.clip(reach * rng.uniform(1.6, 3.0), 45, 130)) + _corners(grid)[:, 2].mean() + rng.normal(0, 15)
     places = [np.array([*(middle + across * at), z]) - isocentre_mm + rng.normal(0, 6, 3) for at in ring for z in rows]
     heard = [place for place in places if rng.random() < 0.85] or places

@@ -37,7 +37,7 @@ LOCALISERS: tuple[Family, ...] = (
     Family("localiser, feet", ("sole", -80, -20), ("ankle", 60, 300), (300, 450), (250, 400), "acs", 0.4),
     Family("localiser, trunk", ("ischium", -120, 20), ("lung_apex", -40, 80), (380, 500), (280, 450), "accs", 1.5, long=True),
     Family("localiser, abdomen and pelvis", ("ischium", -100, 0), ("liver_dome", 0, 80), (350, 500), (270, 450), "aacs", 1.5, long=True),
-    Family("localiser, chest and abdomen", ("iliac_crest", -60, 20), ("lung_apex", -20, 60), (350, 500), (270, 450), "aacs", 1.2, long=True),
+    Family("localiser, chest and abdomen", ("iliac_crest", -60, 20), ("lung_apex", -20, 60), (350, 500), (270, 450), "aacs", long=True),
     Family("localiser, pelvis and thighs", ("knee", 60, 250), ("iliac_crest", -10, 60), (380, 500), (280, 450), "aac", 0.8, long=True),
 )
 """What localisers are of; the field is mostly wider than the body."""
