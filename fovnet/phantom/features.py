@@ -27,6 +27,8 @@ SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
     "fields by the body": "half of those across the trunk end about the skin or leave much air, a third of those of organs have any size",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
+    "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, turbo FLASH and single shots, "
+    "coils that hear the skin best",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "

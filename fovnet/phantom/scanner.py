@@ -38,6 +38,7 @@ class Coil:
 
     fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; far away means never
     bias      standard deviation of the logarithm of a smooth field beside it
+    power     how steeply an element is heard less far away: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
     """
 
     centres_mm: tuple[tuple[float, float, float], ...] = ()
@@ -45,6 +46,7 @@ class Coil:
     depth: float = 0.0
     fall_mm: float = 1e6
     bias: float = 0.0
+    power: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
-    """Receive sensitivity (i, j, k), 1 where it is highest: root of the sum of squares of 1 / (1 + (d / reach)²) over elements.
+    """Receive sensitivity (i, j, k), 1 where it is highest: root of the sum of squares of (1 + (d / reach)²)^-power over elements.
 
     Known every 24 mm and interpolated: it has no detail below centimetres.
     """
@@ -169,7 +171,8 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
     x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
     heard = np.ones_like(x)
     if coil.depth > 0 and coil.centres_mm:
-        squares = [1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** 2 for a, b, c in coil.centres_mm]
+        steep = 2 * coil.power
+        squares = [1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** steep for a, b, c in coil.centres_mm]
         heard = np.sqrt(np.sum(squares, axis=0))
         heard = (1 - coil.depth) + coil.depth * heard / heard.max()
     heard = heard / (1 + (np.abs(z) / coil.fall_mm) ** 6)

@@ -6,6 +6,7 @@ Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Seq
     Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
     Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighs a signal with e^{-b D}.
     Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of inversion and spoiled echoes.
+    Haase (1990), Magn Reson Med 13:77: turbo FLASH, the same after an inversion or a saturation, with a train of some 0.3 s.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ class Sequence:
     kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
               is always fresh), "balanced cine" (balanced, part of the blood fresh), "inversion gradient echo" (inversion recovery read by
               gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips whose
-              middle is at `ti`: MPRAGE), or "diffusion coefficient" (a map of it)
+              middle is at `ti`: MPRAGE), "saturation prepared" (a saturation before the train instead), or "diffusion coefficient" (a
+              map of it)
     fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
               left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
               or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
     contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
     b         diffusion weighting, s / mm²
+    train     flips of a prepared train, and ms from one to the next
     """
 
     name: str
@@ -49,6 +52,7 @@ class Sequence:
     contrast: bool = False
     dose: float = 1.0
     b: float = 0.0
+    train: tuple[int, float] = (150, 7.0)
 
 
 def spin_echo(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float) -> Floats:
@@ -73,19 +77,18 @@ def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg:
     return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2))
 
 
-FLIPS, FLIP_MS = 150, 7.0        # of a train, and ms from one to the next
+def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence, left: float = -1.0) -> Floats:
+    """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the preparation, every `tr`; steady state.
 
-
-def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, ti: float, flip_deg: float) -> Floats:
-    """PD |M| sin α e^{-TE/T2*}, M at the middle of a train of FLIPS flips α, `ti` after an inversion, every `tr`; steady state.
-
-    In the train M goes to (1 - E) / (1 - E cos α), and E cos α of the way is left after each flip, E = e^{-τ/T1}; outside it to 1.
+    The preparation leaves the share `left` of M: -1 after an inversion, 0 after a saturation.  In the train M goes to
+    (1 - E) / (1 - E cos α), and E cos α of the way is left after each flip, E = e^{-τ/T1}; outside it to 1.
     """
-    flip, e1, half = np.deg2rad(flip_deg), np.exp(-FLIP_MS / t1), FLIPS * FLIP_MS / 2
-    train, driven = (e1 * np.cos(flip)) ** (FLIPS / 2), (1 - e1) / (1 - e1 * np.cos(flip))
+    (flips, flip_ms), tr, te, ti = sequence.train, sequence.tr, sequence.te, sequence.ti
+    flip, e1, half = np.deg2rad(sequence.flip_deg), np.exp(-flip_ms / t1), flips * flip_ms / 2
+    train, driven = (e1 * np.cos(flip)) ** (flips / 2), (1 - e1) / (1 - e1 * np.cos(flip))
     before, after = np.exp(-max(ti - half, 0.0) / t1), np.exp(-max(tr - ti - half, 0.0) / t1)
-    # What is read is a + b M, M before the inversion; M is what is left of that after the rest of the train and the wait.
-    a, b = (1 - before) * train + driven * (1 - train), -before * train
+    # What is read is a + b M, M before the preparation; M is what is left of that after the rest of the train and the wait.
+    a, b = (1 - before) * train + driven * (1 - train), left * before * train
     c, d = (a * train + driven * (1 - train)) * after + 1 - after, b * train * after
     return np.asarray(pd * np.abs(a + b * c / (1 - d)) * np.sin(flip) * np.exp(-te / t2star))
 
@@ -106,7 +109,8 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
         "inflow": lambda: _inflow(tissues, pd, t1, t2star, sequence),
         "balanced cine": lambda: _balanced_cine(tissues, pd, t1, t2, sequence),
         "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, sequence.ti),
-        "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, tr, te, sequence.ti, sequence.flip_deg),
+        "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence),
+        "saturation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence, 0.0),
         "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
     }
     bare = kinds[sequence.kind]()

@@ -20,6 +20,7 @@ from fovnet.phantom.families import LEG_MASS, small_family
 from fovnet.phantom.fields import fitted
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
+from fovnet.phantom.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
 from fovnet.phantom.masks import BRAIN, draw_finish, stripped
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, plan
@@ -38,8 +39,8 @@ PICTURE_SHARE = 0.85            # of hearts under a turned header: pictures in t
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.8         # archives of hearts keep them as stacks of pictures
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
-TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS)
-CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass
+TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
+CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
 STANDING_WAVE_SHARE = 0.25
 """Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
 UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
@@ -91,6 +92,10 @@ def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: n
     return fitted(plain, person, rng)
 
 
+def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    return localiser(plain, person, marks, at, rng)
+
+
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider apart, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
     through = slice_axis(plain)
@@ -125,6 +130,8 @@ def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    if is_localiser(plain):
+        return plain
     coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
     if _of_head(plain) and rng.random() < STANDING_WAVE_SHARE:
         coil = bright_within(coil, plain, rng)
@@ -138,7 +145,9 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
     if dice[0] < 0.35:
         snr *= float(np.exp(rng.uniform(-1.8, 0.9)))
     grid = plain.grid
-    if dice[1] < 0.12 and flaws.phase < 2 and not plain.tilted:
+    if is_localiser(plain):
+        flaws, snr = with_own(flaws, plain.acquisition.flaws), max(snr, LEAST_SNR)
+    elif dice[1] < 0.12 and flaws.phase < 2 and not plain.tilted:
         margin = max(1, round(grid.shape[flaws.phase] * float(rng.uniform(0.06, 0.25))))
         step = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
         grid = recut(grid, flaws.phase, -margin * step, grid.shape[flaws.phase] + 2 * margin, step)
@@ -151,7 +160,7 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     """Most diffusion images, and of heads one of eight, as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
     diffusion = plain.sequence.b > 0 or plain.sequence.kind == "diffusion coefficient"
-    functional = not diffusion and _of_head(plain)
+    functional = not diffusion and _of_head(plain) and not is_localiser(plain)
     if rng.random() > (DIFFUSION_PLANAR if diffusion else FUNCTIONAL_SHARE if functional else 0.0):
         return plain
     acquisition, sequence = plain.acquisition, plain.sequence
@@ -196,6 +205,7 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _small_field),
     "fields by the body": (7, _fitted_field),
     "thin slabs": (1, _thin_slab),
+    "stacked localisers": (8, _localiser),
     "free contrasts": (2, _free_contrast),
     "coil fall-off": (3, _coil_fall_off),
     "artefacts": (4, _artefacts),

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats
 
 from fovnet.phantom.sequence import (
-    FLIP_MS,
     Sequence,
     balanced,
     gradient_echo,
@@ -98,5 +97,5 @@ def test_long_after_contrast_an_inversion_hides_the_muscle_of_the_heart_and_not_
 def test_a_train_of_flips_long_after_an_inversion_reads_what_its_own_flips_leave() -> None:
     """With T1 far shorter than every wait the inversion is forgotten and M is the driven equilibrium of a spoiled train."""
     t1, flip = one(20.0), 8.0
-    read = magnetisation_prepared(one(1.0), t1, one(1e9), 5000.0, 0.0, 2000.0, flip)
-    assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), FLIP_MS, 0.0, flip), rel=1e-6)
+    read = magnetisation_prepared(one(1.0), t1, one(1e9), Sequence("", "", 5000.0, 0.0, 2000.0, flip))
+    assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), 7.0, 0.0, flip), rel=1e-6)
