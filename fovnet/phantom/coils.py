@@ -75,7 +75,7 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
 
     Skin next to an element is heard 3 to 10 times as well as the middle, and past the last row, within the field or not, it gets dark.
     """
-    middle, half = outline_mm(person, grid)
+    middle, half = girth_mm(person, grid)
     reach = float(np.clip(half.mean() * rng.uniform(0.14, 0.36), 24, 60))
     across = half + reach * rng.uniform(0.2, 0.9, 2)
     turns = SIDES[str(rng.choice(list(SIDES), p=[odds for odds, _ in SIDES.values()]))][1]
@@ -93,7 +93,7 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
     return Coil(centres, reach, float(rng.uniform(0.96, 1.0)), power=float(rng.uniform(1.1, 1.6)))
 
 
-def outline_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def girth_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The middle (x, y) of the body that a grid shows about half-way up, and half its width and depth; those of the grid if there is none.
 
     Of three heights, on a lattice of 12 mm; the outermost hundredth does not count.

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.phantom.artefacts import Flaws, piled_up
 from fovnet.phantom.body import label_volume, landmarks
-from fovnet.phantom.coils import at_the_skin, outline_mm
+from fovnet.phantom.coils import at_the_skin, girth_mm
 from fovnet.phantom.families import choose_families
 from fovnet.phantom.localisers import LEAST_SNR, LOCALISERS, is_localiser, localiser, quick, stacked, with_own
 from fovnet.phantom.person import sample_person
@@ -70,7 +70,7 @@ def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane
 def test_skin_beside_an_element_is_heard_several_times_as_well_as_the_middle() -> None:
     grid = pelvis()
     body = label_volume(PERSON, grid).labels != AIR
-    middle, _ = outline_mm(PERSON, grid)
+    middle, _ = girth_mm(PERSON, grid)
     i, j = ((middle - grid.vox_to_ras[:2, 3]) / 8).round().astype(int)
     ratios = []
     for seed in range(20):
@@ -82,10 +82,10 @@ def test_skin_beside_an_element_is_heard_several_times_as_well_as_the_middle() -
 def test_an_outline_holds_the_body_and_touches_it() -> None:
     grid = pelvis((4.0, 4.0, 20.0))
     seen = np.argwhere((label_volume(PERSON, grid).labels != AIR)[:, :, 2:8].any(axis=2)) * 4.0 + grid.vox_to_ras[:2, 3]
-    middle, half = outline_mm(PERSON, grid)
+    middle, half = girth_mm(PERSON, grid)
     assert middle - half == pytest.approx(seen.min(axis=0), abs=24) and middle + half == pytest.approx(seen.max(axis=0), abs=24)
     air = Grid((20, 20, 4), grid.vox_to_ras + np.outer([0, 0, 4000.0, 0], [0, 0, 0, 1]))
-    assert outline_mm(PERSON, air)[1] == pytest.approx([38, 38])
+    assert girth_mm(PERSON, air)[1] == pytest.approx([38, 38])
 
 
 def test_a_loop_is_heard_along_its_axis_as_biot_and_savart_say() -> None:
