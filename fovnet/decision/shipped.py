@@ -42,8 +42,8 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
         raise ModelError(
             "model-absent",
             f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` of a workflow run, or make "
-            "them once: snakemake --cores all --configfile configs/shipped-first.yaml, the same with configs/shipped.yaml, then fovnet "
-            f"export shipped results/shipped --out {folder}",
+            "them once: snakemake --cores all --configfile configs/shipped.yaml, then fovnet export shipped results/shipped --out "
+            f"{folder}",
         )
     return folder
 

@@ -82,7 +82,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
     whole = lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -150
-    paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions._large(whole, 95.0, rng)]
+    paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions.of_a_sarcoma(whole, 95.0, rng)]
     labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
     mass = np.isin(labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")])
     assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
