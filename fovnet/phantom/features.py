@@ -16,7 +16,7 @@ ANATOMY: Mapping[str, str] = {
     "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
-    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, trunks from round to square",
+    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks from round to square and flat",
     "kinds of breasts": "breasts from nearly all fat to nearly all gland, of any shape, with what is found in them",
     "masses in legs": "masses that push the flesh of a leg aside, legs moulded by the table, fields of view about a mass",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
@@ -25,7 +25,7 @@ ANATOMY: Mapping[str, str] = {
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
-    "fields by the body": "fields that end with the trunk or leave much air about it, hearts and prostates in fields of any size",
+    "fields by the body": "fields that end with the skin or leave much air on one side, one organ in pictures of any size from 9 to 42 cm",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "stacked localisers": "thin stacks and three-plane localisers, turbo FLASH, coils that hear the skin best",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
