@@ -18,6 +18,7 @@ LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 """Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist, ribs, shoulders, neck."""
 
 PLAIN_SQUARE = 0.28         # of a trunk: an eighth more at the corners than an ellipse has
+NECK_MM = (1395.0, 1465.0)  # heights between which a round or a square trunk goes over into a neck, which is a plain one
 
 Factors = tuple[float, ...]
 EVEN: Factors = (1.0,) * len(LEVELS_MM)
@@ -67,6 +68,11 @@ class Figure:
         share = float(np.clip((z - 430.0) / 100.0, 0, 1))
         calves = np.asarray(self.calves)
         return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
+
+    @property
+    def neck(self) -> tuple[float, float, float] | tuple[()]:
+        """How the trunk's cross-section goes over into the neck's, as `Loft.gives_way`; () where they are alike."""
+        return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
 
     def wider_mm(self, fat_mm: float) -> float:
         """How much farther the trunk with hips reaches to either side than a plain one's of that much fat at the waist; not below 0."""

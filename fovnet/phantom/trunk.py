@@ -61,7 +61,7 @@ def muscular_trunk(person: Person) -> Loft:
         stout = 1 + 0.35 * (person.brawn - 1)
         belly = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
         rows.append((z, 0.0, 0.0, a * wide * stout + 0.35 * belly, front * stout + belly, back * stout))
-    return Loft(tuple(rows), square=person.figure.square)
+    return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
 
 
 def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
@@ -74,7 +74,7 @@ def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
         right, sunk = (mm * float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0))) for mm in (figure.uneven_mm, figure.sunk_mm))
         reaches = (row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk, row[5] + fat * back * behind - sunk)
         rows.append((row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches)))
-    return Loft(tuple(rows), square=figure.outside)
+    return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
 
 
 def wall(person: Person) -> list[Paint]:
