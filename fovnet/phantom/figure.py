@@ -17,6 +17,7 @@ from scipy.interpolate import PchipInterpolator
 LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 """Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist, ribs, shoulders, neck."""
 
+MOST_WIDER_MM = 60.0        # of all that makes a trunk wider: who is wider still does not go into a scanner
 PLAIN_SQUARE = 0.28         # of a trunk: an eighth more at the corners than an ellipse has
 NECK_MM = (1395.0, 1465.0)  # heights between which a round or a square trunk goes over into a neck, which is a plain one
 
@@ -75,9 +76,9 @@ class Figure:
         return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
 
     def wider_mm(self, fat_mm: float) -> float:
-        """How much farther the trunk with hips reaches to either side than a plain one's of that much fat at the waist; not below 0."""
+        """How much farther the trunk with hips reaches to either side than a plain one's of that much fat; not below 0."""
         most = max(share * (factor - 1) for share, factor in zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False))
-        return max(fat_mm * most, 0.0) + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm)
+        return min(max(fat_mm * most, 0.0) + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM)
 
     def deeper_mm(self, fat_mm: float) -> float:
         """How much farther the belly reaches to the front than a plain one; not below 0."""
@@ -114,11 +115,11 @@ def draw_figure(female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: 
         most = min(2.6, 1 + most_mm / fat_mm)
         return tuple(np.clip(factors * rng.lognormal(0, spread, len(factors)), max(0.2, 2.5 / fat_mm), most).tolist())
 
-    square = float(rng.uniform(0.0, 0.65))
+    square = float(rng.uniform(0.15, 0.65))        # a rounder one would not hold the lungs and the iliac wings
     rolls = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)), rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
     heavy = min(fat_mm / 20, 1.6)
     likely = _shares(fat_mm, belly_mm)
-    handles, hang, apron, blades = (size if dice < share else 0.0 for dice, size, share in zip(*rolls, likely, strict=True))
+    handles, hang, apron, blades = (float(size) if dice < share else 0.0 for dice, size, share in zip(*rolls, likely, strict=True))
     return Figure(
         sides=drawn((1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest),
         front=drawn(1.0, (1 + belly) / 2, belly, belly, (belly + chest) / 2, breast, chest, most_mm=min(MOST_MM, 500 / fat_mm)),
@@ -128,7 +129,7 @@ def draw_figure(female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: 
         buttocks=drawn(buttocks)[0],
         arms=drawn((1 + chest) / 2, spread=0.3)[0],
         square=square,
-        outside=float(np.clip(square + rng.uniform(-0.03, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)),
+        outside=float(np.clip(square + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)),
         uneven_mm=float(np.clip(rng.normal(0, 0.12), -0.3, 0.3)) * min(fat_mm, 25.0) * 0.8,
         sunk_mm=0.0 if prone else float(rng.uniform(0.0, 1.2)) * min(fat_mm, 28.0),
         handles_mm=handles * heavy,

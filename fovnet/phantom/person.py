@@ -166,7 +166,7 @@ def _bent(person: Person) -> Person:
 
 
 def _figured(person: Person, rng: np.random.Generator) -> Person:
-    """The person with fat in places, on a body up to a sixth broader and flatter, or narrower and deeper; one in four is left plain.
+    """The person with fat in places, on a body up to a tenth broader and flatter, or narrower and deeper; one in four is left plain.
 
     Trunks are 1.2 to 1.8 times as wide as deep.  Who has much fat behind lies higher above the table, on a part of it.
     """
@@ -174,8 +174,8 @@ def _figured(person: Person, rng: np.random.Generator) -> Person:
     if figure is None:
         return person
     # A full belly spreads sideways on the back.
-    spread = 0.0 if person.prone else 0.06 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
-    broad, under = float(np.clip(rng.lognormal(spread, 0.06), 0.87, 1.17)), float(rng.uniform(0.3, 0.9))
+    spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
+    broad, under = float(np.clip(rng.lognormal(spread, 0.05), 0.9, 1.1)), float(rng.uniform(0.3, 0.9))
     wide, deep = person.morph.trunk
     higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
     morph = replace(person.morph, trunk=(wide * broad, deep / broad))
