@@ -31,7 +31,7 @@ def bulge_mm(person: Person, z: float) -> float:
 def parts(person: Person) -> list[Paint]:
     """Erectors with the skin and fat over them, the fat beside them, spinous processes, wings and joints of the sacrum."""
     over = _erectors(person, 0.0, 104.0 + 0.5 * person.fat_mm)            # fat fills the hollow between erector and flank
-    fat = over.shrunk(-0.9 * person.fat_mm)
+    fat = over.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
     made = [paint(on_table(person, fat.shrunk(-1.8)), "skin", Layer.SKIN), paint(on_table(person, fat, 1.8), "fat", Layer.FAT)]
     for side in (1, -1):
         made += [paint(hollow(person, side), "fat", Layer.MUSCLE, over=("muscle",)), *_joint(person, side)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.back import flat_loin, psoas
+from fovnet.phantom.figure import PLAIN_SQUARE
 from fovnet.phantom.kidneys import kidneys
 from fovnet.phantom.layers import Layer, hollow, paint
 from fovnet.phantom.person import Person
@@ -32,7 +33,7 @@ def cavity(person: Person) -> Loft:
             continue
         inwards = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
         rows.append((z, 0.0, 0.0, a - inwards, front - (30 if z < 920 else 16), min(back - 18, 74.0)))
-    return Loft(tuple(rows), square=0.3)
+    return Loft(tuple(rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
 
 
 def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:

@@ -16,6 +16,7 @@ from fovnet.phantom import (
     lesser_pelvis,
     limbs,
     lung_bases,
+    rolls,
     shoulder,
     stomach,
     texture,
@@ -63,7 +64,7 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
     """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for `label_volume`."""
     fine = "joints and organs" not in without
     plain = [
-        *trunk.wall(person), *limbs.legs(person), *head.head(person, fine),
+        *trunk.wall(person), *rolls.rolls(person), *limbs.legs(person), *head.head(person, fine),
         *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person, fine),
         *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person, fine), *belly.pelvic_organs(person),
         *thorax.great_vessels(person), *trunk.spine(person), *trunk.ribs(person, fine), *trunk.pelvis(person, fine),

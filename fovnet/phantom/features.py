@@ -16,6 +16,7 @@ ANATOMY: Mapping[str, str] = {
     "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
+    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks from round to square and flat",
     "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
     "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
@@ -25,7 +26,7 @@ ANATOMY: Mapping[str, str] = {
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
-    "fields by the body": "half of those across the trunk end about the skin or leave much air, a third of those of organs have any size",
+    "fields by the body": "fields that end with the skin or leave much air on one side, one organ in pictures of any size from 9 to 42 cm",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, turbo FLASH and single shots, "
     "coils that hear the skin best",

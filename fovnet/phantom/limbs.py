@@ -51,7 +51,8 @@ def _flesh(person: Person, side: int) -> list[Paint]:
     hips = 1.25 if person.female else 1.0
     uneven = np.exp(person.generator(780).normal(0, 0.15, 4))
     for (*_, share), (z, cx, cy, *reaches) in zip(LEG, muscle.table, strict=True):
-        under = np.maximum(person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15), 2.0)        # outer, inner, front, back
+        under = person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15) * person.figure.leg(z)        # outer, inner, front, back
+        under = np.maximum(under, 2.0)
         both = [reach + float(mm) for reach, mm in zip(reaches, under if side > 0 else under[[1, 0, 2, 3]], strict=True)]
         fat.append((z, cx, cy, *both))
     layer = replace(muscle, table=tuple(fat))
@@ -188,7 +189,7 @@ def arms(person: Person, fine: bool = False) -> list[Paint]:
     made: list[Paint] = []
     for side in (1, -1):
         shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side, fine))
-        thick, fat = person.brawn, 0.45 * person.fat_mm
+        thick, fat = person.brawn, 0.45 * person.fat_mm * person.figure.arms
         made += limb(
             tube(
                 [shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow],
@@ -223,13 +224,14 @@ def _arm_joints(person: Person, side: int, fine: bool) -> tuple[tuple[float, flo
     """Shoulder, elbow, wrist, palm and finger tips of the right arm, or of the left one mirrored to the right."""
     rng = person.generator(41 + side)
     out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + float(rng.uniform(0, 14))
+    out += person.figure.wider_mm(person.fat_mm)
     shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0)
     y = float(rng.uniform(-18, 10))
     if person.arms == "raised":
         lean = float(rng.uniform(-20, 25))
         return shoulder, (225 + lean, 10 + y, 1655), (165 + lean, 30 + y, 1880), (140 + lean, 34 + y, 1950), (120 + lean, 36 + y, 2040)
     if person.arms == "folded":
-        front = 128 + person.fat_mm + person.belly_mm
+        front = 128 + person.fat_mm + person.belly_mm + person.figure.deeper_mm(person.fat_mm)
         return shoulder, (206 + out, 0, 1105), (98, front, 1082 + y), (58, front + 4, 1088 + y), (10, front + 2, 1098 + y)
     return shoulder, (206 + out, -8 + y, 1105), (224 + out, 8 + y, 862), (226 + out, 12 + y, 790), (222 + out, 20 + y, 695)
 

@@ -132,18 +132,13 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
     )
 
 
-def trunk_width_mm(person: Person) -> float:
-    """How wide the person's trunk is about the waist, without arms."""
-    return 2 * (172 + 1.4 * person.fat_mm) * person.morph.trunk[0]
-
-
 def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest corner of the field of view, mm of the person."""
     (lower, *low), (upper, *high) = family.low, family.high
     z0 = getattr(marks, lower) + rng.uniform(low[0], low[1])
     z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
-    trunk = trunk_width_mm(person)
-    depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0)) * person.morph.trunk[1] + 25
+    trunk = 2 * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)) * person.morph.trunk[0]
+    depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)) * person.morph.trunk[1] + 25
     wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or half an arm
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
     x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1)

@@ -93,7 +93,7 @@ def mound(person: Person, side: int) -> Solid:
 
 
 def _outside(person: Person, side: int) -> list[Paint]:
-    whole, fat = mound(person, side), 0.45 * person.fat_mm
+    whole, fat = mound(person, side), 0.45 * person.fat_mm * person.figure.arms
     return [
         paint(on_table(person, whole.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
         paint(on_table(person, whole.shrunk(-fat), 1.8), "fat", Layer.FAT),

@@ -183,10 +183,12 @@ class Loft(Solid):
 
     table   rows (z, centre x, centre y, half width, reach to the front, reach to the back), mm, z ascending
     square  0 for ellipses, towards 1 for rounded rectangles;  z is known to 1 mm inside, while the two ends are exact
+    gives_way  (low, high, other) heights in mm between which `square` goes over into another; () where it is the same everywhere
     """
 
     table: tuple[tuple[float, ...], ...]
     square: float = 0.0
+    gives_way: tuple[float, float, float] | tuple[()] = ()
 
     @cached_property
     def profile(self) -> NDArray[np.float32]:
@@ -211,12 +213,16 @@ class Loft(Solid):
         u *= u
         v *= v
         level = u + v
-        if self.square:
+        if self.square or self.gives_way:
             u *= u
             v *= v
             u += v
-            level *= np.float32(1 - self.square)
-            level += np.float32(self.square) * u
+            square: Floats | np.float32 = np.float32(self.square)
+            if self.gives_way:
+                low, high, other = self.gives_way
+                square = np.interp(z, (low, high), (self.square, other)).astype(np.float32)
+            level *= 1 - square
+            level += square * u
         return np.asarray((level <= 1.0) & ((z >= self.table[0][0]) & (z <= self.table[-1][0]) & (a > 0.5)))
 
     def shrunk(self, mm: float) -> Loft:

@@ -110,7 +110,7 @@ def between_ribs(person: Person) -> list[Paint]:
     """
     table = [row for row in muscular_trunk(person).table if 1160.0 < row[0] < 1400.0]
     inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
-    return [paint(Loft(tuple(table), square=0.28) - inner, "muscle", Layer.CONTENT, over=("lung",))]
+    return [paint(Loft(tuple(table), square=person.figure.square) - inner, "muscle", Layer.CONTENT, over=("lung",))]
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)

@@ -61,17 +61,20 @@ def muscular_trunk(person: Person) -> Loft:
         stout = 1 + 0.35 * (person.brawn - 1)
         belly = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
         rows.append((z, 0.0, 0.0, a * wide * stout + 0.35 * belly, front * stout + belly, back * stout))
-    return Loft(tuple(rows), square=0.28)
+    return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
 
 
 def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     """The trunk with its fat, and with `skin_mm` of skin on it."""
-    hips = 1.35 if person.female else 1.0
+    hips, figure = 1.35 if person.female else 1.0, person.figure
     rows = []
     for row, (z, _, _, _, sides, front, back) in zip(muscular_trunk(person).table, OUTLINE, strict=True):
         fat = person.fat_mm * (hips if z < 1000 else 1.0)
-        rows.append((*row[:3], row[3] + fat * sides + skin_mm, row[4] + fat * front + skin_mm, row[5] + fat * back + skin_mm))
-    return Loft(tuple(rows), square=0.28)
+        beside, ahead, behind = figure.trunk(z)
+        right, sunk = (mm * float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0))) for mm in (figure.uneven_mm, figure.sunk_mm))
+        reaches = (row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk, row[5] + fat * back * behind - sunk)
+        rows.append((row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches)))
+    return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
 
 
 def wall(person: Person) -> list[Paint]:
@@ -89,7 +92,7 @@ def wall(person: Person) -> list[Paint]:
 
 
 def _buttock(person: Person, side: int) -> list[Paint]:
-    fat = person.fat_mm * (1.7 if person.female else 1.2)
+    fat = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
     gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, 44.0 * person.brawn, 72.0), (0.0, 18.0 * side, -25.0 * side))
     pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
     return [

@@ -17,7 +17,7 @@ from fovnet.phantom.coils import bright_within, fallen_off
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
 from fovnet.phantom.families import LEG_MASS, small_family
-from fovnet.phantom.fields import fitted
+from fovnet.phantom.fitting import fitted, of_any_size
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
@@ -38,6 +38,8 @@ LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chamb
 PICTURE_SHARE = 0.85            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.8         # archives of hearts keep them as stacks of pictures
+FITTED_SHARE = 0.5               # of fields across the whole trunk
+ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
@@ -89,7 +91,10 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
 
 
 def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    return fitted(plain, person, rng)
+    """A field that ends about the skin, or with air on one side; of one organ, pictures of any size.  What is read as spine stays so."""
+    if not plain.family.wide[1]:
+        return fitted(plain, person, rng) if rng.random() < FITTED_SHARE else plain
+    return of_any_size(plain, rng) if not plain.family.protocol and rng.random() < ANY_SIZE_SHARE else plain
 
 
 def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
