@@ -92,8 +92,10 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
         shell("fovnet", verb, "--config", tmp_path / "further.yaml")
     before, after = (read_json(folder / "ensemble" / "ensemble.json") for folder in (smoke, tmp_path / "further"))
     assert after["begun_with"]["networks"] == [member["sha256"] for member in before["members"]]
-    configurations = [[member["configuration"] for member in facts["members"]] for facts in (before, after)]
-    assert all(one in configurations[0] for one in configurations[1]) and len(configurations[0]) == len(configurations[1])
+    begun = [member["configuration"] for member in before["members"]]
+    slots = (tmp_path / "further" / "search").glob("*/slot-*.json")
+    trained = [read_json(path)["proposal"]["configuration"] for path in slots]
+    assert len(trained) == len(begun) and all(one in begun for one in trained)
     assert set(before["subjects"]["train"]) <= set(after["subjects"]["train"])
     rate = ["--set", "log10_learning_rate=-5"]
     by_hand = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate)
