@@ -43,12 +43,10 @@ def ensemble(config: ConfigFile) -> None:
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
     trials, wanted = read_trials(journal), settings.ensemble.members
     members = choose(trials, wanted, guess, journal / "networks")
-    begun = configured.begun_with(settings)
-    taught = learned_from(pack, begun[1] if begun else {}, settings.seed)
+    _, begun = configured.begun_with(settings) or (None, None)
     assemble(
-        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing,
-        settings=settings.ensemble.model_dump(), seed=settings.seed, subjects=taught, precision=settings.ensemble.precision,
-        begun=begun and begun[1],
+        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=settings.ensemble.model_dump(),
+        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=settings.ensemble.precision, begun=begun,
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))

@@ -6,13 +6,10 @@ classes are others, its last layer is drawn as ever: Yosinski et al. (2014), How
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import safetensors
 
 from fovnet.errors import ModelError
 from fovnet.net import axes
@@ -61,18 +58,18 @@ def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
     """Nothing, where networks that are shown `inputs`, with this head where their configurations name none, can go on from the members.
 
-    Raises ModelError ("begin-other-network") with what to set, before anything is trained; ("weights-missing") where a file is gone.
+    Raises ModelError ("begin-other-network") with what to set, before anything is trained, and as `load_facts` for a file that is gone.
     """
+    if not members:
+        return                                  # torch takes 1.2 s to import; pricing a space without networks costs none
+    from fovnet.net.weights import load_facts
+
     for member in members:
-        try:
-            with safetensors.safe_open(member.weights, framework="numpy") as file:
-                told = json.loads(file.metadata()["facts"])["architecture"]
-        except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as fault:
-            raise ModelError("weights-missing", f"{member.weights}: not readable ({fault}); copy the whole ensemble again") from None
+        told = load_facts(member.weights).get("architecture", {})
         here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
         for name, value in here.items():
-            if told[name] != value:
-                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(told[name])}, here {_plain(value)}; "
+            if told.get(name) != value:
+                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(told.get(name))}, here {_plain(value)}; "
                                                         f"set training.{name} as it was trained")
 
 
