@@ -72,7 +72,8 @@ class Augmentation(Section):
 
     gamma, of the exponent about 1, window, of each end of the grey values kept, crop, the share of slices of which a rectangle alone
     is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, texture, the largest deviation of the taps
-    of a filter of each slice's own, and tones, the largest share of other greys for the same tissues, are no part of the paper's recipe.
+    of a filter of each slice's own, tones, the largest share of other greys for the same tissues, and alone, the share of slices of which
+    nothing is shown but the slice, are no part of the paper's recipe.
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -86,6 +87,7 @@ class Augmentation(Section):
     bend: float = Field(0.0, ge=0, le=0.2)
     texture: float = Field(0.0, ge=0, le=1)
     tones: float = Field(0.0, ge=0, le=1)
+    alone: float = Field(0.0, ge=0, lt=1)
 
 
 class Plateau(Section):
@@ -143,6 +145,13 @@ class Training(Section):
     timeout_minutes: PositiveFloat | None = None
     early_stopping: EarlyStopping = EarlyStopping()
     augmentation: Augmentation = Augmentation()
+
+    @model_validator(mode="after")
+    def _something_to_leave_out(self) -> Training:
+        if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
+            raise ValueError(f"augmentation.alone: networks that are shown {', '.join(self.inputs)} have nothing beside the slice to do "
+                             "without; leave it out, or set inputs to [slice, millimetres]")
+        return self
 
 
 class Speed(Section):
@@ -252,9 +261,11 @@ class Search(Section):
 
 
 class Ensemble(Section):
-    """How many of the best trials become members, how much say each has, and the precision in which their weights are kept."""
+    """How many of the best trials become members, how many of these, the last, see slices alone, how much say each has, and the
+    precision in which their weights are kept."""
 
     members: PositiveInt = 10
+    alone: int = Field(0, ge=0)
     weights: Literal["auto", "equal", "greedy", "by-loss"] = "auto"
     precision: Literal["float32", "float16"] = "float32"
 
@@ -320,6 +331,12 @@ class Settings(Section):
                              "are; set both or neither")
         if self.training.begin is None and self.training.blend < 1:
             raise ValueError("training.blend: there is nothing to blend with; set training.begin, or leave it out")
+        if self.ensemble.alone >= self.ensemble.members:
+            raise ValueError(f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one must see all that it "
+                             f"is shown: set at most {self.ensemble.members - 1}")
+        if self.ensemble.alone and not self.training.augmentation.alone:
+            raise ValueError("ensemble.alone: networks that never saw slices alone have nothing to say of them; set "
+                             "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")

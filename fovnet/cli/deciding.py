@@ -42,7 +42,7 @@ def ensemble(config: ConfigFile) -> None:
     journal = configured.journal_of(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
     trials, wanted = read_trials(journal), settings.ensemble.members
-    members = choose(trials, wanted, guess, journal / "networks")
+    members = choose(trials, wanted, guess, journal / "networks", settings.ensemble.alone)
     _, begun = configured.begun_with(settings) or (None, None)
     assemble(
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=settings.ensemble.model_dump(),

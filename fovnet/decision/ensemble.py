@@ -156,7 +156,7 @@ def assemble(
     facts = []
     for member in members:
         name = f"member-{member['slot']:04d}.safetensors"
-        write_weights(Path(member["weights"]), folder / name, precision)
+        write_weights(Path(member["weights"]), folder / name, precision, alone=member.get("alone", False))
         facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
@@ -173,13 +173,15 @@ def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
     return facts.get("people") or {split: len(marks) for split, marks in (facts.get("subjects") or {}).items()}
 
 
-def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path) -> list[dict[str, Any]]:
+def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0) -> list[dict[str, Any]]:
     """Facts of the `count` best completed trials; those no better than guessing only where none is better, and then one.
 
     guess  the validation loss of guessing, as `guessing_loss` gives it
+    alone  so many of them, the last, see slices alone; the best sees all that it is shown
     """
     leading = best(trials, count)
     members = [trial for trial in leading if trial.score is not None and trial.score < guess] or leading[:1]
+    all_shown = max(1, len(members) - alone)
     return [
         {
             "slot": trial.proposal.slot,
@@ -187,8 +189,9 @@ def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path) ->
             "configuration": dict(trial.proposal.configuration),
             "seed": trial.proposal.seed,
             "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
+            **({"alone": True} if place >= all_shown else {}),
         }
-        for trial in members
+        for place, trial in enumerate(members)
     ]
 
 

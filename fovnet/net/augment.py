@@ -2,8 +2,9 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 77)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
-                         what fovnet.net.distort does beforehand, and the ends of the stretch of its volume that is shown
+    draws   (n, 78)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
+                         what fovnet.net.distort does beforehand, the ends of the stretch of its volume that is shown, and whether
+                         anything but the slice is
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
 
 The chain is that of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise, in law and, for the same
@@ -23,8 +24,8 @@ from fovnet.net.distort import WIDTH, draw_distortions
 from fovnet.net.sampling import resample
 
 PLAIN_DRAWS = 15
-ENDS = 2
-DRAWS = PLAIN_DRAWS + WIDTH + ENDS
+ENDS, BESIDE = 2, 1
+DRAWS = PLAIN_DRAWS + WIDTH + ENDS + BESIDE
 
 LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
@@ -41,6 +42,8 @@ class Ranges:
             that are cut off in sections
     bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
     tones   the largest share that a slice's own greys have in place of its greys
+    alone   the share of slices that are shown without anything beside them, which is black then.  Neverova et al. (2016), ModDrop,
+            section 4.2: a network does not come to lean on one of its inputs where that may be missing
     """
 
     rotation_deg: float
@@ -54,17 +57,19 @@ class Ranges:
     bend: float = 0.0
     texture: float = 0.0
     tones: float = 0.0
+    alone: float = 0.0
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 77) float32 on the CPU: what chance decides about n slices."""
+    """(n, 78) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
     crops = draw_crops(n, ranges.crop, generator)
     distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, generator)
-    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, draw_ends(n, ranges.crop, generator)], dim=1)
+    beside = [draw_ends(n, ranges.crop, generator), draw_beside(n, ranges.alone, generator)]
+    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, *beside], dim=1)
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -85,6 +90,11 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
         return torch.ones(n, ENDS)
     dice, left = torch.rand((2, n, ENDS), generator=generator)
     return torch.where(dice < share, left, torch.ones(()))
+
+
+def draw_beside(n: int, share: float, generator: torch.Generator) -> Tensor:
+    """(n, 1) whether what else than the slice is shown, 1, or is black, 0.  Without a share no number is drawn."""
+    return (torch.rand((n, BESIDE), generator=generator) >= share).float() if share else torch.ones(n, BESIDE)
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -123,7 +133,12 @@ def distortions(draws: Tensor) -> Tensor:
 
 def ends(draws: Tensor) -> Tensor:
     """(n, 2) of each slice's draw, as `fovnet.net.inputs.Warp` has them."""
-    return draws[:, -ENDS:]
+    return draws[:, -ENDS - BESIDE : -BESIDE]
+
+
+def beside(draws: Tensor) -> Tensor:
+    """(n, 1) of each slice's draw: whether what else than the slice is shown."""
+    return draws[:, -BESIDE:]
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
@@ -162,6 +177,12 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     if ranges.noise:
         images = torch.addcmul(images, noise_at(place, images), sigma).clamp_(0.0, 1.0)
     return images
+
+
+def without_others(images: Tensor, beside: Tensor) -> Tensor:
+    """The batch (n, c, h, w) black in all channels but the first where `beside` (n, 1) is 0."""
+    shown = torch.cat([torch.ones_like(beside), beside.expand(-1, images.shape[1] - 1)], dim=1)
+    return images * shown[:, :, None, None]
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:

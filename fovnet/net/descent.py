@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.augment import DRAWS, Ranges, affines, crops, distortions, ends, recoloured
+from fovnet.net.augment import DRAWS, Ranges, affines, beside, crops, distortions, ends, recoloured, without_others
 from fovnet.net.distort import distorted
 from fovnet.net.inputs import Placed, Warp, images
 from fovnet.net.model import Network
@@ -38,7 +38,7 @@ class Resident(Protocol):
 class Descent:
     """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
 
-    take     one step, on rows (m,) and draws (m, 77) of the device, at a learning rate
+    take     one step, on rows (m,) and draws (m, 78) of the device, at a learning rate
     mean_loss  of the slices seen since it was last asked for; the only time the host waits
     """
 
@@ -69,7 +69,8 @@ class Descent:
         """The batch (m, c, h, w) as the network sees it."""
         fields, stretches = (crops(draws), ends(draws)) if self.ranges.crop else (None, None)
         warp = Warp(affines(draws), fields, stretches, self._distorting(draws))
-        return recoloured(images(self.slices, rows, self.model.inputs, self.placed, warp), draws, self.ranges)
+        seen = recoloured(images(self.slices, rows, self.model.inputs, self.placed, warp), draws, self.ranges)
+        return without_others(seen, beside(draws)) if self.ranges.alone else seen
 
     def _distorting(self, draws: Tensor) -> Callable[[Tensor, bool], Tensor] | None:
         bend, texture, tones = (getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones"))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from fovnet.net.architecture import FC, SMALL, Architecture
 
+NORM_EPSILON = 1e-5      # torch's own, added to variances
 NORM_MOMENTUM = 0.02     # of running statistics: the mean of some 50 batches, as few slices of a batch of 16 are alike
 
 
@@ -93,7 +94,7 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
     full ones left the baseline with 16 filters at the loss of guessing.  A residual block begins as its shortcut, its last convolution at
     zero: Zhang et al. (2019), Fixup initialization, rule 1.
     """
-    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels))
+    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON))
     channels = net.channels
     for block, filters in enumerate(net.widths):
         convolutions = _convolutions(channels, filters, net, net.stride if block == 0 else 1)

@@ -74,6 +74,7 @@ class Job:
     bend: float = 0.0
     texture: float = 0.0
     tones: float = 0.0
+    alone: float = 0.0
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)

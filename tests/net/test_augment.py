@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import LEAST_CROP, Ranges, augment, cropped, crops, draw, draw_affines, ends, framed, noise_at
+from fovnet.net.augment import LEAST_CROP, Ranges, augment, beside, cropped, crops, draw, draw_affines, ends, framed, noise_at, without_others
 from fovnet.net.sampling import grid_of, resample
 
 STILL = Ranges(0, 0, 0, 0, 0)
@@ -268,3 +268,15 @@ def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike()
     assert len(cut) / drawn.numel() == pytest.approx(0.3, abs=0.02)
     assert stats.kstest(cut.numpy(), "uniform").pvalue > 0.001
     assert torch.equal(ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))), torch.ones(50, 2))
+
+
+def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> None:
+    some, never = (draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share), torch.Generator().manual_seed(3)) for share in (0.2, 0.0))
+    assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(beside(never), torch.ones(20_000, 1))
+    assert 1 - float(beside(some).mean()) == pytest.approx(0.2, abs=0.01)
+
+
+def test_a_slice_shown_alone_is_itself_with_black_beside_it() -> None:
+    images = torch.rand((2, 4, 16, 16), generator=torch.Generator().manual_seed(1))
+    shown = without_others(images, torch.tensor([[1.0], [0.0]]))
+    assert torch.equal(shown[0], images[0]) and torch.equal(shown[1, 0], images[1, 0]) and not shown[1, 1:].any()
