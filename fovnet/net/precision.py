@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from fovnet.errors import ModelError
-from fovnet.net.alone import slice_alone
 from fovnet.net.weights import load_tensors, save_tensors
 from fovnet.records import replace_with
 
@@ -24,14 +23,14 @@ PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 def write_weights(source: Path, target: Path, precision: str, *, alone: bool = False) -> Path:
     """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is, byte for byte.
 
-    alone  as `fovnet.net.alone.slice_alone` makes it: of all that it is shown it sees the slice alone
+    alone  of all that it is shown it is to see the slice alone: `load_network` makes it so; what it learned of the rest stays in the file
     Counts stay integers.  Raises ModelError where the file is missing or damaged, and where a weight is too large for the precision.
     """
     if PRECISIONS[precision] is torch.float32 and not alone:
         return replace_with(target, partial(_copy, source))
     tensors, facts = load_tensors(source)
-    tensors = slice_alone(tensors) if alone else tensors
-    return save_tensors(target, {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}, facts)
+    rounded = {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}
+    return save_tensors(target, rounded, {**facts, "alone": True} if alone else facts)
 
 
 def _rounded(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:

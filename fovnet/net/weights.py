@@ -14,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
+from fovnet.net.alone import slice_alone
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import Network, build
 from fovnet.records import replace_with
@@ -61,13 +62,15 @@ def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
     """The network in a file, ready to answer on `device`, and its facts.
 
-    Raises ModelError where the file is missing or damaged, names an architecture that nobody knows (its head, its inputs), or has tensors
-    that do not fit it.
+    One that is to see slices alone does.  Raises ModelError where the file is missing or damaged, names an architecture that nobody knows
+    (its head, its inputs), or has tensors that do not fit it.
     """
     tensors, facts = load_tensors(path)
     try:
         model = build(Architecture(**facts["architecture"]))
         model.load_state_dict(tensors)
+        if facts.get("alone"):
+            model.load_state_dict(slice_alone(model.state_dict()))
     except ValueError as error:
         raise ModelError("weights-unknown", f"{path}: {error}; another version of fovnet made it: use that, or search again") from None
     except (KeyError, TypeError, RuntimeError) as error:

@@ -18,6 +18,7 @@ from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.volume.placing import Placing
 from fovnet.volume.slices import Slicing, looks
 
 INPUTS = {"classes": DEFAULT.classes, "slices": looks(Slicing(3.0, 20.0))}
@@ -48,6 +49,28 @@ def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not(
     assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
     assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
     assert choose(trials[2:3], 10, 1.9, Path("n")) == []
+
+
+def test_the_last_of_the_chosen_see_slices_alone_but_never_all() -> None:
+    trials = [trial(0, 0.3), trial(1, 0.2), trial(2, 0.1)]
+    assert [member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)] == [False, True, True]
+    assert [member.get("alone", False) for member in choose(trials, 1, 1.9, Path("n"), alone=2)] == [False]
+
+
+def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_path: Path) -> None:
+    """Two networks that see sections; of the two volumes one holds the slices of the other, and as many again above them."""
+    net = replace(NET, inputs=("slice", "sections"))
+    members = []
+    for slot in (0, 1):
+        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(net, torch.Generator().manual_seed(slot)), net, INPUTS)
+        members.append({"slot": slot, "score": 0.3, "configuration": {}, "weights": str(path), **({"alone": True} if slot else {})})
+    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    ensemble = load(tmp_path / "ensemble", "cpu", rule=RULE)
+    pixels = np.random.default_rng(0).integers(0, 255, (24, 128, 128)).astype(np.uint8)
+    short, long = (ensemble.look(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))) for n in (12, 24))
+    np.testing.assert_allclose(short.members[1], long.members[1, :12], atol=1e-6)
+    assert np.abs(short.members[0] - long.members[0, :12]).max() > 1e-4
+    assert ensemble.sees_the_volume
 
 
 def test_guessing_costs_the_logarithm_of_the_classes_where_the_splits_agree() -> None:

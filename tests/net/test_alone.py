@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.net.alone import slice_alone
 from fovnet.net.architecture import INPUTS, Architecture
 from fovnet.net.augment import Ranges, without_others
 from fovnet.net.model import build
 from fovnet.net.precision import write_weights
 from fovnet.net.training import Recipe, place, train_network
-from fovnet.net.weights import load_network
+from fovnet.net.weights import load_network, load_tensors, save_network
 from fovnet.volume.placing import Placing
 
 ALL = tuple(INPUTS)
@@ -23,7 +22,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("inputs", [("slice", "neighbours"), ALL])
-def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_beside_them(inputs: tuple[str, ...]) -> None:
+def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_beside_it(inputs: tuple[str, ...], tmp_path: Path) -> None:
     net = Architecture(4, 1, 2, 3, False, 3, "gap", inputs=inputs)
     model = build(net, torch.Generator().manual_seed(1))
     shown = torch.rand((6, net.channels, 128, 128), generator=torch.Generator().manual_seed(2))
@@ -32,11 +31,14 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
         model.normalise.weight.copy_(torch.linspace(0.5, 1.5, net.channels))
         model.normalise.bias.copy_(torch.linspace(-0.4, 0.6, net.channels))
     black = without_others(shown, torch.zeros(6, 1))
-    blind = build(net)
-    blind.load_state_dict(slice_alone(model.state_dict()))
-    expected, found, otherwise = model.eval()(black), blind.eval()(shown), model(shown)
+    save_network(tmp_path / "all.safetensors", model, net, {})
+    write_weights(tmp_path / "all.safetensors", tmp_path / "alone.safetensors", "float32", alone=True)
+    blind, _ = load_network(tmp_path / "alone.safetensors", CPU)
+    expected, found, otherwise = model.eval()(black), blind(shown), model(shown)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(otherwise, expected, atol=1e-3)
+    kept = load_tensors(tmp_path / "alone.safetensors")[0]
+    assert all(torch.equal(tensor, kept[name]) for name, tensor in model.state_dict().items()), "what it learned of the rest stays"
 
 
 def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for(tmp_path: Path) -> None:

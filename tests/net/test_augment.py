@@ -8,7 +8,20 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import LEAST_CROP, Ranges, augment, beside, cropped, crops, draw, draw_affines, ends, framed, noise_at, without_others
+from fovnet.net.augment import (
+    LEAST_CROP,
+    Ranges,
+    augment,
+    beside,
+    cropped,
+    crops,
+    draw,
+    draw_affines,
+    ends,
+    framed,
+    noise_at,
+    without_others,
+)  # fmt: skip
 from fovnet.net.sampling import grid_of, resample
 
 STILL = Ranges(0, 0, 0, 0, 0)
@@ -271,7 +284,8 @@ def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike()
 
 
 def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> None:
-    some, never = (draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share), torch.Generator().manual_seed(3)) for share in (0.2, 0.0))
+    ranges = [Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share) for share in (0.2, 0.0)]
+    some, never = (draw(20_000, each, torch.Generator().manual_seed(3)) for each in ranges)
     assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(beside(never), torch.ones(20_000, 1))
     assert 1 - float(beside(some).mean()) == pytest.approx(0.2, abs=0.01)
 
