@@ -180,10 +180,12 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
 
 
 @pytest.mark.parametrize(("training", "ensemble", "said"), [
-    ("{augmentation: {alone: 0.2}}", "{}", "have nothing beside the slice to do without"),
-    ("{inputs: [slice, millimetres]}", "{alone: 2}", "never saw slices alone"),
-    ("{inputs: [slice, millimetres], augmentation: {alone: 0.2}}", "{members: 3, alone: 3}", "set at most 2"),
+    ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
+    ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
+    ({"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3}, "set at most 2"),
 ])  # fmt: skip
-def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_all(training: str, ensemble: str, said: str) -> None:
+def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_all(
+    training: dict[str, object], ensemble: dict[str, object], said: str
+) -> None:
     with pytest.raises(ConfigError, match=said):
-        parse(f"phantom: {{subjects: 8}}\ntraining: {training}\nensemble: {ensemble}")
+        parse({"phantom": {"subjects": 8}, "training": training, "ensemble": ensemble}, "mine.yaml")
