@@ -95,3 +95,16 @@ def test_every_fault_of_the_tables_is_told(tmp_path):
     done = checked(tmp_path)
     assert isinstance(done.exception, Exception) and done.exit_code != 0
     assert "line 3" in str(done.exception) and "line 4" in str(done.exception)
+
+
+def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not_know_told(tmp_path):
+    """Those of the package know slices 6 mm apart; 3 mm is what is cut unless told."""
+    config = tmp_path / "mine.yaml"
+    for spacing, differs in (("", True), ("prepare: {target_spacing_mm: 6.0}\n", False)):
+        config.write_text(
+            f"results: {tmp_path / 'out'}\nphantom: {{subjects: 20}}\nsearch: {{space: members}}\n{spacing}"
+            "training: {begin: shipped, inputs: [slice, millimetres, sections]}\n"
+        )
+        done = CliRunner().invoke(app, ["check", "--config", str(config)])
+        assert done.exit_code == 0 and "10 networks of" in done.output and "are trained further" in done.output
+        assert ("they know slices 6 mm apart, here 3 mm" in " ".join(done.output.split())) == differs

@@ -15,6 +15,8 @@ from fovnet.net import configured
 from fovnet.results import Results
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fovnet.config import Settings
     from fovnet.net.calibration import Calibration
     from fovnet.regions import Vocabulary
@@ -50,6 +52,8 @@ def check(config: ConfigFile) -> None:
         f"{config}: {'can be meant' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, starting at "
         f"row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
+    if begun := configured.begun_with(settings):
+        out.print(_begun(settings, *begun), markup=False, highlight=False)
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}", markup=False, highlight=False)
     if there and alone and (none := unlabelled(there, words)):
@@ -58,6 +62,14 @@ def check(config: ConfigFile) -> None:
         err.print(sentence, markup=False, highlight=False)
     if lacking:
         raise typer.Exit(3)
+
+
+def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
+    """What trainings go on from, and where the slices that will be cut differ from those its networks know."""
+    known, here = facts["prepare"]["target_spacing_mm"], settings.prepare.target_spacing_mm
+    said = f"{len(facts['members'])} networks of {folder} are trained further"
+    return said if known == here else (f"{said}; they know slices {known:g} mm apart, here {here:g} mm: prepare.target_spacing_mm: "
+                                       f"{known:g} gives them what they know")
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:

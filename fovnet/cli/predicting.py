@@ -31,7 +31,7 @@ def predict(
     faces: Annotated[bool, typer.Option(help="Without: slices that may show a face are covered in pictures and pages.")] = True,
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read volumes ahead; the answers do not depend on it.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it.")] = 1,
     engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -67,8 +68,8 @@ def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary)
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
     """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
-        share = f"only {signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
-        yield Doubt("unlike-training", f"unlike anything the networks were trained on: {share}")
+        share = f"{signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
+        yield Doubt("unlike-training", f"unlike most of what the networks know: {share}")
     if signs.agreement < rule.least_agreement:
         said = f"agreement {signs.agreement:.1%}, at least {rule.least_agreement:.1%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
@@ -88,15 +89,21 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
     not reached."""
     for span in decision.spans:
         if span.confidence < LIKELY:
-            why = "more likely absent than present" if span.confidence < EVEN else f"not sure enough, at least {LIKELY:.0%} wanted"
-            yield Doubt("low-confidence", f"{span.region} is only the best guess: {why} ({span.confidence:.0%})")
+            why = "more likely absent than present" if span.confidence < EVEN else f"a region is wanted to be {LIKELY:.0%} sure"
+            yield Doubt("low-confidence", f"{span.region} is only the best guess: {why} ({_below(span.confidence, LIKELY)})")
     if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
         only = f"{decision.set_probability:.0%} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
         yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")
     if decision.sure < rule.min_confidence:
         yield from _rivals(decision, vocabulary)
-        bar = f"answers count from {rule.min_confidence:.0%} on"
-        yield Doubt("low-confidence", f"not sure enough: confidence {decision.sure:.0%}, {bar}")
+        bar = f"a volume's answer counts from {rule.min_confidence:.0%} on"
+        yield Doubt("low-confidence", f"not sure enough: confidence {_below(decision.sure, rule.min_confidence)}, {bar}")
+
+
+def _below(share: float, bar: float) -> str:
+    """The share in percent, and never the bar that it lies below: 69.6% and not 70%."""
+    said = f"{share:.0%}"
+    return said if said != f"{bar:.0%}" else f"{math.floor(1000 * share) / 10:.1f}%"
 
 
 def _listed(names: list[str]) -> str:

@@ -213,8 +213,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
         return read_json(folder / FACTS)
     except (OSError, ValueError):
         seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
-        raise ModelError("model-missing", f"{folder}: {seen}; give the folder `ensemble` of a workflow run, or no model at all for the "
-                                          "networks that come with the package") from None
+        raise ModelError("model-missing", f"{folder}: {seen}; give the folder `ensemble` of a workflow run; a verb that can do "
+                                          "without a model takes the networks that come with the package") from None
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:

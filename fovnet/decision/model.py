@@ -23,7 +23,7 @@ from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import Predicted, predict
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.spans import Span
-from fovnet.errors import VolumeError
+from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
 from fovnet.volume.discovery import find_volumes, name_volumes
 
@@ -93,8 +93,10 @@ class Model:
         paths  files and folders, or a single one
 
         jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script has to begin its work
-              under `if __name__ == "__main__":`, as always with processes of Python's.
+              under `if __name__ == "__main__":`, as always with processes of Python's; ConfigError ("processes-none") is raised else.
         """
+        if jobs < 1:
+            raise ConfigError("jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process")
         named = [paths] if isinstance(paths, str | PathLike) else paths         # a string is one path, not its letters
         return self._answers([volume for path in named for volume in _volumes(Path(path))], jobs)
 

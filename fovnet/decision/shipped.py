@@ -72,6 +72,9 @@ def ship(results: Results, folder: Path) -> Shipped:
 
 def _draft(results: Results, draft: Path) -> None:
     """All files in an empty folder, the sums last."""
+    if not (results.ensemble / FACTS).is_file():
+        raise ModelError("shipped-incomplete", f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
+                                               "folder of a finished run (snakemake)")
     facts = facts_of(results.ensemble)
     rule = _facts(results.ensemble / RULE)
     for path in (results.ensemble / novelty.FILE, results.folder / CARD, *(results.ensemble / one["weights"] for one in facts["members"])):

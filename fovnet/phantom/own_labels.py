@@ -113,7 +113,7 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
 def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
     heights, step = _heights(shape, affine), float(np.linalg.norm(affine[:3, 2]))
-    spans = []
+    spans, faults = [], []
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
             if row.get("from_mm"):
@@ -125,8 +125,10 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
             _refuse_outside(low, high, float(heights[0]) - step / 2, float(heights[-1]) + step / 2)
             spans.append((row["region"], low, high))
         except (KeyError, ValueError) as fault:
-            wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
-            raise CollectionError("regions-invalid", f"{path}, line {number}: {fault}; {wanted}") from None
+            faults.append(f"line {number}: {fault}")
+    if faults:
+        wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
+        raise CollectionError("regions-invalid", f"{path}, {'; '.join(faults)}; {wanted}")
     _refuse_disorder(path, spans)
     return tuple(spans)
 

@@ -12,6 +12,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Generic, TypeVar
 
+from fovnet.errors import ConfigError
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -34,11 +36,13 @@ def in_order(
 
     A process that dies (memory, a fault in a C library) takes its pool with it: the jobs under way are then tried again one
     by one, each in a process of its own, and the one that kills its process again is answered by `crashed(job)`.
+    Raises ConfigError ("processes-none") where not even a process without a job lives: that is no job's fault.
     """
     if workers <= 1:
         yield from map(work, jobs)
         return
     remaining = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
+    _refuse_to_begin_without_processes()
     while True:
         waiting: deque[tuple[Job, Future[Result]]] = deque()
         pool = _pool(workers)
@@ -97,6 +101,16 @@ class Admission(Generic[Job]):
     def leave(self) -> None:
         """The first of those inside has left."""
         self._inside.popleft()
+
+
+def _refuse_to_begin_without_processes() -> None:
+    """Nothing, where a process can be started; 0.1 s.  A script that is read again in each process, and begins its work there, has none."""
+    try:
+        with _pool(1) as pool:
+            pool.submit(int).result()
+    except BrokenProcessPool:
+        raise ConfigError("processes-none", "no process could be started to read ahead; a script that wants more than one begins its work "
+                                            'under `if __name__ == "__main__":`, or does with one (jobs=1)') from None
 
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:

@@ -64,6 +64,13 @@ def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
     assert "two-answers" not in codes(sure, rule=replace(RULE, min_confidence=0.9999))
 
 
+def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
+    decision = decided(one_region(0.97, 0.01))
+    span = replace(decision.spans[0], confidence=0.6996)
+    said = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE, DEFAULT)]
+    assert any("(69.9%)" in sentence and "70% sure" in sentence for sentence in said), said
+
+
 def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
     example = bodies(6)
     flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, RULE)

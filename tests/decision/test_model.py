@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import fovnet
 from fovnet.cli import app
-from fovnet.errors import ModelError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json
 
 
@@ -84,6 +84,11 @@ def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, mod
 
 def test_a_string_is_one_path_and_not_its_letters(scans: Path, model: fovnet.decision.model.Model) -> None:
     assert [answer.volume_id for answer in model.predict_many(str(scans / "v0.nii.gz"))] == ["v0"]
+
+
+def test_no_process_at_all_is_refused(model: fovnet.decision.model.Model, scans: Path) -> None:
+    with pytest.raises(ConfigError, match=r"jobs=0: at least 1 is wanted"):
+        model.predict_many([scans], jobs=0)
 
 
 def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:

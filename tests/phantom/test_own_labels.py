@@ -157,6 +157,12 @@ def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path,
         read_labels(*files)
 
 
+def test_all_faulty_lines_of_the_regions_are_told_at_once(files: tuple[Path, Path, Path]) -> None:
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\tx\t20\nchest\t20\t30\nhead\t70\t20\n")
+    with pytest.raises(CollectionError, match=r"line 2: could not convert.*; line 4: 70 to 20 does not go upwards"):
+        read_labels(*files)
+
+
 def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t70\t20\n")
     with pytest.raises(CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"):

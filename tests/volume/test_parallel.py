@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import nibabel
@@ -70,3 +72,15 @@ def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_
     assert bytes_to_read(tmp_path / "v.mha") == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
     assert bytes_to_read(tmp_path) > bytes_to_read(tmp_path / "v.mha")
     assert bytes_to_read(tmp_path / "gone") == bytes_to_read(Path("null\0byte")) == LEAST_BYTES
+
+
+def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path):
+    """Each process reads the script again, and asks for processes itself."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from fovnet.volume.parallel import in_order\nfrom fovnet.errors import ConfigError\n"
+        "try:\n    print(list(in_order(abs, [-1, -2], 2, lambda job: 'blamed')))\n"
+        "except ConfigError as fault:\n    print(fault.code)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == ["processes-none"], done.stdout + done.stderr
