@@ -125,7 +125,6 @@ class Training(Section):
 
     begin        "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
     rate_factor  the learning rate is so many times the configuration's: a network that has learned forgets at its old one
-    blend        share of the trained weights in those that are kept; the others are those of the network it began with
     """
 
     epochs: PositiveInt = 30
@@ -135,7 +134,6 @@ class Training(Section):
     inputs: Annotated[list[Input], AfterValidator(_in_order), Field(min_length=1)] = ["slice"]
     begin: str | None = None
     rate_factor: float = Field(1.0, gt=0, le=1)
-    blend: float = Field(1.0, gt=0, le=1)
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     cooldown: float = Field(0.0, ge=0, le=1)
@@ -262,9 +260,13 @@ class Search(Section):
 
 class Ensemble(Section):
     """How many of the best trials become members, how many of these, the last, see slices alone, how much say each has, and the
-    precision in which their weights are kept."""
+    precision in which their weights are kept.
+
+    blend  share of the trained weights in the members; the others are those of the networks that their trainings began with
+    """
 
     members: PositiveInt = 10
+    blend: float = Field(1.0, gt=0, le=1)
     alone: int = Field(0, ge=0)
     weights: Literal["auto", "equal", "greedy", "by-loss"] = "auto"
     precision: Literal["float32", "float16"] = "float32"
@@ -329,8 +331,8 @@ class Settings(Section):
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(f"training.begin and search.space: {MEMBERS} go together: which networks are trained further, and that these "
                              "are; set both or neither")
-        if self.training.begin is None and self.training.blend < 1:
-            raise ValueError("training.blend: there is nothing to blend with; set training.begin, or leave it out")
+        if self.training.begin is None and self.ensemble.blend < 1:
+            raise ValueError("ensemble.blend: there is nothing to blend with; set training.begin, or leave it out")
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one must see all that it "
                              f"is shown: set at most {self.ensemble.members - 1}")

@@ -133,6 +133,7 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 def assemble(
     folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
     subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32", begun: Mapping[str, Any] | None = None,
+    mixed: tuple[float, Mapping[int, Path]] | None = None,
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
@@ -140,6 +141,7 @@ def assemble(
     precision  float32, or float16: half the room; whatever is found out from here on is found out about the rounded networks
     subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
     begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
+    mixed  the share of what each training made of its network, and by slot that network before; None: all of it
     Raises ModelError where there is no member.
     """
     from fovnet.net.precision import write_weights
@@ -156,7 +158,8 @@ def assemble(
     facts = []
     for member in members:
         name = f"member-{member['slot']:04d}.safetensors"
-        write_weights(Path(member["weights"]), folder / name, precision, alone=member.get("alone", False))
+        before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
+        write_weights(Path(member["weights"]), folder / name, precision, alone=member.get("alone", False), mixed=before)
         facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}

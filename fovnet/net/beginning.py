@@ -17,6 +17,8 @@ from fovnet.records import read_json
 from fovnet.search.space import Axis, Space
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fovnet.net.architecture import Architecture
     from fovnet.net.model import Network
 
@@ -120,6 +122,23 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     if list(facts.get("classes", ())) != list(classes):
         tensors |= {name: mine[name] for name in list(mine)[-2:]}           # the last layer's weights and biases
     model.load_state_dict(tensors)
+
+
+def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, begun: Path) -> dict[str, Tensor]:
+    """The weights and running statistics of a network, `share` of them its own, the others those of the network it was trained from.
+
+    facts  of the network, as its file has them
+    Of other classes the last layer, which was drawn, is its own alone.  Wortsman et al. (2022), Robust fine-tuning of zero-shot models,
+    eq. 1: what is between the two knows what both do.  Raises ModelError as `fovnet.net.weights.load_tensors` does.
+    """
+    import torch
+
+    from fovnet.net.weights import load_tensors
+
+    before, told = load_tensors(begun)
+    drawn = list(tensors)[-2:] if told.get("classes") != facts.get("classes") else []
+    mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
+    return {**tensors, **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed}}
 
 
 def _plain(value: Any) -> str:

@@ -14,21 +14,24 @@ import torch
 from torch import Tensor
 
 from fovnet.errors import ModelError
+from fovnet.net.beginning import blended
 from fovnet.net.weights import load_tensors, save_tensors
 from fovnet.records import replace_with
 
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 
 
-def write_weights(source: Path, target: Path, precision: str, *, alone: bool = False) -> Path:
+def write_weights(source: Path, target: Path, precision: str, *, alone: bool = False, mixed: tuple[float, Path] | None = None) -> Path:
     """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is, byte for byte.
 
     alone  of all that it is shown it is to see the slice alone: `load_network` makes it so; what it learned of the rest stays in the file
+    mixed  its share in the weights, and the file of the network it was trained from, whose the others are; None: all are its own
     Counts stay integers.  Raises ModelError where the file is missing or damaged, and where a weight is too large for the precision.
     """
-    if PRECISIONS[precision] is torch.float32 and not alone:
+    if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
         return replace_with(target, partial(_copy, source))
     tensors, facts = load_tensors(source)
+    tensors = tensors if mixed is None else blended(tensors, facts, *mixed)
     rounded = {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}
     return save_tensors(target, rounded, {**facts, "alone": True} if alone else facts)
 

@@ -52,8 +52,6 @@ class Recipe:
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
     precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
     sampling   "slices": every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
-    blend      share of the trained weights in those that are validated and kept, where a training began with a network: the others are its.
-               Wortsman et al. (2022), Robust fine-tuning of zero-shot models, eq. 1: the mean knows what both do
     cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
                Where a training ends then decides all of its steps, so that one of more epochs begins anew
     """
@@ -66,7 +64,6 @@ class Recipe:
     precision: str = "auto"
     cooldown: float = 0.0
     sampling: str = "slices"
-    blend: float = 1.0
 
     def cooled(self, epoch: int) -> float:
         """What the learning rate is multiplied by in an epoch, counted from 0: with 4 epochs and a cooldown of a half 1, 1, 1, 1/2."""
@@ -95,14 +92,12 @@ class Progress:
     """A trial between two epochs: everything that has to be kept to go on as if nothing had happened.
 
     average  the running mean of every parameter; empty where the recipe takes none
-    origin   every parameter and running statistic of the network it began with; empty where weights were drawn
     """
 
     model: Network
     optimiser: torch.optim.SGD
     generator: torch.Generator
     average: list[Tensor]
-    origin: list[Tensor] = field(default_factory=list)
     descent: Descent | None = None
     step: int = 0
     seconds: float = 0.0
@@ -308,7 +303,7 @@ def _begin(
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True)
     average = [parameter.detach().clone() for parameter in model.parameters()] if averaged else []
-    return Progress(model, optimiser, generator, average, [] if begin is None else [tensor.clone() for tensor in _numbers(model)])
+    return Progress(model, optimiser, generator, average)
 
 
 def _take_into_average(progress: Progress, decay: float) -> None:
@@ -318,32 +313,26 @@ def _take_into_average(progress: Progress, decay: float) -> None:
     torch._foreach_lerp_(progress.average, [parameter.detach() for parameter in progress.model.parameters()], new)
 
 
-def _numbers(model: Network) -> list[Tensor]:
-    """Every parameter and every running statistic; not the counts of batches."""
-    return [tensor.detach() for tensor in model.state_dict(keep_vars=True).values() if tensor.is_floating_point()]
-
-
 @contextmanager
 def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
-    """The model with its averaged weights, where the recipe averages, blended with those it began with, where it blends; and with its own
-    again afterwards.
+    """The model with its averaged weights, where the recipe averages; and with its own again afterwards.
 
     Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its exponential form: at a constant learning
     rate the mean of the last steps is nearer the optimum than any of them.  Running statistics are those of the last steps, not of the
     mean: where poolings are normalised the two agree once the rate has cooled down.
     """
-    numbers = _numbers(progress.model)
-    own = [tensor.clone() for tensor in numbers]
+    if not recipe.averaging:
+        yield
+        return
+    parameters: list[Tensor] = list(progress.model.parameters())
+    own = [parameter.detach().clone() for parameter in parameters]
     with torch.no_grad():
-        if recipe.averaging:
-            torch._foreach_copy_(list(progress.model.parameters()), progress.average)
-        if progress.origin and recipe.blend < 1:
-            torch._foreach_lerp_(numbers, progress.origin, 1 - recipe.blend)
+        torch._foreach_copy_(parameters, progress.average)
     try:
         yield
     finally:
         with torch.no_grad():
-            torch._foreach_copy_(numbers, own)
+            torch._foreach_copy_(parameters, own)
 
 
 def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:

@@ -49,7 +49,7 @@ class Job:
     inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
-    rate_factor, blend  learning rates are so many times those of the configurations; see `fovnet.net.training.Recipe`
+    rate_factor  learning rates are so many times those of the configurations
     """
 
     pixels: Path
@@ -81,7 +81,6 @@ class Job:
     kinds: tuple[str, ...] = ("slice",)
     begin: tuple[Beginning, ...] = ()
     rate_factor: float = 1.0
-    blend: float = 1.0
 
 
 class TrainingPool:
@@ -153,7 +152,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         seed=proposal.seed,
         data=data,
         recipe=Recipe(
-            job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling, job.blend
+            job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling
         ),
         keep=keep or weights_of(job.weights, proposal.slot),
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},

@@ -16,8 +16,9 @@ from fovnet.net.beginning import Beginning, begin_with, beginnings, facts_of, ne
 from fovnet.net.configured import space_of, start_of
 from fovnet.net.model import build
 from fovnet.net.places import checkpoint_of
+from fovnet.net.precision import write_weights
 from fovnet.net.training import Data, Recipe, train_network
-from fovnet.net.weights import load_tensors, save_network
+from fovnet.net.weights import load_tensors, save_network, save_tensors
 from fovnet.results import SHIPPED_NETWORKS
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
@@ -60,25 +61,29 @@ def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(shapes: Data, rec
     assert train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01)[0] != one[0]
 
 
-@pytest.mark.parametrize("averaging", [0.0, 0.9])
-def test_what_is_kept_is_the_blend_and_the_steps_are_the_same(shapes: Data, recipe: Recipe, tmp_path: Path, averaging: float) -> None:
-    """A quarter of the trained weights and running statistics, three quarters of those it began with."""
+def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """A quarter of the trained weights and running statistics, three quarters of those it began with; of other classes the last layer is
+    its own."""
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
-    begin, recipe = told({}, "1", tmp_path / "first.safetensors"), replace(recipe, epochs=1, averaging=averaging)
-    train(shapes, recipe, tmp_path / "whole.safetensors", 0.01, begin)
-    train(shapes, replace(recipe, blend=0.25), tmp_path / "quarter.safetensors", 0.01, begin)
-    first, whole, quarter = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("first", "whole", "quarter"))
-    assert any(not torch.equal(first[name], whole[name]) for name in first)
-    for name, tensor in quarter.items():
-        if tensor.is_floating_point():
-            torch.testing.assert_close(tensor, 0.75 * first[name] + 0.25 * whole[name])
-    step, plain = (load_tensors(checkpoint_of(tmp_path / f"{name}.safetensors"))[0] for name in ("quarter", "whole"))
-    assert all(torch.equal(step[name], plain[name]) for name in plain)
+    begin = told({}, "1", tmp_path / "first.safetensors")
+    train(shapes, replace(recipe, epochs=1), tmp_path / "whole.safetensors", 0.01, begin)
+    first, facts = load_tensors(tmp_path / "first.safetensors")
+    save_tensors(tmp_path / "other.safetensors", first, {**facts, "classes": ["disc", "bar", "ring"]})
+    for name, drawn in (("first", 0), ("other", 2)):
+        write_weights(
+            tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", mixed=(0.25, tmp_path / f"{name}.safetensors")
+        )
+        whole, quarter = (load_tensors(tmp_path / f"{each}.safetensors")[0] for each in ("whole", "quarter"))
+        assert any(not torch.equal(first[name], whole[name]) for name in first)
+        for place, (name, tensor) in enumerate(quarter.items()):
+            own = place >= len(quarter) - drawn
+            expected = whole[name] if own or not tensor.is_floating_point() else 0.75 * first[name] + 0.25 * whole[name]
+            torch.testing.assert_close(tensor, expected)
 
 
 def test_a_blend_needs_something_to_blend_with() -> None:
-    with pytest.raises(ConfigError, match=r"training.blend: there is nothing to blend with"):
-        parse({"phantom": {"subjects": 8}, "training": {"blend": 0.5}}, "mine.yaml")
+    with pytest.raises(ConfigError, match=r"ensemble.blend: there is nothing to blend with"):
+        parse({"phantom": {"subjects": 8}, "ensemble": {"blend": 0.5}}, "mine.yaml")
 
 
 def test_of_other_classes_all_but_the_last_layer_is_taken(tmp_path: Path) -> None:
