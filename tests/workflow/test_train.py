@@ -85,6 +85,7 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "further")}
     raw["training"] |= {"begin": str(smoke / "ensemble"), "epochs": 1}
     raw["search"] |= {"space": "members", "trials": 9}
+    raw["ensemble"] = {**raw.get("ensemble", {}), "blend": 0.5}
     (tmp_path / "further.yaml").write_text(yaml.safe_dump(raw))
     shutil.copytree(smoke / "slices", tmp_path / "further" / "slices")
     assert "all of which will be tried" in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
@@ -93,6 +94,12 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     before, after = (read_json(folder / "ensemble" / "ensemble.json") for folder in (smoke, tmp_path / "further"))
     assert after["begun_with"]["networks"] == [member["sha256"] for member in before["members"]]
     begun = [member["configuration"] for member in before["members"]]
+    first = after["members"][0]
+    was = next(member for member in before["members"] if member["configuration"] == first["configuration"])
+    trained_weights = next((tmp_path / "further" / "search").glob(f"*/networks/slot-{first['slot']:04d}.safetensors"))
+    files = smoke / "ensemble" / was["weights"], trained_weights, tmp_path / "further" / "ensemble" / first["weights"]
+    earlier, later, mixed = (load_tensors(file)[0]["classes.weight"].float() for file in files)
+    torch.testing.assert_close(mixed, (earlier + later) / 2)
     slots = (tmp_path / "further" / "search").glob("*/slot-*.json")
     trained = [read_json(path)["proposal"]["configuration"] for path in slots]
     assert len(trained) == len(begun) and all(one in begun for one in trained)
