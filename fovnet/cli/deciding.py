@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,10 +12,8 @@ from fovnet.cli.screen import out, progress_bar
 from fovnet.net import configured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from fovnet.config import Settings
     from fovnet.search.trial import Trial
 
 verbs = typer.Typer()
@@ -49,7 +47,7 @@ def ensemble(config: ConfigFile) -> None:
     assemble(
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=settings.ensemble.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=settings.ensemble.precision, begun=begun,
-        mixed=_mixed(settings, members),
+        mixed=configured.mixed_with(settings, members),
     )  # fmt: skip
     model = load(results.ensemble, settings.training.device, rule=Rule())
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
@@ -66,18 +64,7 @@ def ensemble(config: ConfigFile) -> None:
         with progress_bar("turned over") as tell:
             scored = scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), tell)
     write_npz(results.probabilities, **scored.arrays())
-    told = _counted(len(members), wanted, trials, guess)
-    out.print(f"{told}, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
-
-
-def _mixed(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tuple[float, dict[int, Path]] | None:
-    """The share of the trained weights in the members, and the network that each was trained from; None where they are the trained ones."""
-    from fovnet.net.beginning import nearest
-
-    if settings.ensemble.blend == 1:
-        return None
-    begun = configured.beginnings_of(settings)
-    return settings.ensemble.blend, {member["slot"]: nearest(begun, member["configuration"]).weights for member in members}
+    out.print(f"{_counted(len(members), wanted, trials, guess)}, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
 
 
 def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:

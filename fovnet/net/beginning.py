@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fovnet.net.model import Network
 
 SHIPPED = "shipped"
+LAST = ("classes.weight", "classes.bias")       # of every head; a file has its tensors in an order of its own
 OF_THE_STEP = {name for names in axes.ALTERNATIVES for name in names if set(names) & {"log10_learning_rate", "log2_batch"}}
 
 
@@ -120,7 +121,7 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
         raise ModelError("begin-other-network", f"{weights}: {said}; set training.inputs and training.head as it was trained")
     mine = model.state_dict()
     if list(facts.get("classes", ())) != list(classes):
-        tensors |= {name: mine[name] for name in list(mine)[-2:]}           # the last layer's weights and biases
+        tensors |= {name: mine[name] for name in LAST}
     model.load_state_dict(tensors)
 
 
@@ -136,7 +137,7 @@ def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: floa
     from fovnet.net.weights import load_tensors
 
     before, told = load_tensors(begun)
-    drawn = list(tensors)[-2:] if told.get("classes") != facts.get("classes") else []
+    drawn = LAST if told.get("classes") != facts.get("classes") else ()
     mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
     return {**tensors, **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed}}
 

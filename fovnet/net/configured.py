@@ -12,6 +12,8 @@ from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from fovnet.config import Settings
     from fovnet.net.beginning import Beginning
     from fovnet.net.by_hand import Training
@@ -105,6 +107,20 @@ def beginnings_of(settings: Settings) -> tuple[Beginning, ...]:
     members = () if begun is None else beginnings(*begun)
     refuse_other_inputs(members, settings.training.inputs, settings.training.head)
     return members
+
+
+def mixed_with(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tuple[float, dict[int, Path]] | None:
+    """The share of the trained weights in an ensemble's members, and by slot the weights file that each was trained from.
+
+    members  facts of each: slot and configuration
+    None where the members are what was trained.  Raises ModelError as `beginnings_of`, and where none there is of a member's shape.
+    """
+    from fovnet.net.beginning import nearest
+
+    if settings.ensemble.blend == 1:
+        return None
+    begun = beginnings_of(settings)
+    return settings.ensemble.blend, {member["slot"]: nearest(begun, member["configuration"]).weights for member in members}
 
 
 def search_digest(settings: Settings, pack: Pack) -> str:
