@@ -65,7 +65,10 @@ def bench_simulator(
     from fovnet.evaluate.balanced import balanced, balanced_change
     from fovnet.phantom.features import known_features
     from fovnet.records import write_tsv
+    from fovnet.volume.collection import read_collection
 
+    if collection is not None:
+        read_collection(collection)             # what is wrong with its tables is said before minutes of simulating
     study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device, repeats)
     rows = []
     with progress_bar("arms") as tell:
