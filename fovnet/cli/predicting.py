@@ -70,13 +70,12 @@ def predict(
 
 @verbs.command()
 def codes() -> None:
-    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, and what it means."""
-    from fovnet.report.doubt_words import DOUBTS, NONE_SHOWN, REFUSALS
+    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it means, and what to try."""
+    from fovnet.report.doubt_words import CODES
 
-    typer.echo("code\tstatus\tmeaning")
-    for status, known in (("ok", NONE_SHOWN), ("uncertain", DOUBTS), ("refused", REFUSALS)):
-        for code, meaning in known.items():
-            typer.echo(f"{code}\t{status}\t{meaning}")
+    typer.echo("code\tstatus\tmeaning\tto_try")
+    for one in CODES.values():
+        typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}")
 
 
 NONE_REFUSED = "0 refused"

@@ -18,12 +18,13 @@ from fovnet.decision import doubting
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing
-from fovnet.report.doubt_words import DOUBTS, REFUSALS, doubt_in_words
+from fovnet.report.doubt_words import CODES, doubt_in_words
 from fovnet.report.index_page import FIRST, index_page, write_index
 from fovnet.report.predictions import page_name
 from fovnet.report.raster import contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
+from fovnet.volume.dicom_triage import INCLUDABLE
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
 
@@ -218,20 +219,28 @@ class TestIndex:
         """A table shows no code; that of every doubt is found in the room that has them."""
         source = Path(doubting.__file__).read_text(encoding="utf-8")
         codes = set(re.findall(r'Doubt\("([a-z-]+)"', source)) - {"none"}
-        assert codes == set(DOUBTS) and len(codes) > 5
+        assert codes == {one.code for one in CODES.values() if one.status == "uncertain"} and len(codes) > 5
         assert doubt_in_words("volume-corrupt") == "refused: damaged" and doubt_in_words("never-heard-of") == "never heard of"
 
-    def test_every_refusal_has_words_and_the_list_of_codes_has_all(self):
+    def test_every_refusal_has_words(self):
         """Whatever the rooms that read volumes can refuse with, looked for in their sources."""
         rooms = Path(doubting.__file__).parents[1] / "volume"
         sources = "".join(path.read_text(encoding="utf-8") for path in rooms.rglob("*.py"))
         refused = set(re.findall(r'"(volume-[a-z-]+)"', sources))
-        assert refused == set(REFUSALS) and len(refused) > 40
+        assert refused == {one.code for one in CODES.values() if one.status == "refused"} and len(refused) > 40
+
+    def test_the_list_of_codes_has_all_each_with_a_meaning_and_something_to_try(self):
         head, *rows = [line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()]
-        assert head == ["code", "status", "meaning"]
-        assert {code: status for code, status, _ in rows} == {
-            "none": "ok", **dict.fromkeys(DOUBTS, "uncertain"), **dict.fromkeys(REFUSALS, "refused"),
-        }  # fmt: skip
+        assert head == ["code", "status", "meaning", "to_try"]
+        assert {code: status for code, status, *_ in rows} == {one.code: one.status for one in CODES.values()}
+        assert all(meaning and to_try for *_, meaning, to_try in rows)
+        told = [word for one in CODES.values() for word in (one.words, one.meaning)]
+        assert len(set(told)) == len(told)
+
+    def test_what_to_try_can_be_typed(self):
+        """Series set aside are asked for by names that --include knows."""
+        named = {word for one in CODES.values() for word in re.findall(r"--include (\w+)", one.to_try)}
+        assert named == set(INCLUDABLE)
 
     def test_a_guess_is_not_counted_with_the_answers(self, batch):
         """One volume of the four shows a head, and it is the one that cannot be said."""
