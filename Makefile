@@ -9,7 +9,7 @@ CORES  ?= all
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test fast clean
+.PHONY: setup demo test fast shipped clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test    style, types, floors and all tests"
 	@echo "make setup   set up .venv alone; the others do so too where it is missing"
 	@echo "make fast    the tests that take less than a second each"
+	@echo "make shipped make the networks of the package again: three runs, seven hours on two cores without a GPU"
 	@echo "make clean   remove results/demo and results/smoke, keep .venv"
 
 setup: $(READY)
@@ -33,6 +34,12 @@ test: $(READY)
 
 fast: $(READY)
 	python -m pytest -m "not slow"
+
+# Each run goes on from the networks of the one before.  Interrupted, the same command goes on where it was.
+shipped: $(READY)
+	snakemake --cores $(CORES) --configfile configs/shipped-first.yaml --rerun-incomplete --until ensemble
+	snakemake --cores $(CORES) --configfile configs/shipped-second.yaml --rerun-incomplete --until ensemble
+	snakemake --cores $(CORES) --configfile configs/shipped.yaml --rerun-incomplete
 
 # torch first and by version: its CPU build is small, and the project's own range then asks for nothing larger.
 # A new pip, and no byte code before it is needed: one minute instead of three.

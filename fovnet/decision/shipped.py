@@ -42,8 +42,7 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
         raise ModelError(
             "model-absent",
             f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` of a workflow run, or make "
-            "them once: snakemake --cores all --configfile configs/shipped.yaml, then fovnet export shipped results/shipped --out "
-            f"{folder}",
+            f"them once: make shipped, then fovnet export shipped results/shipped --out {folder}",
         )
     return folder
 

@@ -74,7 +74,7 @@ def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp
 
 def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     if not SHIPPED_NETWORKS.is_dir():
-        pytest.skip("this clone holds no networks yet; configs/shipped.yaml makes them")
+        pytest.skip("this clone holds no networks yet; make shipped makes them")
     folder = shipped.shipped_folder()
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
