@@ -34,9 +34,9 @@ from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 
 class Section(BaseModel):
-    """A part of the configuration: frozen, and closed to keys it does not know."""
+    """A part of the configuration: frozen, and closed to keys it does not know and to numbers that are none."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Phantom(Section):
@@ -281,8 +281,8 @@ class Decision(Section):
              volume moves no border that is left; or never
     """
 
-    sigma_mm: list[float] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
-    protocol_threshold: list[float] = Field(default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1)
+    sigma_mm: list[Annotated[float, Field(ge=0)]] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
+    protocol_threshold: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1)
     stated_error: float = Field(0.05, gt=0, lt=1)
     at_risk: float = Field(0.1, gt=0, lt=1)
     method: Literal["exact", "intersections"] = "exact"
@@ -292,7 +292,7 @@ class Decision(Section):
 class Evaluate(Section):
     """Resamples of the subjects behind every interval."""
 
-    bootstrap: PositiveInt = 1000
+    bootstrap: int = Field(1000, ge=100)
 
 
 class Report(Section):

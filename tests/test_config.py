@@ -189,3 +189,13 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         parse({"phantom": {"subjects": 8}, "training": training, "ensemble": ensemble}, "mine.yaml")
+
+
+@pytest.mark.parametrize(("section", "given"), [
+    ("decision", {"sigma_mm": [0.0, -3.0]}), ("decision", {"sigma_mm": [float("nan")]}), ("decision", {"sigma_mm": [float("inf")]}),
+    ("decision", {"protocol_threshold": [2.0]}), ("decision", {"protocol_threshold": [-1.0]}), ("evaluate", {"bootstrap": 1}),
+    ("prepare", {"target_spacing_mm": float("inf")}),
+])  # fmt: skip
+def test_numbers_that_a_run_would_stumble_over_hours_later_are_refused(section: str, given: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=rf"{section}\.{next(iter(given))}"):
+        parse({"phantom": {"subjects": 8}, section: given}, "mine.yaml")

@@ -20,6 +20,7 @@ from scipy.special import ndtr, ndtri
 from fovnet.maths.intervals import (
     bca_interval,
     cluster_weights,
+    difference_interval,
     percentile_interval,
     ratio_interval,
     resampled_quantile,
@@ -39,6 +40,8 @@ SHOWN = (1.0, 0.6, 0.5)
 """Share of bodies that show each."""
 KEPT, ADDED = 0.5, 0.02
 """Of the slices that the first run gets wrong the second gets so many wrong too, and of the others so many."""
+FEW = 0.1
+"""Share of the bodies that two equally good runs differ in, each way as often."""
 OFFSET_MM, JITTER_MM = 6.0, 6.0
 """Standard deviations of a border's error: of the body's own offset, and from volume to volume."""
 APART, OFFSET, JITTER = 2.0, 0.7, 1.0
@@ -61,6 +64,7 @@ class Study:
     score: Floats
     positive: NDArray[np.bool_]
     of_score: NDArray[np.int64]
+    few: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,8 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     of_score = np.repeat(np.arange(subjects), volumes * 12)
     positive = rng.random(len(of_score)) < 0.3
     score = APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
-    return Study(slices, wrong, again, border_mm, of_border, score, positive, of_score)
+    few = np.where(rng.random(subjects) < FEW, rng.choice([-1, 1], subjects), 0)
+    return Study(slices, wrong, again, border_mm, of_border, score, positive, of_score, few)
 
 
 def truths() -> dict[str, float]:
@@ -112,6 +117,7 @@ def truths() -> dict[str, float]:
         "sensitivity of a class half the bodies show": 1 - WRONG[-1],
         "balanced accuracy": 1 - float(np.mean(WRONG)),
         "difference of two runs": error * (KEPT - 1) + (1 - error) * ADDED,
+        "difference of two runs, few bodies differ": 0.0,
         "median border error, mm": float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.75)),
         "area under the curve": float(ndtr(APART / np.sqrt(2 * (OFFSET**2 + JITTER**2)))),
     }
@@ -136,7 +142,8 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
             "BCa": bca_interval(lambda w: _balanced(np.einsum("bn,njk->bjk", w, sums)), weights),
             "percentile": _percentile(_balanced(np.einsum("bn,njk->bjk", weights, sums))),
         },
-        next(names): _of_ratio(change, every, weights, share=False),
+        next(names): _of_difference(change, every, weights),
+        next(names): _of_difference(study.few, np.ones(len(slices), dtype=np.int64), weights),
         next(names): {
             "widened percentile": _percentile(medians, widened_level(len(slices))),
             "percentile": _percentile(medians),
@@ -179,16 +186,29 @@ def _counted(statistic: str, subjects: int, correlation: float, method: str, use
     return Coverage(statistic, subjects, correlation, method, used, value, len(ends), held, held / len(ends), low, high, width, undefined)
 
 
-def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats, *, share: bool = True) -> dict[str, Ends]:
-    ratio: Callable[[Floats], Floats] = lambda w: (w @ parts) / np.maximum(w @ wholes, 1e-12)  # noqa: E731
-    found = {
-        "bootstrap-t": _pair(ratio_interval(parts[:, None], wholes[:, None], weights, share=share)),
-        "BCa": bca_interval(ratio, weights),
-        "percentile": _percentile(ratio(weights)),
+def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
+    return {
+        "bootstrap-t": _pair(ratio_interval(parts[:, None], wholes[:, None], weights)),
+        **_plain(parts, wholes, weights),
+        "every slice a body": wilson_interval(int(parts.sum()), int(wholes.sum())),
     }
-    total, top = int(wholes.sum()), int(parts.sum())
-    found["every slice a body"] = wilson_interval(top, total) if share else _independent_difference(parts, total)
-    return found
+
+
+def _of_difference(change: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
+    """Where the runs do not differ in any body there is nothing to be uncertain of."""
+    if not change.any():
+        return dict.fromkeys(("widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body"), (0.0, 0.0))
+    return {
+        "widened percentile": difference_interval((weights @ change) / (weights @ wholes), len(change)),
+        "bootstrap-t": _pair(ratio_interval(change[:, None], wholes[:, None], weights, share=False)),
+        **_plain(change, wholes, weights),
+        "every slice a body": _independent_difference(change, int(wholes.sum())),
+    }
+
+
+def _plain(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
+    ratio: Callable[[Floats], Floats] = lambda w: (w @ parts) / np.maximum(w @ wholes, 1e-12)  # noqa: E731
+    return {"BCa": bca_interval(ratio, weights), "percentile": _percentile(ratio(weights))}
 
 
 def _independent_difference(change: NDArray[np.int64], total: int) -> Ends:

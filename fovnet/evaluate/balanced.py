@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.slices import balanced_accuracy, true_rows
-from fovnet.maths.intervals import studentised_interval
+from fovnet.maths.intervals import difference_interval
 from fovnet.regions import DEFAULT, Vocabulary
 
 
@@ -41,7 +41,7 @@ def balanced_change(
     if len(people) < 2:
         return value, float("nan"), float("nan")
     draws = Resampling(people, repeats=repeats, seed=seed)
-    return value, *studentised_interval(both, _growth, draws.weights, share=False)
+    return value, *difference_interval(_growth(np.einsum("bn,n...->b...", draws.weights, both)), len(people))
 
 
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:

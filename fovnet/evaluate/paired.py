@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM
-from fovnet.evaluate.measures import BOOTSTRAP_T, NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
+from fovnet.evaluate.measures import NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
 from fovnet.evaluate.tallies import Tally
-from fovnet.maths.intervals import percentile_interval, resampled_quantile, studentised_interval, widened_level
+from fovnet.maths.intervals import difference_interval, resampled_quantile
 
 Floats = NDArray[np.float64]
 IDENTICAL = "no volume differs"
@@ -112,8 +112,8 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
             continue
         totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
         values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
-        ends = studentised_interval(totals, _ratio_difference, draws.weights, share=False)
-        found.append(_difference(name, stage, values, ends, BOOTSTRAP_T, draws.subjects, bool((ours != theirs).any())))
+        ends = difference_interval(_ratio_difference(draws.weights @ totals), draws.subjects)
+        found.append(_difference(name, stage, values, ends, PERCENTILE, draws.subjects, bool((ours != theirs).any())))
     (ours, whose), (theirs, of_whom) = _errors(first), _errors(second)
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
@@ -121,10 +121,9 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
             resampled_quantile(errors, draws.weights[:, draws.of_case[owners]], share)
             for errors, owners in ((ours, whose), (theirs, of_whom))
         ]
-        level = widened_level(draws.subjects)
-        low, high = percentile_interval(sides[1] - sides[0], level) if draws.subjects > 1 else (np.nan, np.nan)
+        ends = difference_interval(sides[1] - sides[0], draws.subjects)
         differ = not (np.array_equal(ours, theirs) and np.array_equal(whose, of_whom))
-        found.append(_difference(name, "decided", values, (float(low), float(high)), PERCENTILE, draws.subjects, differ))
+        found.append(_difference(name, "decided", values, ends, PERCENTILE, draws.subjects, differ))
     return found
 
 

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 LEAST_ERROR = 0.25
 """Below this share of the sample's error a resample's own is not believed: it has drawn none of the few clusters that differ. Measuring in
 it would make intervals of any width; 400 studies of 20 bodies lose no coverage by it (at 0.5 they lose 2 %)."""
+ROUNDING = 1e-6
+"""An error below this share of the value is what rounding leaves of none: clusters that are all alike have sums that cancel to 1e-8."""
 
 
 def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
@@ -106,6 +108,19 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
     return shaped[0], shaped[1]
 
 
+def difference_interval(values: NDArray[Any], clusters: int, level: float = 0.95) -> tuple[float, float]:
+    """Lower and upper end of the interval of a difference, from its replicates (B,): percentiles at `widened_level`.
+
+    Not the bootstrap-t: where few clusters differ, resamples have errors far too small, and of two runs that differ in one body of ten,
+    each way as often, it names a winner in 12 % of studies of 50 bodies, this one in 2 % (`fovnet bench intervals`).  Both ends are NaN
+    with fewer than two clusters, and where all replicates are one value: to resample equal values would claim certainty.
+    """
+    if clusters < 2:
+        return np.nan, np.nan
+    low, high = (float(end) for end in percentile_interval(values, widened_level(clusters, level)))
+    return (low, high) if high - low > ROUNDING * max(abs(low), abs(high)) else (np.nan, np.nan)
+
+
 def ratio_interval(
     parts: NDArray[Any], wholes: NDArray[Any], weights: Floats, level: float = 0.95, *, share: bool = True
 ) -> tuple[Floats, Floats]:
@@ -171,7 +186,7 @@ def t_interval(
     ends = np.full((2, len(centre)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = (resampled[0] - centre) / np.where(resampled[1] > LEAST_ERROR * error, resampled[1], error)
-    for column in np.flatnonzero(np.isfinite(centre) & (error > 0)) if clusters > 1 else ():
+    for column in np.flatnonzero(np.isfinite(centre) & (error > ROUNDING * np.abs(centre))) if clusters > 1 else ():
         known = ratios[np.isfinite(ratios[:, column]), column]
         if len(known):
             ends[::-1, column] = centre[column] - np.quantile(known, [0.5 - level / 2, 0.5 + level / 2]) * error[column]

@@ -12,6 +12,7 @@ A space may give any of them a single level; one that it leaves out, or an axis 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -105,8 +106,8 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "log2_filters":        (_whole(0, 12), "a whole number from 0 to 12"),
     "kernel":              (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
     "separable":           (lambda level: isinstance(level, bool), "yes or no"),
-    "log10_learning_rate": (_number, "a number"),
-    "learning_rate":       (lambda level: _number(level) and level > 0, "a number above 0"),
+    "log10_learning_rate": (lambda level: _number(level) and -30 <= level <= 30, "a number from -30 to 30"),
+    "learning_rate":       (lambda level: _number(level) and 0 < level < math.inf, "a number above 0"),
     "log2_batch":          (_whole(0, 16), "a whole number from 0 to 16"),
     "batch":               (_whole(1, 65536), "a whole number from 1"),
     "head":                (HEADS.__contains__, "fc, gap or small"),

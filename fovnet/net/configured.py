@@ -133,11 +133,11 @@ def search_digest(settings: Settings, pack: Pack) -> str:
 
 
 def learned_from(pack: Pack) -> list[Any]:
-    """What a training learns from the pack: the pixels, what they show, how large they are, and who is in which split."""
+    """What a training learns from the pack: the pixels, what they show, by name, how large they are, and who is in which split."""
     from fovnet.records import checksum
 
     told = [(record.split, record.side_mm) for record in pack.records]
-    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told]
+    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told, list(pack.classes)]
 
 
 def device_of(settings: Settings) -> Device:

@@ -24,10 +24,11 @@ def test_the_truths_are_what_a_very_large_study_shows(large: Study) -> None:
         "sensitivity of a class half the bodies show": 1 - wrong[-1] / slices[-1],
         "balanced accuracy": 1 - (wrong / slices).mean(),
         "difference of two runs": (again - wrong).sum() / slices.sum(),
+        "difference of two runs, few bodies differ": large.few.mean(),
         "median border error, mm": np.median(np.abs(large.border_mm)),
         "area under the curve": (higher[:, None] > lower).mean(),
     }
-    assert seen == pytest.approx(truths(), rel=0.02)
+    assert seen == pytest.approx(truths(), rel=0.02, abs=0.005)
 
 
 def test_slices_of_one_body_are_as_alike_as_was_asked_for(large: Study) -> None:
@@ -49,8 +50,15 @@ def test_intervals_hold_what_they_promise_and_counting_slices_does_not() -> None
     assert len(used(rows)) == len(truths())
     for row in used(rows):
         assert 0.89 <= row.share <= 0.995 and row.undefined == 0, row
-    naive = [row for row in rows if row.method == "every slice a body"]
+    naive = [row for row in rows if row.method == "every slice a body" and not row.statistic.endswith("few bodies differ")]
     assert len(naive) == 3 and all(row.share < 0.75 for row in naive)
+
+
+def test_of_two_runs_that_few_bodies_tell_apart_the_bootstrap_t_names_a_winner_too_often() -> None:
+    """Under the null each interval leaves out 0 in 5 % of studies at most: that one in about 12 % of studies of 50 bodies."""
+    found = coverage([50], studies=150, correlation=0.2, repeats=300, seed=5)
+    rows = {row.method: row for row in found if row.statistic.endswith("few bodies differ")}
+    assert rows["widened percentile"].share >= 0.93 > rows["bootstrap-t"].share
 
 
 def test_a_simulation_is_its_seed() -> None:
@@ -61,7 +69,7 @@ def test_a_simulation_is_its_seed() -> None:
 @pytest.mark.skipif("FOVNET_COVERAGE" not in os.environ, reason="a thousand studies of each size take two minutes; set FOVNET_COVERAGE")
 @pytest.mark.parametrize("correlation", [0.05, 0.2])
 def test_of_a_thousand_studies_93_to_97_in_a_hundred_are_held(correlation: float) -> None:
-    """With 20 to 100 bodies; an area under the curve with 20 is the exception that the table shows, at 92 to 93 %."""
+    """With 20 to 100 bodies; exceptions are an area under the curve with 20, at 92 to 93 %, and differences of few bodies, held more often."""
     for row in used(list(coverage([20, 30, 50, 100], studies=1000, correlation=correlation, repeats=1000, seed=1))):
         least = 0.91 if (row.statistic, row.subjects) == ("area under the curve", 20) else 0.93
-        assert least <= row.share <= 0.97, row
+        assert least <= row.share <= (0.995 if row.statistic.endswith("few bodies differ") else 0.97), row

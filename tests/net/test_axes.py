@@ -51,6 +51,8 @@ def test_a_head_of_the_configurations_own_is_priced_as_such():
         ({"stride": [1, 2], "blocks": [1, 7]}, "space-level"),
         ({"norm": ["none", "pooled"], "stride": [2], "blocks": [1, 6]}, "space-level"),
         ({"log2_batch": [True]}, "space-level"),
+        ({"log10_learning_rate": [-2, 400]}, "space-level"),
+        ({"log10_learning_rate": [-400]}, "space-level"),
         ({"log10_learning_rate": [float("nan")]}, "space-levels"),
     ],
 )
