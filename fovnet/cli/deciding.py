@@ -34,14 +34,13 @@ def ensemble(config: ConfigFile) -> None:
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
-    from fovnet.search.journal import read_trials
 
     keep_freed_memory()
     settings = settings_of(config)
     results, pack = configured.opened(settings)
-    journal = configured.journal_of(results)
+    journal, trials = configured.concluded(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
-    trials, wanted = read_trials(journal), settings.ensemble.members
+    wanted = settings.ensemble.members
     members = choose(trials, wanted, guess, journal / "networks", settings.ensemble.alone)
     _, begun = configured.begun_with(settings) or (None, None)
     assemble(

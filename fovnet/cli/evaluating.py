@@ -35,15 +35,14 @@ def ablate(config: ConfigFile) -> None:
     from fovnet.decision.ensemble import read_rule
     from fovnet.evaluate.ablation import SHOWN, ablate, write_ablation
     from fovnet.evaluate.networks import networks_of
-    from fovnet.search.journal import read_trials
 
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
-    journal, arrays = configured.journal_of(results), scored_arrays(results)
+    (journal, trials), arrays = configured.concluded(results), scored_arrays(results)
     with progress_bar("scoring") as tell:
         networks = networks_of(
-            pack, arrays, results.ensemble, read_trials(journal), journal / "networks", configured.start_of(settings),
+            pack, arrays, results.ensemble, trials, journal / "networks", configured.start_of(settings),
             device=settings.training.device, progress=tell,
         )  # fmt: skip
     with progress_bar("deciding") as tell:

@@ -55,8 +55,8 @@ def explain(
     if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
         wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
         raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
-    journal = run if (run / "search.json").exists() else configured.journal_of(Results(run))
-    owner, explanation = configured.explained(journal)
+    journal, trials = (run, None) if (run / "search.json").exists() else configured.concluded(Results(run))
+    owner, explanation = configured.explained(journal, trials)
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
         out.print(paragraph, highlight=False)
@@ -195,7 +195,7 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
     from fovnet.errors import SearchError
     from fovnet.records import write_json
 
-    facts = {"journal": journal.name}
+    facts = {"journal": journal.name, "trials": len(trials)}
     write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
     _write_trials(results.trials, trials)
     scores = [trial.score for trial in trials if trial.score is not None]

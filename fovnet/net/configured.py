@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fovnet.search.explaining import Explanation
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
+    from fovnet.search.trial import Trial
     from fovnet.volume.pack import Pack
 
 
@@ -42,22 +43,30 @@ def opened(settings: Settings) -> tuple[Results, Pack]:
 
 def journal_of(results: Results) -> Path:
     """The journal of the last finished search in a results folder."""
+    return concluded(results)[0]
+
+
+def concluded(results: Results) -> tuple[Path, list[Trial]]:
+    """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first."""
     from fovnet.errors import SearchError
     from fovnet.records import read_json
+    from fovnet.search.journal import read_trials
 
     try:
-        return results.search / str(read_json(results.search / "current.json")["journal"])
+        facts = read_json(results.search / "current.json")
+        journal, count = results.search / str(facts["journal"]), facts.get("trials")
     except (OSError, ValueError, KeyError):
         raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
+    return journal, read_trials(journal)[:count]
 
 
-def explained(journal: Path) -> tuple[Search, Explanation]:
-    """The search in a journal, and what can be said of it afterwards."""
+def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
+    """The search in a journal, and what can be said of it afterwards, from all its trials or from these."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import asked_and_told
 
-    owner, trials = read_search(journal), read_trials(journal)
+    owner, trials = read_search(journal), read_trials(journal) if trials is None else trials
     asked, notes = asked_and_told(journal, len(trials))
     return owner, explain(owner, trials, asked=asked, notes=notes)
 

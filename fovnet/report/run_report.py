@@ -27,11 +27,10 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.report.pour import write_report
     from fovnet.report.reference import labelled_slices
     from fovnet.report.wording import usual_heights
-    from fovnet.search.journal import read_trials
 
     evaluation, cases = finished_run.evaluation_of(settings, results, pack)
-    manifest, journal = finished_run.manifest_of(pack), configured.journal_of(results)
-    trials, (_, explanation) = read_trials(journal), configured.explained(journal)
+    manifest, (journal, trials) = finished_run.manifest_of(pack), configured.concluded(results)
+    _, explanation = configured.explained(journal, trials)
     rule, options = read_rule(results.ensemble), settings.report
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     page = gather(

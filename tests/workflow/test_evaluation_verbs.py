@@ -22,7 +22,10 @@ Shell = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def copied(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A copy of the smoke run that may be spoiled, and the configuration that names it."""
-    folder = tmp_path_factory.mktemp("copied")
+    return copy_of(smoke, tmp_path_factory.mktemp("copied"))
+
+
+def copy_of(smoke: Path, folder: Path) -> tuple[Path, Path]:
     shutil.copytree(smoke, folder / "smoke", ignore=shutil.ignore_patterns("cache", "*.nii.gz"))
     raw = yaml.safe_load((smoke / "config.yaml").read_text())
     (folder / "copied.yaml").write_text(yaml.safe_dump({**raw, "results": str(folder / "smoke")}))
@@ -48,6 +51,23 @@ def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Pat
     dry = shell("snakemake", *files, "--cores", "2", "-n", "ablate")
     assert "Taking the decision, the ensemble and the network apart" in dry.stdout + dry.stderr
     assert "Searching with" not in dry.stdout + dry.stderr
+
+
+def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+    """The journal keeps the others, for when they are asked for again."""
+    results, config = copy_of(smoke, tmp_path)
+    slots = list(results.glob("search/*/slot-*.json"))
+    raw = yaml.safe_load(config.read_text())
+    fewer = config.with_name("fewer.yaml")
+    fewer.write_text(yaml.safe_dump({**raw, "search": {**raw["search"], "trials": 2}}))
+    shell("fovnet", "search", "--config", fewer)
+    assert len(slots) == 4 and len(read_tsv(results / "search" / "trials.tsv")) == 2
+    shell("fovnet", "ensemble", "--config", fewer)
+    assert {member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]} <= {0, 1}
+    told = shell("fovnet", "search", "explain", results).stdout
+    assert "2 are finished" in " ".join(told.split())
+    shell("fovnet", "search", "--config", config)
+    assert len(read_tsv(results / "search" / "trials.tsv")) == 4
 
 
 def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_evaluation(
