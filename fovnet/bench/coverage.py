@@ -22,6 +22,7 @@ from fovnet.maths.intervals import (
     cluster_weights,
     difference_interval,
     percentile_interval,
+    quantile_difference_interval,
     ratio_interval,
     resampled_quantile,
     studentised_interval,
@@ -197,9 +198,12 @@ def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floa
 def _of_difference(change: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
     """Where the runs do not differ in any body there is nothing to be uncertain of."""
     if not change.any():
-        return dict.fromkeys(("widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body"), (0.0, 0.0))
+        names = ("wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body")
+        return dict.fromkeys(names, (0.0, 0.0))
+    both = np.stack([change, wholes], axis=1)
     return {
-        "widened percentile": difference_interval((weights @ change) / (weights @ wholes), len(change)),
+        "wider of both": difference_interval(both, lambda sums: sums[:, 0] / np.maximum(sums[:, 1], 1e-12), weights),
+        "widened percentile": quantile_difference_interval((weights @ change) / (weights @ wholes), len(change)),
         "bootstrap-t": _pair(ratio_interval(change[:, None], wholes[:, None], weights, share=False)),
         **_plain(change, wholes, weights),
         "every slice a body": _independent_difference(change, int(wholes.sum())),

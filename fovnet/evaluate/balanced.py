@@ -41,7 +41,7 @@ def balanced_change(
     if len(people) < 2:
         return value, float("nan"), float("nan")
     draws = Resampling(people, repeats=repeats, seed=seed)
-    return value, *difference_interval(_growth(np.einsum("bn,n...->b...", draws.weights, both)), len(people))
+    return value, *difference_interval(both, _growth, draws.weights)
 
 
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM
 from fovnet.evaluate.measures import NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
 from fovnet.evaluate.tallies import Tally
-from fovnet.maths.intervals import difference_interval, resampled_quantile
+from fovnet.maths.intervals import difference_interval, quantile_difference_interval, resampled_quantile
 
 Floats = NDArray[np.float64]
-IDENTICAL = "no volume differs"
+IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
             continue
         totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
         values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
-        ends = difference_interval(_ratio_difference(draws.weights @ totals), draws.subjects)
-        found.append(_difference(name, stage, values, ends, PERCENTILE, draws.subjects, bool((ours != theirs).any())))
+        ends = difference_interval(totals, _ratio_difference, draws.weights)
+        found.append(_difference(name, stage, values, ends, WIDER, draws.subjects, bool((ours != theirs).any())))
     (ours, whose), (theirs, of_whom) = _errors(first), _errors(second)
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
@@ -121,7 +121,7 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
             resampled_quantile(errors, draws.weights[:, draws.of_case[owners]], share)
             for errors, owners in ((ours, whose), (theirs, of_whom))
         ]
-        ends = difference_interval(sides[1] - sides[0], draws.subjects)
+        ends = quantile_difference_interval(sides[1] - sides[0], draws.subjects)
         differ = not (np.array_equal(ours, theirs) and np.array_equal(whose, of_whom))
         found.append(_difference(name, "decided", values, ends, PERCENTILE, draws.subjects, differ))
     return found

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 LEAST_ERROR = 0.25
 """Below this share of the sample's error a resample's own is not believed: it has drawn none of the few clusters that differ. Measuring in
 it would make intervals of any width; 400 studies of 20 bodies lose no coverage by it (at 0.5 they lose 2 %)."""
-ROUNDING = 1e-6
-"""An error below this share of the value is what rounding leaves of none: clusters that are all alike have sums that cancel to 1e-8."""
+ROUNDING = 1e-4
+"""An error below this share of the value is none: of clusters that are all alike sums cancel to 1e-8, and difference quotients to 7e-5."""
 
 
 def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
@@ -108,17 +108,32 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
     return shaped[0], shaped[1]
 
 
-def difference_interval(values: NDArray[Any], clusters: int, level: float = 0.95) -> tuple[float, float]:
-    """Lower and upper end of the interval of a difference, from its replicates (B,): percentiles at `widened_level`.
+def quantile_difference_interval(values: NDArray[Any], clusters: int, level: float = 0.95) -> tuple[float, float]:
+    """Lower and upper end of the interval of a difference that has no gradient, from its replicates (B,): percentiles at `widened_level`.
 
-    Not the bootstrap-t: where few clusters differ, resamples have errors far too small, and of two runs that differ in one body of ten,
-    each way as often, it names a winner in 12 % of studies of 50 bodies, this one in 2 % (`fovnet bench intervals`).  Both ends are NaN
-    with fewer than two clusters, and where all replicates are one value: to resample equal values would claim certainty.
+    Both ends are NaN with fewer than two clusters, and where all replicates are one value: to resample equal values would claim certainty.
     """
     if clusters < 2:
         return np.nan, np.nan
     low, high = (float(end) for end in percentile_interval(values, widened_level(clusters, level)))
     return (low, high) if high - low > ROUNDING * max(abs(low), abs(high)) else (np.nan, np.nan)
+
+
+def difference_interval(
+    totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats, level: float = 0.95
+) -> tuple[float, float]:
+    """Lower and upper end of the interval of a smooth difference: the lower of the bootstrap-t's and the widened percentile's, and the
+    higher.
+
+    totals, statistic, weights  as `studentised_interval` has them
+    Each fails where the other does not (`fovnet bench intervals`): of two runs that differ in one body of ten, each way as often, the
+    bootstrap-t names a winner in 12 % of studies of 50 bodies, as resamples of few have errors far too small; of runs that differ in all
+    bodies the percentiles hold 92 to 94 %.  Both ends are NaN as `quantile_difference_interval` has them.
+    """
+    flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
+    values = statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
+    ends = quantile_difference_interval(values, len(totals), level), studentised_interval(totals, statistic, weights, level, share=False)
+    return float(np.fmin(ends[0][0], ends[1][0])), float(np.fmax(ends[0][1], ends[1][1]))
 
 
 def ratio_interval(
