@@ -50,10 +50,11 @@ def write(
 ) -> list[dict[str, Any]]:
     """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done.
 
-    A picture or a page of an earlier answer that is not drawn anew is removed: it may show another volume, or a face.
+    A picture or a page of an earlier answer that is not drawn anew is removed: it may show another volume, or a face.  A file that changed
+    since it was read is not marked with what it holds now, so that the next run reads it again.
     """
     from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.kept import content
+    from fovnet.decision.kept import content, places
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
@@ -63,7 +64,9 @@ def write(
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
     for stale in set(beside(one.answer.volume_id, True, True)) - set(beside(one.answer.volume_id, drawn and pictures, drawn and pages)):
         (folder / stale).unlink(missing_ok=True)
-    file = {"places": one.places, "sha256": one.stack.checksum if one.stack else content(Path(one.answer.path))}
+    path = Path(one.answer.path)
+    held = one.stack.checksum if one.stack else content(path)
+    file = {"places": one.places, "sha256": held if places(path) == one.places else None}
     write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
     return rows
 

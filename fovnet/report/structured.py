@@ -7,7 +7,7 @@ Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,13 +66,21 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         title=codes.DCM.ImagingMeasurementReport,
         referenced_images=None if groups else [source.header for source in sources],
     )
-    identity = told.model, *(source.header.SOPInstanceUID for source in sources)
+    identity = told.model, *told_apart(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
         instance_number=1, manufacturer="fovnet", is_complete=told.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
     )  # fmt: skip
+
+
+def told_apart(sources: Sequence[Source]) -> Iterator[str]:
+    """What tells these images from all others: of an object that holds several volumes its frames too."""
+    for source in sources:
+        yield str(source.header.SOPInstanceUID)
+        if source.frames:
+            yield f"frames {','.join(map(str, source.frames))}"
 
 
 def _complete(header: Any) -> None:
@@ -122,7 +130,7 @@ def _group(
     region = _code(term.sct, "SCT", term.meaning)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", told.model, number, *(source.header.SOPInstanceUID for source in sources)), f"span {number}"),
+        TrackingIdentifier(uid_for("span", told.model, number, *told_apart(sources)), f"span {number}"),
         finding_category=codes.SCT.AnatomicalStructure, finding_type=region, finding_sites=[FindingSite(region)], algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),

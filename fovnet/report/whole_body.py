@@ -58,9 +58,9 @@ def volume_figure(
             axes[1].axhline(border, color=FAINT, linewidth=0.5, dashes=(4, 3))
         _name_colours(figure, vocabulary)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
-        figure.text(left, top, title, fontsize=10, fontweight="bold", va="center")
+        figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
         if message:
-            figure.text(left, top - 0.2 / figure.get_figheight(), _clip(message, figure), color=WARN, va="center")
+            figure.text(left, top - 0.2 / figure.get_figheight(), _clip(message, figure), color=WARN, va="center", parse_math=False)
         return figure
 
 
@@ -166,8 +166,8 @@ def _empty_figure(title: str, message: str) -> Figure:
     """A refused volume: its name, and why."""
     figure = Figure(figsize=(6.4, 1.2))
     FigureCanvasAgg(figure)
-    figure.text(0.04, 0.72, title, fontsize=10, fontweight="bold", va="center")
-    figure.text(0.04, 0.36, _clip(message or "no slices", figure), color=WARN, va="center")
+    figure.text(0.04, 0.72, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
+    figure.text(0.04, 0.36, _clip(message or "no slices", figure), color=WARN, va="center", parse_math=False)
     return figure
 
 

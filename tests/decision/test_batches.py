@@ -17,10 +17,12 @@ from typer.testing import CliRunner
 
 from fovnet import __version__
 from fovnet.cli import app
+from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import content, kept_rows, places
+from fovnet.decision.predicting import Predicted
 from fovnet.decision.spans import Rule
-from fovnet.errors import CollectionError, ConfigError
+from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.rungs import Height
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
@@ -28,6 +30,7 @@ from fovnet.net.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
+from fovnet.report.predictions import write
 from fovnet.volume.slices import Slicing, looks
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -353,3 +356,27 @@ def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tr
     assert not kept(tmp_path, path)
     answered(tmp_path, path, status="refused", code="volume-permission")
     assert not kept(tmp_path, path)
+
+
+def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> None:
+    """One that was still being copied when it was read, and whole when its refusal was written."""
+    path = tmp_path / "a.nii"
+    for late, still in ((False, True), (True, False)):
+        path.write_bytes(image(1).to_bytes()[:-50])
+        seen = Predicted(refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")), places=places(path))
+        if late:
+            path.write_bytes(image(1).to_bytes())
+        write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
+        assert (kept_rows(tmp_path / "out", "a", path, "m") is not None) == still
+
+
+def test_a_name_that_a_formula_could_be_is_a_name(model: Path, tmp_path: Path) -> None:
+    """Pictures are drawn with its dollars, braces and backslashes as they are."""
+    names = ("cost$5_{^$x", r"a$\frac$b", "plain")
+    for name in names:
+        (tmp_path / f"{name}.nii").write_bytes(image(2).to_bytes())
+    (tmp_path / "$x^{$.nii").write_bytes(b"")
+    line = ["predict", *map(str, tmp_path.glob("*.nii")), "--model", str(model), "--out", str(tmp_path / "out"), "--device", "cpu"]
+    assert CliRunner().invoke(app, line).exit_code == 3
+    assert {row["volume_id"] for row in read_tsv(tmp_path / "out" / "spans.tsv")} == {*names, "$x^{$"}
+    assert all((tmp_path / "out" / f"{name}.png").exists() for name in names)

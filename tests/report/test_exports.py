@@ -29,8 +29,8 @@ from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
 from fovnet.report.copies import refuse_beside_sources, said_together, write_copies
 from fovnet.report.headers import compare, write_headers
-from fovnet.report.sources import uid_for
-from fovnet.report.structured import spans_in, structured_report, write_report
+from fovnet.report.sources import sources_of, uid_for
+from fovnet.report.structured import spans_in, structured_report, told_apart, write_report
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
 from fovnet.volume.slices import Slicing, slice_volume
@@ -127,6 +127,14 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
     one, again = structured_report(told, DEFAULT), structured_report(told, DEFAULT)
     assert one.SOPInstanceUID == again.SOPInstanceUID and one.SeriesInstanceUID == again.SeriesInstanceUID
     assert one.SOPInstanceUID not in told.images.uids
+
+
+def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
+    """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it all."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (source, *_), uid = sources_of(told), str(sources_of(told)[0].header.SOPInstanceUID)
+    first, second = (list(told_apart([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
+    assert first != second and first[0] == second[0] == uid and list(told_apart([source])) == [uid]
 
 
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
