@@ -41,13 +41,11 @@ def opened(settings: Settings) -> tuple[Results, Pack]:
     return results, load_pack(results.slices)
 
 
-def journal_of(results: Results) -> Path:
-    """The journal of the last finished search in a results folder."""
-    return concluded(results)[0]
-
-
 def concluded(results: Results) -> tuple[Path, list[Trial]]:
-    """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first."""
+    """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first.
+
+    Raises SearchError ("search-missing") where no search has finished, and as `fovnet.search.journal.read_trials` does.
+    """
     from fovnet.errors import SearchError
     from fovnet.records import read_json
     from fovnet.search.journal import read_trials
@@ -219,8 +217,9 @@ def finished_in(settings: Settings, folder: Path, device: str) -> Timings:
     if kept.exists() and load(kept).training != settings.training:
         raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
     training = settings.training
+    journal, _ = concluded(Results(folder))
     return finished_trainings(
-        journal_of(Results(folder)), device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
+        journal, device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
     )
 
 
