@@ -51,10 +51,10 @@ class Judge:
     def _mean(self, members: NDArray[np.float32]) -> Floats:
         return weighing.mean(members, self.rule.say(len(members)))
 
-    def decision(self, look: Look, z_mm: Floats) -> Decision:
-        """What is decided on a volume with cuts at these heights (s,)."""
+    def decision(self, look: Look, z_mm: Floats, edges_mm: Floats | None = None) -> Decision:
+        """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it."""
         turned = None if look.turned is None else self._mean(look.turned)
-        return decide(self.raw(look), z_mm, self.vocabulary, self.rule, turned)
+        return decide(self.raw(look), z_mm, self.vocabulary, self.rule, turned, edges_mm)
 
     def signs(self, look: Look, pixels: NDArray[np.uint8]) -> Signs:
         """What else was measured on a volume of slices (s, side, side)."""
@@ -68,4 +68,4 @@ class Judge:
     def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
         signs = self.signs(look, stack.pixels)
-        return answer(volume_id, path, self.decision(look, stack.z_mm), signs, self.rule, self.vocabulary, notes)
+        return answer(volume_id, path, self.decision(look, stack.z_mm, stack.edges_mm), signs, self.rule, self.vocabulary, notes)

@@ -23,12 +23,14 @@ FAR_MM = 50.0
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k); `turned` (s, k) as `spans.decide` has it."""
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k); `turned` (s, k) and `edges_mm` (s + 1,) as
+    `spans.decide` has them."""
 
     probabilities: Floats
     z_mm: Floats
     truth: Bools
     turned: Floats | None = None
+    edges_mm: Floats | None = None
 
 
 def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:

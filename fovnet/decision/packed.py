@@ -112,13 +112,14 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
 def _example(pack: Pack, scored: Scored, index: int) -> Example:
     look, weights = scored.of(pack, index), Rule(weights=scored.weights).say(len(scored.look.members))
     turned = None if look.turned is None else mean(look.turned, weights)
-    return Example(mean(look.members, weights), pack.stack(index).z_mm, _truth(pack, index), turned)
+    stack = pack.stack(index)
+    return Example(mean(look.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     """The labelled volumes of a split, as settling wants them."""
     return [
-        Shown(subject(pack.records[index]), scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index))
+        Shown(subject(pack.records[index]), scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm)
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]
     ]

@@ -28,18 +28,22 @@ from fovnet.decision.tuning import right
 
 @dataclass(frozen=True)
 class Shown:
-    """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true."""
+    """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true.
+
+    edges_mm  (s + 1,) where they begin and end, as `spans.decide` has it
+    """
 
     subject: str
     look: Look
     pixels: NDArray[np.uint8]
     z_mm: NDArray[np.float64]
     truth: NDArray[np.bool_]
+    edges_mm: NDArray[np.float64] | None = None
 
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
     """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
-    decisions = [judge.decision(one.look, one.z_mm) for one in volumes]
+    decisions = [judge.decision(one.look, one.z_mm, one.edges_mm) for one in volumes]
     signs = [judge.signs(one.look, one.pixels) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
@@ -53,7 +57,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     graded = [
         Graded(one.subject, decision.sure, _is_withheld(decision, sign, settled), float(1.0 - hit.mean()))
         for one, sign, hit in zip(volumes, signs, hits, strict=True)
-        for decision in [settled.decision(one.look, one.z_mm)]
+        for decision in [settled.decision(one.look, one.z_mm, one.edges_mm)]
     ]
     found = bar(graded, stated_error, at_risk, seed)
     facts = {"stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes), "curve": risk_coverage(graded)}

@@ -84,18 +84,21 @@ class Decision:
     looks: float = 0.0
 
 
-def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None) -> Decision:
+def decide(
+    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None, edges_mm: Floats | None = None
+) -> Decision:
     """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
 
     turned  (s, k) what the ensemble says of its slices from head to feet, where that is not the same in another order: the body's other way
             up is then judged by what is said of it that way up
+    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between them where that is not known
     """
     n = len(vocabulary.chain)
-    drawn = outline(probabilities, z_mm, vocabulary, rule)
+    drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
     misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
-    over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule).climb
+    over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -climb.edges_mm[::-1]).climb
     gain = over.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
     certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n), rule.beta)
@@ -110,10 +113,10 @@ def decide(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Ru
     )  # fmt: skip
 
 
-def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Outline:
+def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None) -> Outline:
     """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds the threshold;
     their share is then taken out, the rest renormalised, and the chain decoded exactly; a slice on a rung may be blank and show none."""
-    n, edges_mm = len(vocabulary.chain), outer_edges(z_mm)
+    n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     stretches = [best_stretch((share - rule.protocol_threshold) * np.diff(edges_mm)) for share in smoothed[:, n:-1].T]
     climb = Climb.of(smoothed, n, edges_mm, rule)
@@ -244,7 +247,9 @@ def edges(z_mm: Floats) -> tuple[Floats, Floats]:
     return z_mm - below, z_mm + above
 
 
-def outer_edges(z_mm: Floats) -> Floats:
-    """(s + 1,) where the cuts begin and end, feet to head."""
+def outer_edges(z_mm: Floats, known_mm: Floats | None = None) -> Floats:
+    """(s + 1,) where the cuts begin and end, feet to head: as `known_mm` has it, else as `edges` does."""
+    if known_mm is not None:
+        return known_mm
     lower, upper = edges(z_mm)
     return np.append(lower, upper[-1])

@@ -83,11 +83,11 @@ def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule)
 
 
 def _decided(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> list[NDArray[np.bool_]]:
-    return [outline(example.probabilities, example.z_mm, vocabulary, rule).decided for example in examples]
+    return [outline(example.probabilities, example.z_mm, vocabulary, rule, example.edges_mm).decided for example in examples]
 
 
 def _loss(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
-    edges_mm = [outer_edges(example.z_mm) for example in examples]
+    edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in examples]
     return loss(decided, [example.truth for example in examples], edges_mm, len(vocabulary.chain))
 
 
@@ -143,7 +143,7 @@ def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocab
     is needed, and the border counts 0.
     """
     names = (*vocabulary.chain, NONE)
-    errors = border_errors(answer.decided, example.truth, outer_edges(example.z_mm), len(vocabulary.chain))
+    errors = border_errors(answer.decided, example.truth, outer_edges(example.z_mm, example.edges_mm), len(vocabulary.chain))
     offs = []
     for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
         error = errors.get((names.index(border.below), names.index(border.above)))
@@ -177,7 +177,7 @@ def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray
 
 
 def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
-    return decide(example.probabilities, example.z_mm, vocabulary, rule, example.turned)
+    return decide(example.probabilities, example.z_mm, vocabulary, rule, example.turned, example.edges_mm)
 
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:

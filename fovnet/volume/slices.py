@@ -76,6 +76,13 @@ class SliceStack:
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
 
     @property
+    def edges_mm(self) -> NDArray[np.float64]:
+        """(s + 1,) scanner heights at which the cuts begin and end, feet to head: the outer faces of the slices they stand for, so that a
+        last cut of more slices than the others is as high as it is, and a single one too."""
+        heights = self.vox_to_ras[2, 2] * (np.diff(self.covers, axis=1)[:, 0] + 1)
+        return np.append(self.z_mm - heights / 2, self.z_mm[-1:] + heights[-1:] / 2)
+
+    @property
     def placing(self) -> Placing:
         """How large its slices are, all of one volume, and how high they stand."""
         return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm)

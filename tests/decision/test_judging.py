@@ -21,6 +21,8 @@ from fovnet.decision.tuning import Example, right
 from fovnet.errors import ModelError
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
+from fovnet.volume.slices import cut
+from fovnet.volume.volume import Volume
 
 Bodies = Callable[..., Example]
 
@@ -70,6 +72,17 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(np.concatenate(stated).mean() - np.concatenate(hit).mean())
     assert SURE_ENOUGH <= judge.rule.min_confidence <= 1
     assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
+
+
+@pytest.mark.parametrize("slices", [3, 4, 41, 43])
+def test_spans_end_where_the_volume_ends(slices: int) -> None:
+    """Slices of 2 mm in cuts of two: the last takes what is left over, and of three slices there is but one cut."""
+    voxels = np.random.default_rng(1).random((16, 16, slices)).astype(np.float32)
+    stack = cut(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
+    chest = np.full((1, len(stack.z_mm), len(DEFAULT.classes)), 0.01, dtype=np.float32)
+    chest[:, :, DEFAULT.classes.index("chest")] = 0.94
+    (span,) = Judge(DEFAULT, Rule()).answer("a", "a.nii", Look(chest), stack).decision.spans
+    assert (span.region, span.from_mm, span.to_mm) == ("chest", -1.0, pytest.approx(2.0 * slices - 1.0))
 
 
 def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:

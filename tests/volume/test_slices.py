@@ -53,6 +53,16 @@ def test_every_slice_is_in_exactly_one_group(slices, spacing_mm, target_mm):
     assert np.array_equal(np.concatenate([np.arange(first, last + 1) for first, last in covers]), np.arange(slices))
 
 
+@settings(deadline=None, max_examples=50)
+@given(integers(1, 40), floats(0.3, 12), floats(-500, 500))
+def test_cuts_reach_from_the_lowest_face_to_the_topmost_without_gaps(slices, spacing_mm, bottom_mm):
+    """Also where the last cut stands for more slices than the others, and where there is but one."""
+    stack = cut(straight(np.random.default_rng(0).random((4, 4, slices)), (2, 2, spacing_mm), (0, 0, bottom_mm)))
+    first, last = stack.covers.T
+    np.testing.assert_allclose(stack.edges_mm[:-1], bottom_mm + (first - 0.5) * spacing_mm, atol=1e-5)
+    np.testing.assert_allclose(stack.edges_mm[1:], bottom_mm + (last + 0.5) * spacing_mm, atol=1e-5)
+
+
 @settings(deadline=None, max_examples=100)
 @given(integers(2, 700), floats(0.05, 20))
 def test_cuts_stand_at_least_three_millimetres_apart_less_a_tenth_of_a_slice(slices, spacing_mm):
