@@ -23,7 +23,7 @@ class Rule:
     """How probabilities become spans; chosen on the validation split, kept beside the ensemble.
 
     temperature         of the ensemble's mean            sigma_mm   of the smoothing
-    protocol_threshold  share above which a protocol such as spine is reported
+    protocol_threshold  share above which a protocol such as spine is reported, also where a chain region is more probable
     beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
     border_toll         log-evidence that a border between two regions has to be worth
     evidence_mm         height that counts as one independent look: neighbouring slices show the same thing

@@ -114,11 +114,12 @@ def decide(
 
 
 def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None) -> Outline:
-    """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds the threshold;
-    their share is then taken out, the rest renormalised, and the chain decoded exactly; a slice on a rung may be blank and show none."""
+    """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds its bar; their
+    share is then taken out, the rest renormalised, and the chain decoded exactly; a slice on a rung may be blank and show none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    stretches = [best_stretch((share - rule.protocol_threshold) * np.diff(edges_mm)) for share in smoothed[:, n:-1].T]
+    over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
+    stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
     climb = Climb.of(smoothed, n, edges_mm, rule)
     states, fit = climb.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
@@ -128,6 +129,15 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided[:, :n] &= ~(climb.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, climb)
+
+
+def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
+    """(s, p) what the share of each protocol has to exceed: the threshold, and no more than that of the most probable other class.  A spine
+    of which nobody can tell the level is the most probable class with less than half of it, the rungs sharing the rest."""
+    bars = np.full_like(smoothed[:, n:-1], threshold)
+    for protocol in range(bars.shape[1]):
+        np.minimum(bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol])
+    return bars
 
 
 def _looks(edges_mm: Floats) -> float:

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 
-from fovnet.decision.spans import Rule, decide, edges, said
+from fovnet.decision.spans import Rule, decide, edges, outline, said
 from fovnet.decision.tuning import Example
 from fovnet.maths.ladder import best_path
 from fovnet.regions import DEFAULT, Region, Vocabulary
@@ -100,6 +100,20 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     p[:, DEFAULT.classes.index("spine")] = 0.94
     decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
     assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
+
+
+@settings(deadline=None)
+@given(spine=floats(0.02, 0.98), threshold=floats(0.05, 0.95), chest=floats(0.0, 1.0), slices=integers(2, 20))
+def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probable(
+    spine: float, threshold: float, chest: float, slices: int
+) -> None:
+    """The rest is partly chest's and partly spread over five classes."""
+    p = np.full((slices, len(DEFAULT.classes)), (1 - spine) * (1 - chest) / 5)
+    p[:, [DEFAULT.classes.index("spine"), DEFAULT.classes.index("chest")]] = spine, (1 - spine) * chest
+    rival = max((1 - spine) * chest, (1 - spine) * (1 - chest) / 5)
+    assume(abs(spine - threshold) > 1e-6 and abs(spine - rival) > 1e-6)
+    drawn = outline(p, 5.0 * np.arange(slices), DEFAULT, Rule(protocol_threshold=threshold, sigma_mm=0.0))
+    assert (drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)).all()
 
 
 @settings(max_examples=200, deadline=None)
