@@ -16,7 +16,7 @@ from fovnet.errors import FovnetError
 from fovnet.records import checksum, read_json
 from fovnet.volume.readers import file_checksum, reader_of
 
-PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash"})
+PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory"})
 """Refusals that say something of the machine or the moment: asked for again, a volume is tried again."""
 
 

@@ -18,6 +18,7 @@ from fovnet.decision.kept import places
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import Admission, in_order
+from fovnet.volume.readers import short_of_memory
 from fovnet.volume.slices import SliceStack, Slicing, slice_volume
 
 Places = list[list[int]] | None
@@ -82,17 +83,13 @@ def _read(path: Path, slicing: Slicing) -> Read:
     except FovnetError as error:
         return Read(error, before)
     except MemoryError:
-        return Read(_too_large(path), before)
+        return Read(short_of_memory(path, "look at it"), before)
 
 
 def _crashed(path: Path) -> Read:
     return Read(VolumeError("volume-crash", f"{path}: reading it ended its process twice (memory?). Use fewer workers, or resample it "
                                             "to larger voxels; a script that asks for several begins its work under "
                                             "`if __name__ == \"__main__\":`."))
-
-
-def _too_large(path: Path) -> VolumeError:
-    return VolumeError("volume-too-large", f"{path}: not enough memory to look at it; resample it to larger voxels")
 
 
 def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
@@ -105,4 +102,4 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)
     except MemoryError:
-        return Predicted(refusal(volume_id, str(path), _too_large(path)), places=read.places)
+        return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), places=read.places)

@@ -264,8 +264,8 @@ def _slice(job: Job) -> Sliced:
     except FovnetError as fault:
         return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
     except MemoryError:
-        message = f"{job.row.path}: not enough memory to slice it. Use fewer workers, or resample it to larger voxels."
-        return Sliced(None, None, replace(record, status="refused", code="volume-too-large", message=message))
+        fault = readers.short_of_memory(job.row.path, "slice it")
+        return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,

@@ -139,11 +139,17 @@ def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     except DAMAGED as fault:
         raise VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.") from fault
     except MemoryError as fault:
-        raise VolumeError("volume-too-large", f"{path}: not enough memory to read it. Resample it to larger voxels.") from fault
+        raise short_of_memory(path, "read it") from fault
     except OSError as fault:
         raise _os_fault(path, fault) from fault
     except Exception as fault:      # a library meets bytes its authors never saw; whatever it raises, the file cannot be read
         raise VolumeError("volume-corrupt", f"{path}: damaged {reader.name} ({fault}). Export it again.") from fault
+
+
+def short_of_memory(path: Path, what: str) -> VolumeError:
+    """The refusal of a volume within every limit for which there was not the memory to do `what`: another hour has it, perhaps."""
+    return VolumeError("volume-memory", f"{path}: not enough memory to {what}. Try again with less running beside it or fewer workers, or "
+                                        "resample it to larger voxels.")
 
 
 def _opening(path: Path) -> bytes:

@@ -6,6 +6,8 @@ import gzip
 import os
 import shutil
 import struct
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import integers
 
+from fovnet.decision.kept import PASSING
 from fovnet.errors import VolumeError
 from fovnet.records import checksum, read_tsv
 from fovnet.volume.readers import file_checksum, read, volume_name
@@ -249,6 +252,31 @@ def test_the_limit_of_voxels_is_the_users(tmp_path):
     with pytest.raises(VolumeError, match="limit is 4,319"):
         slice_volume(path, Slicing(max_voxels=20 * 24 * 9 - 1))
     assert len(slice_volume(path, Slicing(max_voxels=20 * 24 * 9)).pixels) == 9
+
+
+SHORT = """
+import resource, sys
+from pathlib import Path
+from fovnet.decision.kept import PASSING
+from fovnet.errors import VolumeError
+from fovnet.volume.slices import slice_volume
+slice_volume(Path(sys.argv[1]))
+used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**25, used + 2**25))
+try:
+    print(slice_volume(Path(sys.argv[2])).pixels.shape)
+except VolumeError as fault:
+    print(fault.code)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is told otherwise here")
+def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tmp_path):
+    """100 MB of voxels where 32 MB are left: nothing is wrong with the volume, and it is refused as one to be tried again."""
+    small, large = saved(tmp_path / "small.nii", noise()), saved(tmp_path / "large.nii", noise((512, 512, 200)))
+    assert slice_volume(large).pixels.shape == (200, 128, 128)
+    told = subprocess.run([sys.executable, "-c", SHORT, small, large], capture_output=True, text=True, check=True).stdout.split()
+    assert told == ["volume-memory"] and "volume-memory" in PASSING
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
