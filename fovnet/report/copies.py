@@ -1,12 +1,14 @@
 """Copies of the source images whose headers say which part of the body the pixels show; the sources are never touched.
 
-A copy has UIDs of its own, the same ones whenever it is made again.  What it says otherwise than its source is kept in its Original
-Attributes Sequence.  Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
+A copy has UIDs of its own, the same ones whenever it is made again, and the copies of a volume are a series of their own: all images of a
+series say the same of the body, and volumes of one series or of one object may not.  What a copy says otherwise than its source is kept in
+its Original Attributes Sequence.
+Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +19,7 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.sources import images_answered, refuse_unanswered, sources_of, uid_for
+from fovnet.report.sources import images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
@@ -35,21 +37,34 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
 
 
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """`folder/<volume_id>/0001.dcm` and on, one a source object.
+    """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
     "export-no-code", "export-refused"; those of `sources_of`.
     """
     images_answered(told)
-    term = said_together(told, vocabulary)
-    paths = []
-    for number, source in enumerate(sources_of(told), start=1):
+    place = folder / told.volume_id
+    try:
+        term = said_together(told, vocabulary)
+    except ModelError:
+        _remove_others(place, ())
+        raise
+    paths, sources = [], sources_of(told)
+    series = uid_for("copy-series", told.model, *told_apart(sources))
+    for number, source in enumerate(sources, start=1):
         with quietly():
             dataset = dataset_of(source.item, pixels=True)
-            _relabel(dataset, term, told.model)
-            path = folder / told.volume_id / f"{number:04d}.dcm"
-            paths.append(replace_with(path, partial(dataset.save_as, enforce_file_format=True)))
+            _relabel(dataset, term, series, uid_for("copy", told.model, *told_apart([source])))
+            paths.append(replace_with(place / f"{number:04d}.dcm", partial(dataset.save_as, enforce_file_format=True)))
+    _remove_others(place, paths)
     return paths
+
+
+def _remove_others(place: Path, written: Collection[Path]) -> None:
+    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said."""
+    for path in place.glob("[0-9]" * 4 + "*.dcm"):
+        if path not in written:
+            path.unlink()
 
 
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:
@@ -76,7 +91,7 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     return term
 
 
-def _relabel(dataset: Any, term: Term, model: str) -> None:
+def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
     """Changes the attributes in place, and keeps what they were."""
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
@@ -90,8 +105,7 @@ def _relabel(dataset: Any, term: Term, model: str) -> None:
     kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "fovnet", "", "CORRECT"
     kept.ModifiedAttributesSequence = Sequence([before])
     dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
-    dataset.SeriesInstanceUID = uid_for("copy-series", model, dataset.SeriesInstanceUID)
-    dataset.SOPInstanceUID = uid_for("copy", model, dataset.SOPInstanceUID)
+    dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
     dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
     dataset.BodyPartExamined = term.body_part
     if "SharedFunctionalGroupsSequence" not in dataset:

@@ -6,6 +6,7 @@ Nothing here writes to them.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,14 @@ def refuse_unanswered(told: Told) -> None:
     """Nothing, where there is an answer to hand on.  Raises ModelError "export-refused" for a volume that was refused."""
     if told.status == "refused":
         raise ModelError("export-refused", f"{told.volume_id} was refused, so there is no answer to hand on: {told.message}")
+
+
+def told_apart(sources: Sequence[Source]) -> Iterator[str]:
+    """What tells these images from all others: of an object that holds several volumes its frames too."""
+    for source in sources:
+        yield str(source.header.SOPInstanceUID)
+        if source.frames:
+            yield f"frames {','.join(map(str, source.frames))}"
 
 
 def uid_for(*identity: object) -> str:

@@ -7,7 +7,7 @@ Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
-from fovnet.report.sources import Source, sources_of, uid_for
+from fovnet.report.sources import Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
 if TYPE_CHECKING:
@@ -73,14 +73,6 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         instance_number=1, manufacturer="fovnet", is_complete=told.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
     )  # fmt: skip
-
-
-def told_apart(sources: Sequence[Source]) -> Iterator[str]:
-    """What tells these images from all others: of an object that holds several volumes its frames too."""
-    for source in sources:
-        yield str(source.header.SOPInstanceUID)
-        if source.frames:
-            yield f"frames {','.join(map(str, source.frames))}"
 
 
 def _complete(header: Any) -> None:

@@ -29,8 +29,8 @@ from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
 from fovnet.report.copies import refuse_beside_sources, said_together, write_copies
 from fovnet.report.headers import compare, write_headers
-from fovnet.report.sources import sources_of, uid_for
-from fovnet.report.structured import spans_in, structured_report, told_apart, write_report
+from fovnet.report.sources import sources_of, told_apart, uid_for
+from fovnet.report.structured import spans_in, structured_report, write_report
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
 from fovnet.volume.slices import Slicing, slice_volume
@@ -186,6 +186,34 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
     report = srread(write_report(told, DEFAULT, tmp_path / "sr"))
     source, = report.content.get_image_measurement_groups()[0].source_images
     assert list(source.referenced_frame_numbers) == list(range(1, 13))
+
+
+def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp_path, write):
+    """Two volumes of one multi-frame object are two copies of it, whose headers may say different things."""
+    frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
+    one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
+    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    halves = [
+        replace(told, volume_id=name, images=replace(told.images, uids=told.images.uids[part], frames=told.images.frames[part]))
+        for name, part in (("first", slice(6)), ("second", slice(6, 12)))
+    ]
+    uids = []
+    for folder in ("copies", "again"):
+        made = [pydicom.dcmread(path) for half in halves for path in write_copies(half, DEFAULT, tmp_path / folder)]
+        uids.append([uid for copy in made for uid in (str(copy.SOPInstanceUID), str(copy.SeriesInstanceUID))])
+    assert uids[0] == uids[1] and len(set(uids[0])) == 4
+
+
+def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    folder = tmp_path / "copies" / "volume"
+    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 40
+    (folder / "notes.txt").write_text("mine")
+    fewer = replace(told, images=replace(told.images, uids=told.images.uids[:30], frames=told.images.frames[:30]))
+    assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {path.name for path in folder.glob("*.dcm")}
+    with pytest.raises(ModelError, match="export-unsure"):
+        write_copies(replace(told, status="uncertain"), DEFAULT, tmp_path / "copies")
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
 def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, classic):
