@@ -81,7 +81,7 @@ def examine(
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Hold the answers of `predict` against what a labelled collection says is true."""
+    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer."""
     from fovnet.config import vocabulary
     from fovnet.evaluate.answers import answered_cases, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
@@ -109,6 +109,8 @@ def examine(
     show_table(rates)
     written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
     out.print("  ".join(map(str, written)), highlight=False)
+    if lacking:
+        raise typer.Exit(3)
 
 
 @verbs.command()

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubting import Signs
 from fovnet.decision.spans import Rule, decide
@@ -84,3 +86,14 @@ def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
         answered_cases(answers, read_collection(collection(tmp_path, "")), DEFAULT)
     with pytest.raises(CollectionError, match="no readable answers"):
         answered_cases(tmp_path, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+
+
+def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:
+    """What was held against the truth is written all the same."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap", "100"]
+    for labels, status in ((LABELS, 3), (LABELS.replace("passed-over\thead\t0\t9\n", ""), 0)):
+        collection(tmp_path, labels)
+        done = CliRunner().invoke(app, line)
+        assert done.exit_code == status and ("passed-over" in done.output) == (status == 3)
+        assert (tmp_path / "examined" / "evaluation.json").exists()
