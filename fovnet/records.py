@@ -148,9 +148,13 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no place in a JSON of facts")
 
 
+BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
+"""What some reader takes for the end of a cell or of a line: tabs, all the line ends of Unicode, and control characters."""
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
         return f"{value:.3f}"
-    return str(value).replace("\t", " ").replace("\n", " ")
+    return str(value).translate(BLANKED)

@@ -51,6 +51,14 @@ def test_a_table_reads_back_with_tabs_and_line_ends_made_harmless(tmp_path: Path
     assert read_tsv(path) == [{"a": "x y z", "b": ""}, {"a": "1.235", "b": "é"}]
 
 
+@given(lists(text(), min_size=1, max_size=4))
+def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
+    columns = [f"c{number}" for number in range(len(cells))]
+    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(read_tsv(path)) + 1 == 2 and lines[1].count("\t") == len(cells) - 1
+
+
 def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
     """An object array is a pickle, and a pickle can run code."""
     np.savez(tmp_path / "bad.npz", x=np.array([{}], dtype=object))

@@ -52,8 +52,7 @@ def predict(
     rows = _kept(out_folder, named, networks.identity, pictures=pictures, pages=pages, faces=faces)
     fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
     _tell_replaced(out_folder, fresh)
-    if fresh:
-        predictions.withdraw_tables(out_folder)         # of an earlier run: they would pass for this one's, were it killed
+    predictions.withdraw(out_folder, rows, tables=bool(fresh), pictures=pictures, pages=pages, faces=faces)
     with progress_bar("predicting", "volumes") as tell:
         tell(len(rows), len(named))
         for one in predicted(fresh, networks, workers):

@@ -75,7 +75,7 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("members-disagree", f"the networks disagree: {said}")
     slices = len(decision.confidence)
     if slices < FEWEST:
-        yield Doubt("too-few-slices", f"too few slices: {slices}, at least {FEWEST} wanted")
+        yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")
     elif decision.looks < LEAST_LOOKS:
         yield Doubt("too-few-slices", f"too thin a slab: {LOOK_MM * decision.looks:.0f} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:

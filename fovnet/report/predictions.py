@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,11 +99,20 @@ def _draw(
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
 
 
-def withdraw_tables(folder: Path) -> None:
-    """The table and the index removed, which list what a finished run answered; the JSONs, of which both are made, stay."""
+def withdraw(folder: Path, kept: Iterable[str], *, tables: bool, pictures: bool, pages: bool, faces: bool) -> None:
+    """Removes what an earlier run left and this one must not be taken for.
+
+    tables  the table and the index, which list what that run answered: they would pass for this one's, were it killed; the JSONs, of
+            which both are made, stay
+    kept    volumes whose answers stay: where faces are to be hidden, the pictures and pages of them that are not wanted now may show some
+    Without pages the index goes anyway, for it lists other volumes than the table will.
+    """
     from fovnet.decision.answer import TABLE
 
-    for name in (TABLE, INDEX):
+    for name in ((TABLE,) if tables else ()) + ((INDEX,) if tables or not pages else ()):
+        (folder / name).unlink(missing_ok=True)
+    unwanted = [] if faces else [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
+    for name in unwanted:
         (folder / name).unlink(missing_ok=True)
 
 

@@ -289,6 +289,9 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming
     assert not page.exists() and picture.exists()
     assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pictures"]).exit_code == 0
     assert page.read_bytes() != shows_faces and not picture.exists()
+    assert CliRunner().invoke(app, line).exit_code == 0 and page.read_bytes() == shows_faces
+    assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pages", "--no-pictures"]).exit_code == 0         # the answer is kept
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["spans.tsv", "v001.json"]
 
 
 @pytest.mark.slow
