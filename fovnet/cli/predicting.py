@@ -108,10 +108,16 @@ def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool)
 
 
 def _tell_passed(files: list[Path]) -> None:
-    """How many files of the folders were taken for no volumes, by ending: an image may be called otherwise."""
-    if files:
-        from fovnet.report.wording import several
+    """How many files of the folders were taken for no volumes, by ending: an image may be called otherwise; and how many links to folders,
+    which may lead anywhere."""
+    from fovnet.report.wording import several
 
+    links = [path for path in files if path.is_dir()]
+    if links:
+        err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
+                  "themselves", markup=False, highlight=False)  # fmt: skip
+    files = [path for path in files if path not in links]
+    if files:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
         counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
         err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"

@@ -33,7 +33,7 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 @dataclass(frozen=True)
 class Found:
     """The paths to read, each once; a row of dicom_table for every DICOM series, those set aside too; the files of folders that do not
-    look like volumes, but for those called as a volume beside them is (an `.img`, a `.raw`, a `.json`)."""
+    look like volumes, but for those called as a volume beside them is (an `.img`, a `.raw`, a `.json`), and links to folders."""
 
     volumes: list[Path]
     series: list[dict[str, Any]]
@@ -50,7 +50,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
 
     include   kinds of DICOM series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
     Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
-    not followed, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
+    passed over, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
     """
     found: dict[Path, None] = {}
     rows: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
         else:
             some, more = [path], []
         rows += more
-        found.update(dict.fromkeys(some or ([path] if more else [])))      # a path of which nothing is read says why
+        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (it says why)
     if not found:
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
@@ -92,11 +92,15 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     items: list[Item] = []
     others: list[Path] = []
     unused: list[Path] = []
-    for path in files_under(folder):
+    links: list[Path] = []
+    for path in files_under(folder, links):
         if is_closed(path):
             found.append(path)
         elif is_archive(path):
             some, more = _series_under(path, include, show_ids)
+            if _is_document(path) and not more:
+                others.append(path)
+                continue
             aside = not some and any(row["kind"] != "unreadable" for row in more)
             unused += [path] if aside else []
             found += some or ([] if aside else [path])
@@ -111,7 +115,7 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     wanted, more = _listed(survey.series, survey.unread, None, include, show_ids)
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
-    return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed)
+    return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed + links)
 
 
 def _series_under(
@@ -191,6 +195,11 @@ def name_volumes(paths: Sequence[Path]) -> list[str]:
         taken.add(volume_id.casefold())
         ids.append(volume_id)
     return ids
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a zip archive is called neither one nor a volume: a spreadsheet, arrays, a program."""
+    return bool(path.suffix) and not path.suffix[1:].isdigit() and not path.name.lower().endswith(SUFFIXES)
 
 
 def _looks_like_a_volume(path: Path) -> bool:

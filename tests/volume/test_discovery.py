@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
@@ -46,6 +48,20 @@ def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path
     (tmp_path / "a.nii").write_bytes(b"x")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
     assert find_volumes([tmp_path, tmp_path / "a.nii"]) == [tmp_path / "a.nii"]
+    assert find([tmp_path]).passed == [tmp_path / "loop"]
+
+
+def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_path: Path) -> None:
+    """Spreadsheets and arrays are zip archives; named themselves they are refused."""
+    (tmp_path / "a.nii").write_bytes(b"x")
+    np.savez(tmp_path / "arrays.npz", a=np.zeros(3))
+    shutil.copy(tmp_path / "arrays.npz", tmp_path / "table.xlsx")
+    shutil.copy(tmp_path / "arrays.npz", tmp_path / "export.zip")
+    shutil.copy(tmp_path / "arrays.npz", tmp_path / "b.nii.gz")
+    found = find([tmp_path])
+    assert [path.name for path in found.volumes] == ["a.nii", "b.nii.gz", "export.zip"]
+    assert [path.name for path in found.passed] == ["arrays.npz", "table.xlsx"]
+    assert find_volumes([tmp_path / "table.xlsx"]) == [tmp_path / "table.xlsx"]
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
