@@ -14,9 +14,12 @@ from nibabel import orientations
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from fovnet.errors import VolumeError
+from fovnet.volume.fitness import times
 from fovnet.volume.volume import Volume
 
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
+MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A cube turned on its corner takes 5.2 times its own
 MATTERS_MM = 1e-3               # a grid line this close to the volume's edge needs no further grid line beyond it
 
 
@@ -25,7 +28,8 @@ def to_ras(volume: Volume, max_tilt_deg: float = 20.0) -> Volume:
 
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
     Beyond it the result is interpolated (trilinear) on a straight grid with the same centre and spacings that covers the
-    volume; what lies outside gets the volume's minimum, and `counted_z_mm` keeps the heights of the slices before.
+    volume; what lies outside gets the volume's minimum, and `counted_z_mm` keeps the heights of the slices before.  Raises
+    VolumeError "volume-too-large" where that grid would have more than MOST_STRAIGHT voxels, before it takes any memory.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
@@ -82,7 +86,12 @@ def _straightened(canonical: Volume) -> Volume:
     shape = np.asarray(canonical.voxels.shape)
     axes, spacing = canonical.vox_to_ras[:3, :3], canonical.spacing_mm
     extent_mm = np.abs(axes) @ (shape - 1)
-    straight_shape = np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0).astype(int) + 1
+    sides = np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0) + 1
+    if not sides.prod() <= MOST_STRAIGHT:
+        grid = times(f"{side:.0f}" for side in sides)
+        raise VolumeError("volume-too-large", f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
+                                              f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.")
+    straight_shape = sides.astype(int)
     # Index to index about the two centres: the origin does not enter, so its rounding cannot move a voxel.
     straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
     offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)

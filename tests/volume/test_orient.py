@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
+from fovnet.errors import VolumeError
 from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
 from fovnet.volume.slices import cut
 from fovnet.volume.volume import Volume
@@ -105,6 +106,15 @@ def test_resampling_a_linear_ramp_is_exact_inside_the_volume(degrees):
     corners = nibabel.affines.apply_affine(volume.vox_to_ras, np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(ramp.shape) - 1))
     reach = nibabel.affines.apply_affine(np.linalg.inv(straight.vox_to_ras), corners)
     assert (reach > -1).all() and (reach < np.asarray(straight.voxels.shape)).all()
+
+
+def test_a_grid_that_would_not_fit_is_refused_before_it_is_made():
+    """32 slices 400 mm apart of pixels of 0.01 mm, turned by 45° about the second axis: 8.77 m, in hundredths of a millimetre."""
+    along = (399 * 0.01 + 31 * 400) / np.sqrt(2)
+    grid = f"{np.ceil(along / 0.01) + 1:.0f} × 400 × {np.ceil(along / 400) + 1:.0f} voxels along the scanner axes"
+    with pytest.raises(VolumeError, match=f"{grid}; the limit is 536,870,912") as refusal:
+        to_ras(oblique(45, axis=1, shape=(400, 400, 32), spacing=(0.01, 0.01, 400.0)))
+    assert refusal.value.code == "volume-too-large"
 
 
 def test_the_middle_of_a_resampled_cut_is_the_slice_of_the_stored_volume_at_that_height():
