@@ -18,9 +18,12 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.text import Text
 
 from fovnet.records import replace_with
 
+BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
 
 STYLE: Any = {
@@ -67,12 +70,21 @@ def svg_uri(figure: Figure) -> str:
 
 
 def png(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as the bytes of a PNG file."""
+    """The figure as the bytes of a PNG file.  Characters that its font lacks, as in a file's Chinese name, are boxes."""
     FigureCanvasAgg(figure)
+    for text in figure.findobj(Text):
+        if isinstance(text, Text):
+            text.set_text(drawable(text.get_text()))
     buffer = io.BytesIO()
     with house_style():
         figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
     return buffer.getvalue()
+
+
+def drawable(text: str) -> str:
+    """The text with a box for every character that DejaVu Sans has no glyph for; pages are set in the reader's fonts and need it not."""
+    known = get_font(findfont("DejaVu Sans")).get_charmap()
+    return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
 
 
 def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:

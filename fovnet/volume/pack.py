@@ -264,8 +264,8 @@ def _slice(job: Job) -> Sliced:
     except FovnetError as fault:
         return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
     except MemoryError:
-        fault = readers.short_of_memory(job.row.path, "slice it")
-        return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
+        short = readers.short_of_memory(job.row.path, "slice it")
+        return Sliced(None, None, replace(record, status="refused", code=short.code, message=short.sentence))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,

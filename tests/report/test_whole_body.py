@@ -1,6 +1,7 @@
 """The whole-body figure: true millimetres, feet at the bottom, right on the left, and PNG files that come whole or not at all."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,3 +85,10 @@ def test_the_same_figure_is_the_same_file(body, tmp_path):
     saved = save_png(drawn(body), tmp_path / "deep" / "body.png")
     assert saved.read_bytes() == png(drawn(body)) and [path.name for path in saved.parent.iterdir()] == ["body.png"]
     assert imread(io.BytesIO(saved.read_bytes())).shape[2] == 4
+
+
+class TestScripts:
+    def test_a_name_in_a_script_the_font_lacks_is_drawn_as_boxes_without_a_warning(self, body):
+        """Warnings are errors here.  Greek and Cyrillic are in the font, Han and Hangul are not."""
+        han, boxes, greek = (png(drawn(replace(body, volume_id=name)), dpi=50) for name in ("膝 무릎 α Ж", "□ □□ α Ж", "□ □□ a Ж"))
+        assert han == boxes != greek
