@@ -46,24 +46,26 @@ def predict(
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
-    _tell_found(out_folder, found, wanted, show_ids)
     files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
     named = list(zip(name_volumes(files), files, strict=True))
-    rows = _kept(out_folder, named, networks.identity, pictures=pictures, pages=pages, faces=faces)
-    fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
-    _tell_replaced(out_folder, fresh)
-    predictions.withdraw(out_folder, rows, tables=bool(fresh), pictures=pictures, pages=pages, faces=faces)
-    with progress_bar("predicting", "volumes") as tell:
-        tell(len(rows), len(named))
-        for one in predicted(fresh, networks, workers):
-            rows[one.answer.volume_id] = predictions.write(
-                out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, pictures=pictures, pages=pages, faces=faces
-            )
+    drawn = {"pictures": pictures, "pages": pages, "faces": faces}
+    with predictions.claimed(out_folder):
+        _tell_found(out_folder, found, wanted, show_ids)
+        rows = _kept(out_folder, named, networks.identity, **drawn)
+        fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
+        _tell_replaced(out_folder, fresh)
+        predictions.withdraw(out_folder, rows, tables=bool(fresh), **drawn)
+        with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
-    table = [row for volume_id, _ in named for row in rows[volume_id]]
-    _write_spans(out_folder, table)
-    if pages:
-        predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
+            for one in predicted(fresh, networks, workers):
+                rows[one.answer.volume_id] = predictions.write(
+                    out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
+                )
+                tell(len(rows), len(named))
+        table = [row for volume_id, _ in named for row in rows[volume_id]]
+        _write_spans(out_folder, table)
+        if pages:
+            predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
     _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +100,29 @@ def _draw(
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """The folder as one run's alone while the block runs: the tables of two at once would each lack what the other answered.
+
+    The kernel lets go of it when the process dies, however it dies.  Where a file system knows no locks, nobody is kept out.  Raises
+    ConfigError "out-busy" where another run has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as taken:
+        os.close(place)
+        raise ConfigError("out-busy", f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a folder "
+                                      "of its own") from taken
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        os.close(place)
 
 
 def withdraw(folder: Path, kept: Iterable[str], *, tables: bool, pictures: bool, pages: bool, faces: bool) -> None:

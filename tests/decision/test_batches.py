@@ -30,7 +30,7 @@ from fovnet.net.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
-from fovnet.report.predictions import write
+from fovnet.report.predictions import claimed, write
 from fovnet.volume.slices import Slicing, looks
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -302,6 +302,14 @@ def test_an_answer_that_takes_the_place_of_another_files_is_told(incoming: Path,
     out = tmp_path / "out"
     told = [predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")]
     assert ["replaced (1: t1)" in one for one in told] == [False, False, True]
+
+
+def test_two_runs_at_once_do_not_share_a_folder(incoming: Path, model: Path, tmp_path: Path) -> None:
+    line = ["predict", str(next(incoming.glob("v001.nii*"))), "--model", str(model), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
+    with claimed(tmp_path):
+        refused = CliRunner().invoke(app, line).exception
+    assert isinstance(refused, ConfigError) and refused.code == "out-busy" and not list(tmp_path.iterdir())
+    assert CliRunner().invoke(app, line).exit_code == 0
 
 
 def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
