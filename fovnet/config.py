@@ -72,8 +72,9 @@ class Augmentation(Section):
 
     gamma, of the exponent about 1, window, of each end of the grey values kept, crop, the share of slices of which a rectangle alone
     is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, texture, the largest deviation of the taps
-    of a filter of each slice's own, tones, the largest share of other greys for the same tissues, and alone, the share of slices of which
-    nothing is shown but the slice, are no part of the paper's recipe.
+    of a filter of each slice's own, tones, the largest share of other greys for the same tissues, shading, the largest logarithm of the
+    gain of a field that makes some parts brighter than others, as coils do, and alone, the share of slices of which nothing is shown but
+    the slice, are no part of the paper's recipe.
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -87,6 +88,7 @@ class Augmentation(Section):
     bend: float = Field(0.0, ge=0, le=0.2)
     texture: float = Field(0.0, ge=0, le=1)
     tones: float = Field(0.0, ge=0, le=1)
+    shading: float = Field(0.0, ge=0, le=3)
     alone: float = Field(0.0, ge=0, lt=1)
 
 

@@ -2,7 +2,7 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 78)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
+    draws   (n, 94)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
                          what fovnet.net.distort does beforehand, the ends of the stretch of its volume that is shown, and whether
                          anything but the slice is
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
@@ -41,7 +41,7 @@ class Ranges:
     crop    the share of slices of which a rectangle alone is shown, as if it were the field of view; and the share of the ends of volumes
             that are cut off in sections
     bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
-    tones   the largest share that a slice's own greys have in place of its greys
+    tones   the largest share that a slice's own greys have in place of its greys    shading  largest logarithm of a slice's own gains
     alone   the share of slices that are shown without anything beside them, which is black then.  Neverova et al. (2016), ModDrop,
             section 4.2: a network does not come to lean on one of its inputs where that may be missing
     """
@@ -58,16 +58,17 @@ class Ranges:
     texture: float = 0.0
     tones: float = 0.0
     alone: float = 0.0
+    shading: float = 0.0
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 78) float32 on the CPU: what chance decides about n slices."""
+    """(n, 94) float32 on the CPU: what chance decides about n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
     crops = draw_crops(n, ranges.crop, generator)
-    distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, generator)
+    distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator)
     beside = [draw_ends(n, ranges.crop, generator), draw_beside(n, ranges.alone, generator)]
     return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, *beside], dim=1)
 
@@ -127,7 +128,7 @@ def crops(draws: Tensor) -> Tensor:
 
 
 def distortions(draws: Tensor) -> Tensor:
-    """(n, 60) of each slice's draw, as fovnet.net.distort has them."""
+    """(n, 76) of each slice's draw, as fovnet.net.distort has them."""
     return draws[:, PLAIN_DRAWS : PLAIN_DRAWS + WIDTH]
 
 

@@ -38,7 +38,7 @@ class Resident(Protocol):
 class Descent:
     """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
 
-    take     one step, on rows (m,) and draws (m, 78) of the device, at a learning rate
+    take     one step, on rows (m,) and draws (m, 94) of the device, at a learning rate
     mean_loss  of the slices seen since it was last asked for; the only time the host waits
     """
 
@@ -73,10 +73,10 @@ class Descent:
         return without_others(seen, beside(draws)) if self.ranges.alone else seen
 
     def _distorting(self, draws: Tensor) -> Callable[[Tensor, bool], Tensor] | None:
-        bend, texture, tones = (getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones"))
-        if not (bend or texture or tones):
+        wanted = {name: getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
+        if not any(wanted.values()):
             return None
-        return lambda images, moved: distorted(images, distortions(draws), bend=bend and moved, texture=texture, tones=tones)
+        return lambda images, moved: distorted(images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved})
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""

@@ -1,15 +1,17 @@
-"""What slices are made to look like before they are warped: bodies bent smoothly, tissues of another texture and of other greys; nothing of
-the paper's.
+"""What slices are made to look like before they are warped: bodies bent smoothly, tissues of another texture and of other greys, a surface
+coil's bright and dark sides; nothing of the paper's.
 
     n  slices    controls  (n, 2, 4, 4) moves to the right and down, in half sides of the frame    kernels  (n, 3, 3), each of sum one
     greys  (n, 3) what a third, two thirds and all of white become    shares  (n, 4, 4) how far they do, at each control point
+    gains  (n, 4, 4) logarithm of the gain at each control point
 
 A network that learns from a simulator learns its shapes, its textures and its tissues by heart; they are changed here as no simulator
 would, so that what is left to learn is how parts lie to one another.
 Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice of 4 x 4 control points;
 Xu et al., Robust and generalizable visual representation learning via random convolutions (2021), section 3.1, kernels mixed with the
 identity; Ouyang et al., Causality-inspired single-source domain generalization for medical image segmentation (2023), sections III-B and
-III-C: intensities changed by a curve, and two such images mixed by a smooth field.
+III-C: intensities changed by a curve, and two such images mixed by a smooth field; Van Leemput et al., Automated model-based bias field correction
+of MR images of the brain (1999), section II: a bias field is the exponential of a smooth surface.
 """
 
 from __future__ import annotations
@@ -23,19 +25,19 @@ from torch import Tensor
 from fovnet.net.sampling import grid_of, read_at
 
 POINTS = 4                      # control points along a side
-CONTROLS, TAPS, GREYS, SHARES = 2 * POINTS**2, 9, 3, POINTS**2
-WIDTH = CONTROLS + TAPS + GREYS + SHARES        # numbers a slice
+CONTROLS, TAPS, GREYS, SHARES, GAINS = 2 * POINTS**2, 9, 3, POINTS**2, POINTS**2
+WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS        # numbers a slice
 
 
-def draw_distortions(n: int, bend: float, texture: float, tones: float, generator: torch.Generator) -> Tensor:
-    """(n, 60) float32: by how much each control point moves, shares of the frame's half side, each slice's kernel, its greys and shares.
+def draw_distortions(n: int, bend: float, texture: float, tones: float, shading: float, generator: torch.Generator) -> Tensor:
+    """(n, 76) float32: by how much each control point moves, shares of the frame's half side; each slice's kernel, greys, shares, gains.
 
     bend  largest move, as a share of the side    texture  largest standard deviation of a kernel's taps    tones  largest share that other
-    greys have.  Without any of them no number is drawn
+    greys have    shading  largest logarithm of a gain.  Without any of them no number is drawn
     """
     controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
     kernels[:, TAPS // 2] = 1.0
-    greys, shares = torch.zeros(n, GREYS), torch.zeros(n, SHARES)
+    greys, shares, gains = torch.zeros(n, GREYS), torch.zeros(n, SHARES), torch.zeros(n, GAINS)
     if bend:
         controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
     if texture:
@@ -44,17 +46,34 @@ def draw_distortions(n: int, bend: float, texture: float, tones: float, generato
     if tones:
         greys = torch.rand((n, GREYS), generator=generator)
         shares = tones * torch.rand((n, SHARES), generator=generator)
-    return torch.cat([controls, kernels, greys, shares], dim=1)
+    if shading:
+        gains = draw_gains(n, shading, generator)
+    return torch.cat([controls, kernels, greys, shares, gains], dim=1)
 
 
-def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice bent, given another texture and other greys by its own row; all its channels alike."""
+def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
+    """(n, 16) logarithms of gains, at most `shading` in size: half a slope, as of a coil that lies on one side, half each point's own.
+
+    How much there is of both together is drawn as well, so that some slices keep their light.
+    """
+    angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
+    at = torch.linspace(-1, 1, POINTS)
+    slope = (torch.cos(angle) * at + torch.sin(angle) * at[:, None]) / 2**0.5               # 1 in a corner, at most
+    own = 2 * torch.rand((n, POINTS, POINTS), generator=generator) - 1
+    much = shading * torch.rand((n, 1), generator=generator)
+    return much * (slope + own).reshape(n, GAINS) / 2
+
+
+def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each slice bent, given another texture, greys and shades by its own row; all its channels alike."""
     n = len(images)
-    controls, kernels, greys, shares = torch.split(distortions, [CONTROLS, TAPS, GREYS, SHARES], dim=1)
+    controls, kernels, greys, shares, gains = torch.split(distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1)
     if texture:
         images = textured(images, kernels.reshape(n, 3, 3))
     if tones:
         images = toned(images, greys, shares.reshape(n, POINTS, POINTS))
+    if shading:
+        images = shaded(images, gains.reshape(n, POINTS, POINTS))
     return bent(images, controls.reshape(n, 2, POINTS, POINTS)) if bend else images
 
 
@@ -88,13 +107,26 @@ def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
     f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, cut off at 0 and 1: what was brighter may become darker,
     black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
     """
-    n, _, h, w = images.shape
-    down, across = (_splines(size).to(images.device) for size in (h, w))
-    field = torch.einsum("hi,nij,wj->nhw", down, shares, across)[:, None]
+    n = len(images)
+    field = _field(shares, images)
     a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
     first, second, third = 9 * a - 4.5 * b + c, -22.5 * a + 18 * b - 4.5 * c, 13.5 * (a - b) + 4.5 * c
     curve = ((images * third).add_(second).mul_(images).add_(first).mul_(images)).clamp_(0.0, 1.0)
     return torch.lerp(images, curve, field)
+
+
+def shaded(images: Tensor, gains: Tensor) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-splines of its slice's gains, cut off at 1; black stays black.
+
+    gains  (n, 4, 4) logarithms, at points a third of the frame apart
+    """
+    return (images * _field(gains, images).exp_()).clamp_(max=1.0)
+
+
+def _field(controls: Tensor, images: Tensor) -> Tensor:
+    """(n, 1, h, w) the cubic B-splines of control points (n, 4, 4) at every pixel of the images."""
+    down, across = (_splines(size).to(images.device) for size in images.shape[2:])
+    return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
 
 
 @cache

@@ -75,6 +75,7 @@ class Job:
     texture: float = 0.0
     tones: float = 0.0
     alone: float = 0.0
+    shading: float = 0.0
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Bends, textures and tones against scipy's splines, filters and interpolation."""
+"""Bends, textures, tones and shades against scipy's splines, filters and interpolation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
 from fovnet.net.augment import PLAIN_DRAWS, Ranges, distortions, draw
-from fovnet.net.distort import CONTROLS, POINTS, TAPS, bent, distorted, draw_distortions, textured, toned
+from fovnet.net.distort import CONTROLS, GAINS, POINTS, TAPS, bent, distorted, draw_distortions, shaded, textured, toned
 
 
 def slices(n: int, seed: int = 0) -> torch.Tensor:
@@ -31,9 +31,9 @@ def spline_surface(controls: torch.Tensor, h: int, w: int) -> np.ndarray:
 def test_without_a_range_nothing_is_drawn_and_nothing_changes() -> None:
     generator = seeded(1)
     before = generator.get_state()
-    still = draw_distortions(3, 0.0, 0.0, 0.0, generator)
+    still = draw_distortions(3, 0.0, 0.0, 0.0, 0.0, generator)
     assert torch.equal(generator.get_state(), before)
-    torch.testing.assert_close(distorted(slices(3), still, bend=True, texture=True, tones=True), slices(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(distorted(slices(3), still, bend=True, texture=True, tones=True, shading=True), slices(3), atol=1e-5, rtol=0)
 
 
 def test_other_draws_are_those_without_distortions() -> None:
@@ -50,7 +50,7 @@ def test_points_that_move_alike_move_the_slice() -> None:
 
 
 def test_a_bend_reads_where_scipys_splines_say() -> None:
-    image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, 0.0, seeded(4))
+    image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, 0.0, 0.0, seeded(4))
     controls = drawn[:, :CONTROLS].reshape(1, 2, POINTS, POINTS)
     h, w = image.shape[2:]
     right, low = (spline_surface(part, h, w) for part in controls[0])
@@ -61,7 +61,7 @@ def test_a_bend_reads_where_scipys_splines_say() -> None:
 
 def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
     images = 0.3 + 0.4 * slices(2, seed=5)
-    kernels = draw_distortions(2, 0.0, 0.5, 0.0, seeded(6))[:, CONTROLS : CONTROLS + TAPS].reshape(2, 3, 3)
+    kernels = draw_distortions(2, 0.0, 0.5, 0.0, 0.0, seeded(6))[:, CONTROLS : CONTROLS + TAPS].reshape(2, 3, 3)
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(2), atol=1e-5, rtol=0)
     for image, kernel, found in zip(images, kernels, textured(images, kernels), strict=True):
         wanted = np.clip(correlate(image[0].numpy(), kernel.numpy(), mode="nearest"), 0, 1)
@@ -70,8 +70,8 @@ def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
 
 
 def test_tones_follow_scipys_interpolation_as_far_as_its_splines_say() -> None:
-    image, drawn = slices(1, seed=7), draw_distortions(1, 0.0, 0.0, 0.8, seeded(8))
-    greys, shares = drawn[0, CONTROLS + TAPS :][:3], drawn[0, CONTROLS + TAPS + 3 :].reshape(POINTS, POINTS)
+    image, drawn = slices(1, seed=7), draw_distortions(1, 0.0, 0.0, 0.8, 0.0, seeded(8))
+    greys, shares = drawn[0, CONTROLS + TAPS :][:3], drawn[0, CONTROLS + TAPS + 3 : -GAINS].reshape(POINTS, POINTS)
     curve = KroghInterpolator([0, 1 / 3, 2 / 3, 1], [0, *greys.double().tolist()])
     x, share = image[0, 0].double().numpy(), spline_surface(shares, *image.shape[2:])
     assert 0 <= share.min() < share.max() <= 0.8
@@ -83,3 +83,22 @@ def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
     two = torch.tensor([[0.0, 1 / 3, 2 / 3, 1.0]]).reshape(1, 1, 1, 4)
     swapped = toned(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
     torch.testing.assert_close(swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0)
+
+
+def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() -> None:
+    image, gains = slices(1, seed=9), draw_distortions(1, 0.0, 0.0, 0.0, 0.7, seeded(10))[0, -GAINS:].reshape(POINTS, POINTS)
+    image[:, :, :5] = 0.0
+    wanted = np.minimum(image[0, 0].double().numpy() * np.exp(spline_surface(gains, *image.shape[2:])), 1.0)
+    found = shaded(image, gains[None])[0, 0].numpy()
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert not found[:5].any() and 0.5 <= np.exp(gains.double().numpy()).min() < np.exp(gains.double().numpy()).max() <= 2.02
+
+
+def test_a_shade_has_a_bright_side_as_a_surface_coil_does() -> None:
+    """Half of a field is a slope: the mean square of what its sides differ by is six times that of points without an order."""
+    gains = draw_distortions(2000, 0.0, 0.0, 0.0, 1.0, seeded(11))[:, -GAINS:].reshape(-1, POINTS, POINTS)
+    assert float(gains.abs().max()) <= 1.0
+    aside = torch.stack([gains[:, :, 2:].mean(dim=(1, 2)) - gains[:, :, :2].mean(dim=(1, 2)),
+                         gains[:, 2:].mean(dim=(1, 2)) - gains[:, :2].mean(dim=(1, 2))])
+    slope, own, much = (4 / 3) ** 2 / 2, 2 * 2 / 3 / 8, 1 / 3 / 4        # means of 8 points each; a third is the mean square of U(0, 1)
+    np.testing.assert_allclose(float(aside.square().sum(dim=0).mean()), much * (slope + own), rtol=0.05)
