@@ -10,8 +10,8 @@ would, so that what is left to learn is how parts lie to one another.
 Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice of 4 x 4 control points;
 Xu et al., Robust and generalizable visual representation learning via random convolutions (2021), section 3.1, kernels mixed with the
 identity; Ouyang et al., Causality-inspired single-source domain generalization for medical image segmentation (2023), sections III-B and
-III-C: intensities changed by a curve, and two such images mixed by a smooth field; Van Leemput et al., Automated model-based bias field correction
-of MR images of the brain (1999), section II: a bias field is the exponential of a smooth surface.
+III-C: intensities changed by a curve, and two such images mixed by a smooth field; Van Leemput et al., Automated
+model-based bias field correction of MR images of the brain (1999): a bias field is the exponential of a smooth surface.
 """
 
 from __future__ import annotations
