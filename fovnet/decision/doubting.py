@@ -68,10 +68,10 @@ def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary)
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
     """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
-        share = f"{signs.novelty:.1%} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
+        share = f"{_below(signs.novelty, rule.least_novelty, 1)} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
         yield Doubt("unlike-training", f"unlike most of what the networks know: {share}")
     if signs.agreement < rule.least_agreement:
-        said = f"agreement {signs.agreement:.1%}, at least {rule.least_agreement:.1%} wanted"
+        said = f"agreement {_below(signs.agreement, rule.least_agreement, 1)}, at least {rule.least_agreement:.1%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
     slices = len(decision.confidence)
     if slices < FEWEST:
@@ -100,10 +100,13 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
         yield Doubt("low-confidence", f"not sure enough: confidence {_below(decision.sure, rule.min_confidence)}, {bar}")
 
 
-def _below(share: float, bar: float) -> str:
-    """The share in percent, and never the bar that it lies below: 69.6% and not 70%."""
-    said = f"{share:.0%}"
-    return said if said != f"{bar:.0%}" else f"{math.floor(1000 * share) / 10:.1f}%"
+def _below(share: float, bar: float, digits: int = 0) -> str:
+    """The share in percent with so many decimals, and never the bar that it lies below: 69.6% and not 70%."""
+    said = f"{share:.{digits}%}"
+    if said != f"{bar:.{digits}%}":
+        return said
+    finer = 10 ** (digits + 3)
+    return f"{math.floor(finer * share) / finer:.{digits + 1}%}"
 
 
 def _listed(names: list[str]) -> str:
