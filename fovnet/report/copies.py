@@ -42,8 +42,10 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
     "export-no-code", "export-refused"; those of `sources_of`.
     """
-    images_answered(told)
     place = folder / told.volume_id
+    if told.status == "refused":
+        _remove_others(place, ())
+    images_answered(told)
     try:
         term = said_together(told, vocabulary)
     except ModelError:

@@ -148,11 +148,17 @@ def _code(value: str, scheme: str, meaning: str) -> Any:
 
 
 def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
-    """`folder/<volume_id>.dcm`.  Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's."""
+    """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
+
+    Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's.
+    """
+    path = folder / f"{told.volume_id}.dcm"
+    if told.status == "refused":
+        path.unlink(missing_ok=True)
     try:
         with quietly():
             report = structured_report(told, vocabulary)
-            return replace_with(folder / f"{told.volume_id}.dcm", partial(report.save_as, enforce_file_format=True))
+            return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:          # headers hold values that the libraries' authors never saw, and whose words may name somebody

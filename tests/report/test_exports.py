@@ -216,6 +216,16 @@ def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.parametrize("write_out", [write_copies, write_report])
+def test_of_a_volume_that_is_refused_by_now_nothing_stays(tmp_path, classic, write_out):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    write_out(told, DEFAULT, tmp_path / "out")
+    assert list((tmp_path / "out").rglob("*.dcm"))
+    with pytest.raises(ModelError, match="export-refused"):
+        write_out(replace(told, status="refused"), DEFAULT, tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("*.dcm"))
+
+
 def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, classic):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     next(iter(sorted(classic.iterdir()))).unlink()
