@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,17 @@ def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_
     done = CliRunner().invoke(app, words)
     assert done.exit_code != 0 and "collection-missing" in str(done.exception)
     assert not any(tmp_path.iterdir())
+
+
+def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(f"results: {tmp_path / 'results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
+    done = CliRunner().invoke(app, ["slice", "--config", str(config)])
+    assert done.exit_code != 0 and getattr(done.exception, "code", "") == "phantom-missing"
+    *_, told = str(done.exception).partition("fovnet ")
+    words = shlex.split(told.removesuffix(" [phantom-missing]"))
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
 
 
 def test_the_train_split_is_not_scored_and_said_so(tmp_path: Path) -> None:

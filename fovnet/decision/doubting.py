@@ -68,8 +68,8 @@ def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary)
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
     """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
-        share = f"{_below(signs.novelty, rule.least_novelty, 1)} of the validation slices are as unusual, at least {rule.least_novelty:.1%} wanted"
-        yield Doubt("unlike-training", f"unlike most of what the networks know: {share}")
+        share = f"{_below(signs.novelty, rule.least_novelty, 1)} of the validation slices are as unusual"
+        yield Doubt("unlike-training", f"unlike most of what the networks know: {share}, at least {rule.least_novelty:.1%} wanted")
     if signs.agreement < rule.least_agreement:
         said = f"agreement {_below(signs.agreement, rule.least_agreement, 1)}, at least {rule.least_agreement:.1%} wanted"
         yield Doubt("members-disagree", f"the networks disagree: {said}")
