@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fovnet.cli.opened import scored_split
-from fovnet.cli.options import ConfigFile, FileOut, Workers
+from fovnet.cli.options import ConfigFile, FileOut, Workers, model_folder
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 if TYPE_CHECKING:
@@ -137,6 +137,38 @@ def bench_crop(
     from fovnet.bench.cropping import cropped
 
     _tell_shares(config, split, out_file, partial(cropped, seed=seed), ", parts of them cut away")
+
+
+@verbs.command("light")
+def bench_light(
+    slices: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a model and light.")],
+    model: Annotated[list[Path] | None, typer.Option(help="An ensemble folder; may be repeated. Else the package's.")] = None,
+    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    most: Annotated[int, typer.Option(min=1, help="Slices of each volume, evenly spread.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the bright sides.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Change the light of a split's volumes, as coils and protocols do: how many slices are still told rightly?"""
+    from fovnet.bench.light import COLUMNS, in_lights
+    from fovnet.decision.ensemble import load
+    from fovnet.evaluate.balanced import balanced, balanced_change
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    models = {str(folder): load(folder, device) for folder in model or [model_folder(None)]}
+    with progress_bar("asking") as tell:
+        rows = list(in_lights(models, load_pack(slices), split, balanced, balanced_change, most=most, seed=seed, progress=tell))
+    write_tsv(out_file, COLUMNS, rows)
+    shown = titled(f"balanced accuracy of {rows[0]['slices']:,} slices of {rows[0]['volumes']} volumes, which count alike, and its change "
+                   "(95 % over subjects)", "model", "light", "right", "change")  # fmt: skip
+    for row in rows:
+        told = [f"{row[what]:{sign}.1%} ({row[f'{low}low']:{sign}.1%} to {row[f'{low}high']:{sign}.1%})"
+                if row[f"{low}low"] is not None else ""
+                for what, low, sign in (("accuracy", "", ""), ("change", "change_", "+"))]  # fmt: skip
+        shown.add_row(row["model"], row["light"], *told)
+    show_table(shown)
+    out.print(f"{out_file}")
 
 
 @verbs.command("decide")
