@@ -6,7 +6,8 @@ volume of a split is changed as a whole, and its grey levels are then windowed a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.simulator import Change, Score
-from fovnet.errors import CollectionError
+from fovnet.errors import CollectionError, ModelError
 from fovnet.volume.intensity import lattice, window
+from fovnet.volume.slices import Slicing, looks
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -63,12 +65,17 @@ def in_lights(
     how much it changed from the slices as they are, both with intervals over subjects.
 
     most  slices of each volume that are asked about, evenly spread; its sections show all of it.    seed  draws the sides
-    Raises CollectionError "bench-unlabelled" where the split has no labelled volume.
+    Ends that cannot be told, of a single subject or of a change that is the same in all, are None.  Raises CollectionError
+    "bench-unlabelled" where the split has no labelled volume, and ModelError "slices-differ" where a model's slices are cut otherwise.
     """
+    for name, ensemble in models.items():
+        if looks(Slicing(**ensemble.prepare)) != dict(pack.looks):
+            raise ModelError("slices-differ", f"{pack.folder}: its slices are cut otherwise than those of {name}; cut them with "
+                                              f"prepare: {dict(ensemble.prepare)}")
     labelled = [index for index, record in enumerate(pack.records) if record.split == split and record.labelled and record.slices]
     if not labelled:
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume in the {split} split. Give slices with labels, or "
-                                                  "another split.")
+                                                  "--split train, validation or test.")
     asked = {index: np.unique(np.linspace(0, pack.records[index].slices - 1, most).round().astype(np.int64)) for index in labelled}
     owners = [pack.records[index].subject_id for index in labelled for _ in asked[index]]
     counts = np.concatenate([np.full(len(rows), 1.0 / len(rows)) for rows in asked.values()])
@@ -86,8 +93,10 @@ def in_lights(
             together = np.concatenate(said)
             before = together if before is None else before
             seen = score(together, truth, owners, counts=counts)
-            ends: Sequence[float | None] = (None,) * 3 if how is None else change(before, together, truth, owners, counts=counts)
-            yield dict(zip(COLUMNS, (name, light, len(labelled), len(truth), seen.value, seen.low, seen.high, *ends), strict=True))
+            changed = (None,) * 3 if how is None else change(before, together, truth, owners, counts=counts)
+            told = (seen.value, seen.low, seen.high, *changed)
+            known = [None if one is None or math.isnan(one) else one for one in told]
+            yield dict(zip(COLUMNS, (name, light, len(labelled), len(truth), *known), strict=True))
 
 
 def _said(

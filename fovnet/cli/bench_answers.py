@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -154,18 +154,18 @@ def bench_light(
     from fovnet.decision.ensemble import load
     from fovnet.evaluate.balanced import balanced, balanced_change
     from fovnet.records import write_tsv
+    from fovnet.report.wording import several
     from fovnet.volume.pack import load_pack
 
     models = {str(folder): load(folder, device) for folder in model or [model_folder(None)]}
     with progress_bar("asking") as tell:
         rows = list(in_lights(models, load_pack(slices), split, balanced, balanced_change, most=most, seed=seed, progress=tell))
     write_tsv(out_file, COLUMNS, rows)
-    shown = titled(f"balanced accuracy of {rows[0]['slices']:,} slices of {rows[0]['volumes']} volumes, which count alike, and its change "
-                   "(95 % over subjects)", "model", "light", "right", "change")  # fmt: skip
+    counted = f"{several(rows[0]['slices'], 'slice')} of {several(rows[0]['volumes'], 'volume')}"
+    shown = titled(f"balanced accuracy of {counted}, volumes counting alike, and its change (95 % over subjects)",
+                   "model", "light", "right", "change")  # fmt: skip
     for row in rows:
-        told = [f"{row[what]:{sign}.1%} ({row[f'{low}low']:{sign}.1%} to {row[f'{low}high']:{sign}.1%})"
-                if row[f"{low}low"] is not None else ""
-                for what, low, sign in (("accuracy", "", ""), ("change", "change_", "+"))]  # fmt: skip
+        told = [_with_ends(row, *what) for what in (("accuracy", "", ""), ("change", "change_", "+"))]
         shown.add_row(row["model"], row["light"], *told)
     show_table(shown)
     out.print(f"{out_file}")
@@ -248,15 +248,24 @@ def bench_accuracy(
     out.print(f"{out_file}")
 
 
+def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
+    """A share of a row and its interval, what is known of them."""
+    value, low, high = (row[name] for name in (what, f"{ends}low", f"{ends}high"))
+    if value is None:
+        return ""
+    return f"{value:{sign}.1%} ({low:{sign}.1%} to {high:{sign}.1%})" if low is not None else f"{value:{sign}.1%} (no interval)"
+
+
 def _tell_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
     """What is measured on a split's volumes, by their vocabulary and rule: counts, shares with intervals, and the table of both."""
     from fovnet.bench.mistrust import COLUMNS
     from fovnet.records import write_tsv
+    from fovnet.report.wording import several
 
     volumes, vocabulary, rule = scored_split(config, split)
     with progress_bar("deciding") as tell:
         shares = measure(volumes, vocabulary, rule, progress=tell)
-    shown = titled(f"{len(volumes)} volumes of the {split} split{done}", "", "count", "of", "share (95 %)")
+    shown = titled(f"{several(len(volumes), 'volume')} of the {split} split{done}", "", "count", "of", "share (95 %)")
     for row in (share.row for share in shares):
         told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
         shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)

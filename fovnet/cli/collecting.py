@@ -21,7 +21,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that
 
 @collect.command("bids")
 def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The anatomical MR images of a BIDS data set, with what their sidecars say of the scanner; unlabelled."""
+    """The anatomical MR images of a BIDS data set, sub-01/anat/sub-01_T1w.nii.gz and on, with what their sidecars say; unlabelled."""
     from fovnet.volume.adapters.bids import gather_bids
 
     _collected(gather_bids(tree), tree, out_folder, replace)
@@ -52,7 +52,7 @@ def collect_organs(
 
 @collect.command("totalsegmentator")
 def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The TotalSegmentator MRI data set as published, labelled by its organs."""
+    """The TotalSegmentator MRI data set as published, s0001/mri.nii.gz with s0001/segmentations and on, labelled by its organs."""
     from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
 
     _collected(gather_totalsegmentator(tree), tree, out_folder, replace)
@@ -60,7 +60,7 @@ def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = 
 
 @collect.command("spider")
 def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """SPIDER as published: lumbar spines."""
+    """SPIDER as published: lumbar spines, images/1_t1.mha and on, overview.csv."""
     from fovnet.volume.adapters.spider import gather_spider
 
     _collected(gather_spider(tree), tree, out_folder, replace)
@@ -68,7 +68,7 @@ def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> 
 
 @collect.command("chaos")
 def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """CHAOS as published: the MR series, unlabelled."""
+    """CHAOS as published: the MR series, Train_Sets/MR/1/T1DUAL/DICOM_anon/InPhase and on; unlabelled."""
     from fovnet.volume.adapters.chaos import gather_chaos
 
     _collected(gather_chaos(tree), tree, out_folder, replace)
@@ -76,7 +76,7 @@ def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> N
 
 @collect.command("ixi")
 def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """IXI as published: heads."""
+    """IXI as published: heads, IXI002-Guys-0828-T1.nii.gz and on."""
     from fovnet.volume.adapters.ixi import gather_ixi
 
     _collected(gather_ixi(tree), tree, out_folder, replace)

@@ -58,8 +58,10 @@ def export_bids(
     from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
-    written = write_bids(read_answers(answers), vocabulary(regions), folder)
-    out.print(f"{several(len(written) - 1, 'sidecar')}: {folder}", highlight=False)
+    told = read_answers(answers)
+    written = write_bids(told, vocabulary(regions), folder)
+    refused = sum(one.status == "refused" for one in told)
+    out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}", highlight=False)
 
 
 @export.command("headers")
@@ -111,6 +113,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
     from fovnet.config import vocabulary
     from fovnet.report.answers import read_answers
+    from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
     told, words, left = read_answers(answers), vocabulary(regions), Counter[str]()
@@ -122,7 +125,8 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
             if fault.code not in EXPECTED:
                 err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
     written, reasons = len(told) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
-    out.print(f"{written} of {len(told)} volumes: {folder if written else 'nothing written'}{reasons and f' ({reasons})'}", highlight=False)
+    where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
+    out.print(f"{written} of {several(len(told), 'volume')}: {where}", highlight=False)
     if left:
         raise typer.Exit(3)
 

@@ -46,6 +46,14 @@ Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: defa
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 
 
+def named(text: str) -> Path:
+    """The path of a word.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    if not text:
+        raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
+                                        "this one)")
+    return Path(text)
+
+
 def model_folder(model: Path | None) -> Path:
     """The ensemble folder that is meant.  Raises ModelError where none is named and none came with the package."""
     from fovnet.decision.shipped import shipped_folder

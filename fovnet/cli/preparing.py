@@ -62,6 +62,8 @@ def _phantom_of_labels(
 
     if Path(subject).name != subject:
         raise ConfigError("phantom-subject", f"--subject {subject}: becomes part of file names; wanted is a name without slashes")
+    if not labels.exists():
+        raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume, NIfTI")
     if tissues is None:
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
     with progress_bar("simulating") as tell:
@@ -85,6 +87,7 @@ def slice_(
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     from fovnet.config import vocabulary
+    from fovnet.report.wording import several
     from fovnet.volume.identity import read_identifiers
     from fovnet.volume.pack import slice_collections
     from fovnet.volume.slices import Slicing
@@ -108,6 +111,7 @@ def slice_(
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
         err.print(f"refused {record.volume_id}: {record.message} [{record.code}]", markup=False, highlight=False)
-    out.print(f"{len(pack.pixels):,} slices of {len(pack.records) - len(refused)} volumes, {len(refused)} refused: {results.slices}")
+    read = several(len(pack.records) - len(refused), "volume")
+    out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {results.slices}")
     if refused:
         raise typer.Exit(3)

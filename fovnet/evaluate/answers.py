@@ -48,18 +48,21 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
     keys    what each of them has to tell
     Raises CollectionError "answers-missing" where there are none.
     """
+    file, facts = answers / TABLE, list[Mapping[str, Any]]()
     try:
-        names = dict.fromkeys(row["volume_id"] for row in read_tsv(answers / TABLE))
-        facts: list[Mapping[str, Any]] = [read_json(answers / f"{name}.json") for name in names]
-        lacking = [f"{one}.json without {key}" for one, told in zip(names, facts, strict=True) for key in keys if key not in told]
-        if lacking:
-            raise ValueError(lacking[0])
+        for name in dict.fromkeys(row["volume_id"] for row in read_tsv(file)):
+            file = answers / f"{name}.json"
+            told = read_json(file)
+            lacking = [key for key in keys if key not in told]
+            if lacking:
+                raise ValueError(f"{lacking[0]} is not in it")
+            facts.append(told)
         return facts
     except (OSError, ValueError, KeyError, TypeError) as fault:
         why = getattr(fault, "strerror", None) or fault
-        raise CollectionError("answers-missing", f"{answers / TABLE}: no readable answers ({why}). Give the folder that `fovnet predict "
-                                                 "--out` wrote; that command writes the table last: give it again if it was cut "
-                                                 "short.") from None
+        raise CollectionError("answers-missing", f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
+                                                 "if it is that one, give that command again: it makes what is missing or damaged, and "
+                                                 "writes the table last.") from None
 
 
 def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:

@@ -211,7 +211,7 @@ def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vo
                 collection=case.collection,
                 status=case.status,
                 truth=tuple(names[one.has].tolist()) if one else (),
-                said=tuple(names[one.says].tolist()) if one else (),
+                said=tuple(names[one.case.decided[:, :-1].any(axis=0)].tolist()) if one else (),
                 right=bool(one and one.exact),
                 slices=one.slices if one else 0,
                 wrong_raw=one.slices - int(one.right[0]) if one else 0,

@@ -50,14 +50,16 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
 
     include   kinds of DICOM series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
     Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
-    passed over, so that a loop of links ends.  Raises VolumeError where the paths hold nothing to read.
+    passed over, so that a loop of links ends.  A folder without a volume, below none of the others, is given itself, to be refused by
+    name: an archive that is not mounted is one.  Raises VolumeError where none of the paths holds anything to read.
     """
     found: dict[Path, None] = {}
     rows: list[dict[str, Any]] = []
     passed: dict[Path, None] = {}
+    empty: list[Path] = []
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
-        if not os.path.isdir(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH112  (is_dir raises in a closed folder)
+        if os.path.isfile(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH113  (is_file raises in a closed folder)
             beside.setdefault(path.parent, {})[path] = None
     for path in paths:
         named = beside.get(path.parent, {})
@@ -75,11 +77,12 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             some, more = [path], []
         rows += more
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (it says why)
+        empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
     if not found:
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
         raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); name the files themselves")
-    return Found(list(found), rows, [path for path in passed if path not in found])
+    return Found([*found, *dict.fromkeys(empty)], rows, [path for path in passed if path not in found])
 
 
 def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from fovnet.bench.light import COLUMNS, LIGHTS, darker_to_one_side, in_light, to_the_power
 from fovnet.cli import app
+from fovnet.cli.bench_answers import _with_ends
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import read_tsv
 from fovnet.volume.pack import slice_collections
@@ -57,6 +58,13 @@ def test_a_volume_without_anything_is_left_alone() -> None:
         assert not in_light(nothing, how, np.random.default_rng(0)).any()
 
 
+def test_of_a_single_person_shares_are_told_without_ends() -> None:
+    row = {"accuracy": 0.4, "low": None, "high": None, "change": 0.1, "change_low": None, "change_high": None}
+    assert _with_ends(row, "accuracy", "", "") == "40.0% (no interval)"
+    assert _with_ends({**row, "change_low": 0.0, "change_high": 0.2}, "change", "change_", "+") == "+10.0% (+0.0% to +20.0%)"
+    assert _with_ends({**row, "change": None}, "change", "change_", "+") == ""
+
+
 @pytest.mark.slow
 def test_the_table_has_a_row_a_light_and_the_first_is_the_slices_as_they_are(finished: Path, tmp_path: Path) -> None:
     people = tmp_path / "people"
@@ -73,5 +81,9 @@ def test_the_table_has_a_row_a_light_and_the_first_is_the_slices_as_they_are(fin
     first = (tmp_path / "light.tsv").read_bytes()
     assert CliRunner().invoke(app, [*words, "--split", "validation", "--most", "1000"]).exit_code == 0
     assert (tmp_path / "light.tsv").read_bytes() == first
+    assert "nan" not in first.decode()
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
     assert getattr(refused.exception, "code", "") == "bench-unlabelled"
+    slice_collections({"made": people}, tmp_path / "slices", slicing=Slicing(target_spacing_mm=6.0), seed=1)
+    refused = CliRunner().invoke(app, words)
+    assert getattr(refused.exception, "code", "") == "slices-differ"

@@ -84,8 +84,16 @@ def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
         answered_cases(answers, read_collection(collection(tmp_path, "passed-over\thead\t0\t9\n")), DEFAULT)
     with pytest.raises(CollectionError, match="no labelled volume"):
         answered_cases(answers, read_collection(collection(tmp_path, "")), DEFAULT)
-    with pytest.raises(CollectionError, match="no readable answers"):
+    with pytest.raises(CollectionError, match="no readable answer"):
         answered_cases(tmp_path, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", None, '{"volume_id": "broken"}'])
+def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(tmp_path: Path, content: str | None) -> None:
+    answers = predicted(tmp_path, tmp_path / "answers")
+    (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(content)
+    with pytest.raises(CollectionError, match=r"broken\.json: no readable answer"):
+        answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
 
 
 def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
     monkeypatch.chdir(tmp_path / "answers")
     elsewhere = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
     assert elsewhere.exit_code == 3 and "counts from the folder where predict ran" in elsewhere.output
-    assert elsewhere.output.endswith("0 of 1 volumes: nothing written (1 named above)\n")
+    assert elsewhere.output.endswith("0 of 1 volume: nothing written (1 named above)\n")
 
 
 def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):

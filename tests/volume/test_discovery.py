@@ -69,6 +69,21 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
         find_volumes([tmp_path])
 
 
+def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(tmp_path: Path) -> None:
+    """A share that is not mounted is an empty folder: alone it is an error, and beside others it is not forgotten."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.nii").write_bytes(b"x")
+    assert find_volumes([tmp_path / "empty", tmp_path / "a.nii"]) == [tmp_path / "a.nii", tmp_path / "empty"]
+    with pytest.raises(VolumeError) as refusal:
+        read(tmp_path / "empty")
+    assert refusal.value.code == "volume-no-dicom"
+
+
+def test_a_file_that_is_not_there_is_no_series(tmp_path: Path) -> None:
+    found = find([tmp_path / "gone.dcm", tmp_path / "gone.nii"])
+    assert found.volumes == [tmp_path / "gone.dcm", tmp_path / "gone.nii"] and not found.series
+
+
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
     assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == ["T1", "T1-2", "T1-2-2", "T1-3"]
 

@@ -21,6 +21,7 @@ from fovnet.volume.collection import VolumeRow
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import Frame
+from fovnet.volume.dicom_source import is_archive
 from fovnet.volume.discovery import find
 
 GAUSS = 100.0           # a field above it is given in gauss, as older GE scanners do (15000)
@@ -39,8 +40,18 @@ def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
     listed = {row["path"] for row in found.series}
     for path in found.volumes:
         if str(path) not in listed:
-            gathered.leave(path, "no DICOM; name it in a table of its own")
+            _leave(gathered, path)
     return gathered
+
+
+def _leave(gathered: Gathered, path: Path) -> None:
+    """Sets aside what holds no DICOM; an archive that cannot be looked into might, and is broken."""
+    try:
+        if is_archive(path):
+            survey(path)
+        gathered.leave(path, "no DICOM; name it in a table of its own")
+    except VolumeError as fault:
+        gathered.refuse(path, fault)
 
 
 def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> None:

@@ -74,8 +74,8 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
     table, labels = out / "volumes.tsv", out / "regions.tsv"
     present = [path.name for path in (table, labels) if path.exists()]
     if present and not replace:
-        raise CollectionError("collection-exists", f"{out}: {' and '.join(present)} lie there already, perhaps corrected by hand. Give "
-                                                   "another folder, or --replace.")
+        raise CollectionError("collection-exists", f"{out}: {' and '.join(present)} of an earlier run, perhaps corrected by hand, would be "
+                                                   "written over. Give another folder, or --replace.")
     rows = [{"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason} for one in gathered.aside]
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:

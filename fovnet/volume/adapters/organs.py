@@ -177,4 +177,4 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
 
 
 def _slices(flags: NDArray[np.bool_]) -> str:
-    return ", ".join(f"{first} to {last}" for first, last in runs_of(flags))
+    return ", ".join(f"{first} to {last}" if last > first else f"{first}" for first, last in runs_of(flags))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +217,21 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     pack = slice_collections({"archive": table.parent}, tmp_path / "slices")
     assert [record.status for record in pack.records] == ["ok"] * 4
     assert "someone" not in table.read_text() + (table.parent / "aside.tsv").read_text()
+
+
+def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left_out(tmp_path, write):
+    """What a copy cut short held is not in the table, and somebody has to know."""
+    write.save(tmp_path / "tree" / "one", write.images(write.noise()))
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("im.dcm", (tmp_path / "tree" / "one" / "im000.dcm").read_bytes())
+    (tmp_path / "tree" / "cut.zip").write_bytes(whole.getvalue()[:-40])
+    with zipfile.ZipFile(tmp_path / "tree" / "other.zip", "w") as archive:
+        archive.writestr("notes.txt", b"x")
+    gathered = gather_dicom(tmp_path / "tree")
+    assert {one.path.name: (one.kind, one.code) for one in gathered.aside}["cut.zip"] == ("broken", "volume-corrupt")
+    assert {one.path.name: one.kind for one in gathered.aside}["other.zip"] == "left out"
+    assert gathered.broken == 1 and len(gathered.volumes) == 1
 
 
 @pytest.mark.parametrize(("written", "tesla"), [("3", "3"), ("15000", "1.5"), ("0", None), (None, None)])
