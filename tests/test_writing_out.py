@@ -74,7 +74,7 @@ def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_
 
 def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_path: Path) -> None:
     config = tmp_path / "c.yaml"
-    config.write_text(f"results: {tmp_path / 'results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
+    config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
     done = CliRunner().invoke(app, ["slice", "--config", str(config)])
     assert done.exit_code != 0 and getattr(done.exception, "code", "") == "phantom-missing"
     *_, told = str(done.exception).partition("fovnet ")

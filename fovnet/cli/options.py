@@ -46,7 +46,7 @@ Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: defa
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 
 
-def named(text: str) -> Path:
+def path_of_word(text: str) -> Path:
     """The path of a word.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
     if not text:
         raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -97,9 +98,9 @@ def slice_(
     collections = finished_run.collections_of(settings, results)
     if settings.phantom.subjects and not (results.phantom / "volumes.tsv").exists():
         people = f"--subjects {settings.phantom.subjects} --volumes {settings.phantom.volumes_per_subject} --seed {settings.seed}"
-        without = "".join(f" --without {name!r}" for name in settings.phantom.without)
+        without = "".join(f" --without {quote(name)}" for name in settings.phantom.without)
         raise ConfigError("phantom-missing", f"{results.phantom}: the simulated people of {config} are not there yet; make them: "
-                                             f"fovnet phantom {results.phantom} {people}{without}")
+                                             f"fovnet phantom {quote(str(results.phantom))} {people}{without}")
     with progress_bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),
