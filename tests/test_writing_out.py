@@ -83,6 +83,18 @@ def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_pat
     assert CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
 
 
+@pytest.mark.parametrize(("words", "code"), [
+    (["predict", "", "--out", "answers"], "path-empty"),                        # pathlib would take it for the current folder
+    (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),           # before --tissues is asked for
+])  # fmt: skip
+def test_a_path_that_leads_nowhere_is_named_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, words)
+    assert getattr(done.exception, "code", "") == code and not any(tmp_path.iterdir())
+
+
 def test_the_train_split_is_not_scored_and_said_so(tmp_path: Path) -> None:
     """"Run fovnet ensemble again" would score it no more than before."""
     words = ["bench", "mistrust", "--config", str(tmp_path / "none.yaml"), "--split", "train", "--out", str(tmp_path / "shares.tsv")]
