@@ -172,6 +172,12 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
     return _vertebra(marks, rng) if chosen == VERTEBRA else _box(person, marks, rng)
 
 
+def named_field(name: str, person: Person, rng: np.random.Generator) -> Family:
+    """The family of SMALL of that name, a prone woman's breasts as they hang.  Raises StopIteration for no name."""
+    family = next(family for family in SMALL if family.name == name)
+    return _about_breasts(family, person, rng) if family.hanging and person.prone else family
+
+
 def _likely(family: Family, person: Person) -> float:
     """How much more often than its weight a family is drawn for that person: breasts of a prone woman 7 times, of others seldom.
 

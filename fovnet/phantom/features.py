@@ -26,12 +26,14 @@ ANATOMY: Mapping[str, str] = {
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
+    "more breasts and hearts": "half of a prone woman's other fields are one breast, one volume in twelve a heart across its axis",
     "fields by the body": "fields that end with the skin or leave much air on one side, one organ in pictures of any size from 9 to 42 cm",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, turbo FLASH and single shots, "
     "coils that hear the skin best",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
+    "coils about breasts": "hanging breasts are heard by small elements round them: white skin, grey depth, a dark chest",
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
     "echo-planar images pulled out of shape",
     "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",

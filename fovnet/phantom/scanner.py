@@ -39,6 +39,7 @@ class Coil:
     fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; far away means never
     bias      standard deviation of the logarithm of a smooth field beside it
     power     how steeply an element is heard less far away: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
+    known_mm  distance of the points at which what is heard is known; it has no detail below that
     """
 
     centres_mm: tuple[tuple[float, float, float], ...] = ()
@@ -47,6 +48,7 @@ class Coil:
     fall_mm: float = 1e6
     bias: float = 0.0
     power: float = 1.0
+    known_mm: float = 24.0
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,10 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
     """Receive sensitivity (i, j, k), 1 where it is highest: root of the sum of squares of (1 + (d / reach)²)^-power over elements.
 
-    Known every 24 mm and interpolated: it has no detail below centimetres.
+    Known every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
     """
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    coarse = [max(2, int(np.ceil(size * step / 24))) for size, step in zip(shape, spacing, strict=True)]
+    coarse = [max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)]
     index = np.meshgrid(*(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij")
     x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
     heard = np.ones_like(x)

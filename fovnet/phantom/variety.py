@@ -13,10 +13,12 @@ import numpy as np
 
 from fovnet.phantom.artefacts import draw_flaws
 from fovnet.phantom.body import Landmarks
+from fovnet.phantom.breast_coils import cups
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.coils import bright_within, fallen_off
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.echo_planar import EchoPlanar
-from fovnet.phantom.families import LEG_MASS, small_family
+from fovnet.phantom.families import LEG_MASS, named_field, small_family
 from fovnet.phantom.fitting import fitted, of_any_size
 from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
@@ -40,6 +42,10 @@ TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.8         # archives of hearts keep them as stacks of pictures
 FITTED_SHARE = 0.5               # of fields across the whole trunk
 ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
+BREAST_AGAIN, HEART_AGAIN = 0.5, 0.08
+"""Of the volumes that small fields left to others: of prone women those that are made one breast, of everybody those made a heart."""
+BREAST, HEART = "breast, one", "heart, close"
+CUPS_SHARE = 0.65               # of hanging breasts; the others as any field of view, most by elements at their sides
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
@@ -88,6 +94,21 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
         turn = step @ turn
     turned = canonical(about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3]))
     return replace(regridded(acquired, turned), tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+
+
+def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """One breast of a woman asked to lie prone, instead of half of her other fields; a heart across its axis instead of one in twelve."""
+    share, dice = (BREAST_AGAIN if _hangs(person) else HEART_AGAIN), rng.random()
+    if at == 0 or plain.family.hanging or plain.family.name in OWN_AXES or dice > share:
+        return plain
+    family = named_field(BREAST if _hangs(person) else HEART, person, rng)
+    acquired = plan(person, marks, family, plain.site, rng)
+    return acquired if family.hanging else short_axis(acquired, person, rng)
+
+
+def _hangs(person: Person) -> bool:
+    """Whether this is a prone woman whose breasts are of a kind."""
+    return person.prone and of_a_kind(person)
 
 
 def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -140,6 +161,15 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
     if _of_head(plain) and rng.random() < STANDING_WAVE_SHARE:
         coil = bright_within(coil, plain, rng)
+    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+
+
+def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """Small elements about hanging breasts, instead of whatever else heard two of three of them; half have a smooth field beside."""
+    if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
+        return plain
+    coil = cups(person, plain.grid, np.asarray(plain.isocentre_mm), rng)
+    coil = replace(coil, bias=float(rng.uniform(0.05, 0.35)) if rng.random() < 0.5 else 0.0)
     return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
 
 
@@ -208,15 +238,17 @@ def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
 CHANGES: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _small_field),
+    "more breasts and hearts": (9, _breast_or_heart),
     "fields by the body": (7, _fitted_field),
     "thin slabs": (1, _thin_slab),
     "stacked localisers": (8, _localiser),
     "free contrasts": (2, _free_contrast),
     "coil fall-off": (3, _coil_fall_off),
+    "coils about breasts": (10, _breast_coil),
     "artefacts": (4, _artefacts),
     "masks": (5, _masks),
     "turned headers": (6, _turned_header),
 }
 """What each of `features.SCANNING` does to a plan, in the order in which it is done, and the number of its generator."""
 
-CAREFULLY = ("small fields", "fields by the body")      # what a careful site does too
+CAREFULLY = ("small fields", "more breasts and hearts", "fields by the body", "coils about breasts")    # what a careful site does too
