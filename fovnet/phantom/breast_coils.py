@@ -10,17 +10,18 @@ from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Coil
 
-REACH_MM = (12.0, 40.0)         # radius of an element: arrays of 7 to 18 a breast have loops of 3 to 8 cm across
-OFF_MM = (4.0, 28.0)            # from the skin to the elements
+REACH_MM = (10.0, 34.0)         # radius of an element: arrays of 7 to 18 a breast have loops of 2 to 7 cm across
+OFF_MM = (3.0, 20.0)            # from the skin to the elements
 KNOWN_MM = 10.0                 # distance at which what they hear is known: finer than the reach
 NEAR_MM = 60.0                  # elements farther than this outside a field of view are not switched on
 
 
 def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Elements round each breast that the grid shows, whose skin and the fat under it they hear 3 to 20 times as well as its depth.
+    """Elements round each breast that the grid shows: they hear the skin 1.3 to 4 times as well as the middle, the chest half to a tenth
+    as well as the breast.
 
     Of a woman whose breasts are `of_a_kind`, prone.  Rows stand round the base, the middle and the nipple's end; half of the coils leave
-    the sides open that a needle comes from, one element of eight is off, and the chest behind the base is nearly dark.
+    the sides open that a needle comes from, one element of eight is off, and what lies deep in the chest is nearly dark.
     """
     reach, off = float(rng.uniform(*REACH_MM)), float(rng.uniform(*OFF_MM))
     rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
@@ -33,7 +34,7 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
                     places.append(_element(person, side, row, turn, off))
     seen = [place for place in places if _is_near(place, grid) and rng.random() < 0.875] or places
     centres = tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(seen) - isocentre_mm)
-    return Coil(centres, reach, float(rng.uniform(0.93, 1.0)), power=float(rng.uniform(0.8, 1.5)), known_mm=KNOWN_MM)
+    return Coil(centres, reach, float(rng.uniform(0.93, 1.0)), power=float(rng.uniform(1.0, 1.5)), known_mm=KNOWN_MM)
 
 
 def _element(person: Person, side: int, row: float, turn: float, off_mm: float) -> NDArray[np.float64]:
