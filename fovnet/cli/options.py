@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -68,5 +69,7 @@ def kinds_included(kinds: str) -> list[str]:
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     unknown = [kind for kind in named if kind not in INCLUDABLE]
     if unknown:
-        raise ConfigError("include-unknown", f"--include {unknown[0]}: no such kind of series; the kinds are {', '.join(INCLUDABLE)}")
+        near = get_close_matches(unknown[0].lower(), INCLUDABLE, n=1)
+        hint = f"did you mean {near[0]!r}? The" if near else "the"
+        raise ConfigError("include-unknown", f"--include {unknown[0]}: no such kind of series; {hint} kinds are {', '.join(INCLUDABLE)}")
     return named

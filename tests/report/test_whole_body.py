@@ -66,6 +66,22 @@ class TestScale:
         assert [box.get_y() + box.get_height() for box in boxes] == pytest.approx([span.to_mm for span in body.spans])
         assert len({box.get_facecolor() for box in boxes}) == len(body.spans)
 
+    def test_a_name_is_written_where_its_box_has_room_for_it(self, body, planted):
+        """Every word drawn lies within the heights of its own box, and what is too low for a word has none."""
+        for names in (["spine+chest"] * 30 + ["chest"] * 2, ["pelvis"] + ["abdomen"] * 60, ["abdomen"] * 40 + ["chest"]):
+            case = planted.case(names)
+            figure = drawn(case)
+            figure.canvas.draw()
+            axis = figure.axes[2]
+            written = [text for text in axis.texts if text.get_text()]
+            for text in written:
+                span = next(span for span in case.spans if span.region == text.get_text())
+                box = text.get_window_extent()
+                low, high = axis.transData.transform([(0, span.from_mm), (0, span.to_mm)])[:, 1]
+                assert low <= box.y0 and box.y1 <= high
+        assert [text.get_text() for text in written] == ["abdomen"]
+        assert [text.get_text() for text in drawn(body).axes[2].texts] == [span.region for span in body.spans]
+
 
 @pytest.mark.parametrize("names", [["head"], ["none"] * 6, ["spine"] * 12, ["spine+chest"] * 6 + ["chest"] * 6])
 def test_any_volume_can_be_drawn(planted, names):
