@@ -104,7 +104,7 @@ def body_drawing(
     def down(mm: float) -> float:
         return round(TOP + tall * (high - mm) / (high - low), 1)
 
-    views = (("from the front", coronal_view(pixels)), ("from the right side", sagittal_view(pixels)))
+    views = (("from the front", coronal_view(pixels)), ("from the left side", sagittal_view(pixels)))
     panels = tuple(
         Panel(name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]), round(LEFT + place * (wide + GAP), 1), round(wide, 1))
         for place, (name, view) in enumerate(views)

@@ -17,7 +17,7 @@ def coronal_view(pixels: Bytes) -> Bytes:
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
-    """The body seen from its right side, (s, h) uint8 from feet to head, the front on the left."""
+    """The body seen from its left side, as radiographs are hung, (s, h) uint8 from feet to head, the front on the left."""
     return _slab(pixels, 2)
 
 

@@ -29,7 +29,8 @@ SIZE = ("matrix size", "pixel spacing", "orientation")
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id      twelve hex digits, the same wherever the files lie      kind, reason  why it is set aside; empty for one to read
+    id      twelve hex digits, the same wherever the files lie, unless images of another patient beside them claim the same series
+    kind, reason  why it is set aside; empty for one to read
     copies  identical copies of an image that were left out         notes  what the series holds beside it, in sentences
     """
 
@@ -49,16 +50,31 @@ class Series:
 def series_of(frames: Iterable[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
-    What is no MR image, or was captured from a screen, is a group of its own, whatever series it says it belongs to.
+    What is no MR image, or was captured from a screen, is a group of its own, whatever series it says it belongs to; so are the images of
+    each patient where several share a series UID, as careless pseudonyms leave them.
     """
     together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
     for frame in frames:
         facts = frame.facts
         what = (facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour)
         together.setdefault((facts.study_uid, facts.series_uid, *what), []).append(frame)
-    found = [series for one in together.values() for series in _volumes(one)]
+    found = [series for one in together.values() for patient, own in _of_each_patient(one) for series in _volumes(own, patient)]
     return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
                                              series.frames[0].instance, series.id))
+
+
+SHARED = "its series UID is that of another patient's images too"
+
+
+def _of_each_patient(frames: list[Frame]) -> list[tuple[str, list[Frame]]]:
+    """(patient, images) of one series UID; the patient is "" where all images are one's, or those that name nobody beside one who is."""
+    named = {frame.facts.patient_id for frame in frames} - {""}
+    if len(named) < 2:
+        return [("", frames)]
+    parts: dict[str, list[Frame]] = {}
+    for frame in frames:
+        parts.setdefault(frame.facts.patient_id, []).append(frame)
+    return sorted((patient or "nobody named", own) for patient, own in parts.items())
 
 
 def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
@@ -77,8 +93,8 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
     return labels
 
 
-def _volumes(frames: list[Frame]) -> list[Series]:
-    """The groups of one series."""
+def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
+    """The groups of one series; of one patient of several, who never is in its notes and always in its ids."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
     parts: dict[tuple[str, ...], list[Frame]] = {}
     directions: list[Frame] = []
@@ -93,8 +109,9 @@ def _volumes(frames: list[Frame]) -> list[Series]:
     for number, (key, _, group) in enumerate(groups, start=1):
         lost = sum(copies.get(_image(frame), 0) for frame in group)
         kind, reason = kind_of(tuple(group))
-        note = (f"volume {number} {apart}",) if len(groups) > 1 else ()
-        found.append(Series(_id(group[0], key, found), tuple(group), kind, reason, lost, (*note, *group[0].notes)))
+        note = ((SHARED,) if patient else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
+        digits = _id(group[0], (*key, patient) if patient else key, found)
+        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes)))
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
 

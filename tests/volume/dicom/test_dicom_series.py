@@ -54,6 +54,23 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
     assert file_checksum(address(tmp_path, found[0].id)) != file_checksum(address(tmp_path, found[1].id))
 
 
+@pytest.mark.parametrize("above_mm", [0.0, 27.0])
+def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, above_mm):
+    """One above the other, or at the same heights: never one body.  An image that names nobody is its own."""
+    voxels = [write.noise(seed=seed) for seed in (1, 2)]
+    for which, patient in enumerate(("A", "B")):
+        affine = write.AFFINE @ np.block([[np.eye(3), np.array([[0], [0], [which * above_mm / 3]])], [np.zeros((1, 3)), np.ones((1, 1))]])
+        write.save(tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, InstanceNumber=lambda k, n=which: 9 * n + k + 1))
+    found = survey(tmp_path).series
+    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 2
+    for series, wanted in zip(found, voxels, strict=True):
+        volume = read(address(tmp_path, series.id))
+        assert np.array_equal(volume.voxels, wanted) and volume.notes[0] == "its series UID is that of another patient's images too"
+    assert len(survey(tmp_path / "A").series) == 1 and read(tmp_path / "A").notes == ()
+    write.save(tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody")
+    assert [len(one.frames) for one in survey(tmp_path).series] == [9, 9, 9]
+
+
 def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):
     """A 2-D acquisition has its own time, and some scanners their own echo time, in every slice."""
     write.save(tmp_path, write.images(write.noise(), AcquisitionTime=lambda k: f"1200{k:02}", EchoTime=lambda k: f"{80 + k % 3}"))
