@@ -30,12 +30,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Panel:
-    """A picture in the drawing, `uri` stretched to its box."""
+    """A picture in the drawing, `uri` stretched to its box; `ends`: which sides of the patient its left and right edges are."""
 
     name: str
     uri: str
     left: float
     wide: float
+    ends: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,10 @@ def body_drawing(
     def down(mm: float) -> float:
         return round(TOP + tall * (high - mm) / (high - low), 1)
 
-    views = (("from the front", coronal_view(pixels)), ("from the left side", sagittal_view(pixels)))
+    views = (("from the front", coronal_view(pixels), ("R", "L")), ("from the left side", sagittal_view(pixels), ("A", "P")))
     panels = tuple(
-        Panel(name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]), round(LEFT + place * (wide + GAP), 1), round(wide, 1))
-        for place, (name, view) in enumerate(views)
+        Panel(name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]), round(LEFT + place * (wide + GAP), 1), round(wide, 1), ends)
+        for place, (name, view, ends) in enumerate(views)
     )
     lanes_left = round(LEFT + 2 * (wide + GAP), 1)
     curves_left = round(lanes_left + LANES + GAP, 1)

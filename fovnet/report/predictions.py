@@ -93,9 +93,10 @@ def _draw(
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
     if pictures:
         spans = stretches([row for row in body["rows"] if row.get("region")])
+        guessed = one.answer.status == "uncertain"
         figure = volume_figure(
             one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-            message=one.answer.message,
+            message=f"cannot say: {one.answer.message}" if guessed else one.answer.message, guessed=guessed,
         )  # fmt: skip
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:

@@ -32,7 +32,7 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 @dataclass(frozen=True)
 class VolumePage:
-    """What the page shows, in words; `data` is what the slice viewer reads."""
+    """What the page shows, in words; `data` is what the slice viewer reads; `guessed` whether fovnet cannot say."""
 
     volume_id: str
     path: str
@@ -48,6 +48,7 @@ class VolumePage:
     sheet_words: str
     data: Mapping[str, Any]
     faces: bool
+    guessed: bool
 
 
 def volume_page(
@@ -76,6 +77,7 @@ def volume_page(
         sheet_words=f"{several(len(shown), 'slice')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
         data=_data(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
+        guessed=body["status"] == "uncertain",
     )
 
 
@@ -97,8 +99,9 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
         return "Shows none of the regions."
     low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
     said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
-    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
-    best = "Best guess" if body["status"] == "uncertain" else "Shows"
+    guess = body["status"] == "uncertain"
+    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None and not guess else ""
+    best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
     return f"{best}: {said}, from {low} to {high} of scanner height{sure}.{exact}"

@@ -30,12 +30,14 @@ def volume_figure(
     vocabulary: Vocabulary,
     truth: Sequence[Stretch] | None = None,
     message: str = "",
+    guessed: bool = False,
 ) -> Figure:
     """One volume from feet (bottom) to head: coronal view, probability curves, the spans said, and the true ones if given.
 
     coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
     heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
-    unless the stack is much wider than tall, which the figure then says. An empty volume gives its title and message alone.
+    unless the stack is much wider than tall, which the figure then says. `guessed`: fovnet cannot say, and the spans are pale and called a
+    guess. An empty volume gives its title and message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -50,8 +52,8 @@ def volume_figure(
         axes = _columns(figure, columns, height)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
         _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
-        bars_shown = [("said", spans), *([("true", truth)] if truth is not None else [])]
-        _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low))
+        bars_shown = [("guess" if guessed else "said", spans), *([("true", truth)] if truth is not None else [])]
+        _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)
         for border in sorted({edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high}):
@@ -68,6 +70,7 @@ def volume_figure(
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
 """Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
 NAME_POINTS = 7.5       # height of a region's name in its box
+PALE = 0.45             # opacity of a guess
 FOOT = 0.75
 """Inches below the panels, for the labels and the names of the colours."""
 
@@ -137,9 +140,9 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary) -> None:
 
 
 def _show_bars(
-    axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float
+    axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float, guessed: bool
 ) -> None:
-    """A column for each answer; the chain on its left, protocols such as spine beside it on its right."""
+    """A column for each answer; the chain on its left, protocols such as spine beside it on its right.  The first is pale if guessed."""
     for place, (_, spans) in enumerate(bars):
         protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
         chain = any(span.region in vocabulary.chain for span in spans)
@@ -148,7 +151,8 @@ def _show_bars(
         axis.add_patch(Rectangle((place - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
         for span in spans:
             lane = lanes.index(span.region) if span.region in lanes else 0
-            _span_box(axis, place - 0.45 + lane * width, width, span, vocabulary.colour(span.region), points_per_mm)
+            colour, pale = vocabulary.colour(span.region), guessed and place == 0
+            _span_box(axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, pale)
     axis.set_xlim(-0.5, len(bars) - 0.5)
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
     axis.tick_params(axis="both", length=0)
@@ -157,16 +161,17 @@ def _show_bars(
         side.set_visible(False)
 
 
-def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float) -> None:
+def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float, pale: bool) -> None:
     """A coloured box with its region's name in it, where the name has room: the colours are named at the foot."""
     tall, upright = span.to_mm - span.from_mm, width > 0.6
-    axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1))
+    alpha, ink = (PALE, INK) if pale else (None, readable_on(colour))
+    axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1, alpha=alpha))
     room = NAME_POINTS * (1.1 if upright else 0.6 * len(span.region))       # a letter is about 0.6 of its height wide
     if tall * points_per_mm < room:
         return
     axis.text(
         left + width / 2, (span.from_mm + span.to_mm) / 2, span.region,
-        ha="center", va="center", color=readable_on(colour), fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
+        ha="center", va="center", color=ink, fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
     )  # fmt: skip
 
 

@@ -54,13 +54,15 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
     assert file_checksum(address(tmp_path, found[0].id)) != file_checksum(address(tmp_path, found[1].id))
 
 
-@pytest.mark.parametrize("above_mm", [0.0, 27.0])
+@pytest.mark.parametrize("above_mm", [0.0, 36.0])
 def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, above_mm):
     """One above the other, or at the same heights: never one body.  An image that names nobody is its own."""
     voxels = [write.noise(seed=seed) for seed in (1, 2)]
     for which, patient in enumerate(("A", "B")):
-        affine = write.AFFINE @ np.block([[np.eye(3), np.array([[0], [0], [which * above_mm / 3]])], [np.zeros((1, 3)), np.ones((1, 1))]])
-        write.save(tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, InstanceNumber=lambda k, n=which: 9 * n + k + 1))
+        affine = write.AFFINE.copy()
+        affine[2, 3] += which * above_mm
+        numbered = {"InstanceNumber": lambda k, which=which: 9 * which + k + 1}
+        write.save(tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, **numbered))
     found = survey(tmp_path).series
     assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 2
     for series, wanted in zip(found, voxels, strict=True):
