@@ -85,6 +85,13 @@ def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_pat
 
 @pytest.mark.parametrize(("words", "code"), [
     (["predict", "", "--out", "answers"], "path-empty"),                        # pathlib would take it for the current folder
+    (["predict", ".", "--out", ""], "path-empty"),
+    (["phantom", "", "--subjects", "1"], "path-empty"),
+    (["collect", "dicom", ".", "--out", ""], "path-empty"),
+    (["examine", "answers", "--truth", ".", "--out", ""], "path-empty"),
+    (["examine", "answers", "--truth", "labels", "--out", "labels"], "out-in-inputs"),
+    (["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"], "out-in-inputs"),
+    (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
     (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),           # before --tissues is asked for
 ])  # fmt: skip
 def test_a_path_that_leads_nowhere_is_named_before_any_work(

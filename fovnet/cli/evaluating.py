@@ -10,6 +10,7 @@ import typer
 from fovnet.cli.opened import scored_arrays, settings_of
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
+from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.net import configured
 from fovnet.report import run_report
@@ -88,6 +89,7 @@ def examine(
     from fovnet.evaluate.writing import write_evaluation
     from fovnet.volume.collection import read_collection
 
+    _refuse_in_inputs(out_folder, truth, answers)
     known = vocabulary(regions)
     cases, lacking, beyond = answered_cases(answers, read_collection(truth, known), known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
@@ -111,6 +113,15 @@ def examine(
     out.print("  ".join(map(str, written)), highlight=False)
     if lacking:
         raise typer.Exit(3)
+
+
+def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
+    """Nothing, unless the tables would be written over those of the truth or among the answers.  Raises ConfigError "out-in-inputs"."""
+    labels = truth.parent if truth.suffix == ".tsv" else truth
+    for what, folder in (("labels", labels), ("answers", answers)):
+        if out_folder.resolve() == folder.resolve():
+            raise ConfigError("out-in-inputs", f"--out {out_folder}: there lie the {what}, which would be written over or mixed up; give a "
+                                               "folder of its own")
 
 
 @verbs.command()

@@ -12,6 +12,14 @@ import typer
 from fovnet.errors import ConfigError
 
 
+def path_of_word(text: str) -> Path:
+    """The path of a word.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    if not text:
+        raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
+                                        "this one)")
+    return Path(text)
+
+
 def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
     """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
     from fovnet.records import unwritable
@@ -35,7 +43,9 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-FileOut, FolderOut = partial(typer.Option, callback=_file_to_write), partial(typer.Option, callback=_folder_to_write)
+FileOut, FolderOut = (
+    partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH") for tried in (_file_to_write, _folder_to_write)
+)
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
@@ -45,14 +55,6 @@ Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does no
 Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
-
-
-def path_of_word(text: str) -> Path:
-    """The path of a word.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
-    if not text:
-        raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
-                                        "this one)")
-    return Path(text)
 
 
 def model_folder(model: Path | None) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import WITHOUT_HELP, ConfigFile, Workers, folder_to_fill
+from fovnet.cli.options import WITHOUT_HELP, ConfigFile, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
@@ -20,7 +20,8 @@ verbs = typer.Typer()
 
 @verbs.command()
 def phantom(
-    folder: Annotated[Path, typer.Argument(callback=folder_to_fill, help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
+    folder: Annotated[Path, typer.Argument(callback=folder_to_fill, parser=path_of_word, metavar="FOLDER",
+                                             help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
     subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
     volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; else 3.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class Model:
     def predict(self, path: File) -> Prediction:
         """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"; so is a
         folder or an archive that holds several volumes, for which of them was meant?"""
-        whole = Path(path)
+        whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:
             fault = VolumeError("volume-several", f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0]}, or "
@@ -98,7 +98,7 @@ class Model:
         if jobs < 1:
             raise ConfigError("jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process")
         named = [paths] if isinstance(paths, str | PathLike) else paths         # a string is one path, not its letters
-        return self._answers([volume for path in named for volume in _volumes(Path(path))], jobs)
+        return self._answers([volume for path in named for volume in _volumes(_given(path))], jobs)
 
     def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
         for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):
@@ -116,6 +116,13 @@ class Model:
 def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:
     """The model in an ensemble folder, or the one that comes with the package, as `fovnet.load` says."""
     return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
+
+
+def _given(path: File) -> Path:
+    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    if not fspath(path):
+        raise ConfigError("path-empty", "'': an empty path; give a file or a folder ('.' for this one)")
+    return Path(path)
 
 
 def _volumes(path: Path) -> list[Path]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -31,6 +30,7 @@ from fovnet.net.ends import Ends
 from fovnet.net.places import weights_of
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
+from fovnet.volume.parallel import end_with
 from fovnet.volume.placing import Placing
 
 if TYPE_CHECKING:
@@ -225,10 +225,4 @@ def _settle(parent: int) -> None:
 
     torch.set_num_threads(1)
     keep_freed_memory()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+    end_with(parent)

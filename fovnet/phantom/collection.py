@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import multiprocessing
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from fovnet.phantom.tissues import AIR
 from fovnet.phantom.variety import varied
 from fovnet.records import read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.volume.parallel import spawned
 from fovnet.volume.volume import Volume
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
@@ -89,7 +89,7 @@ def simulate_collection(
         for job in jobs:
             keep(job[1], simulate_subject(*job))
     else:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with spawned(workers) as pool:
             futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
             for future in as_completed(futures):
                 keep(futures[future], future.result())

@@ -66,18 +66,17 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
 
 
 def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]:
-    """The regular files under a folder, sorted, hidden ones left out, links that lead nowhere too, so that they can be named; and so are
-    folders that this user may not look into.
+    """The files under a folder, sorted, hidden ones left out, links that lead nowhere, pipes and devices too, so that they can be named;
+    and so are folders that this user may not look into.
 
-    Links to folders are not followed, so that a loop of links ends, and added to `links`.  Pipes and devices are no files.
+    Links to folders are not followed, so that a loop of links ends, and added to `links`.
     """
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if links is not None:
             links += [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]
         yield from (Path(parent, name) for name in folders if is_closed(Path(parent, name)))
-        paths = (Path(parent, name) for name in sorted(names) if not name.startswith("."))
-        yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
 def is_closed(folder: Path) -> bool:
@@ -91,6 +90,8 @@ def looks_like_dicom(path: Path) -> bool:
         return False
     if path.name.lower().endswith(SUFFIXES):
         return True
+    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); to open a pipe may wait for ever
+        return False
     try:
         with path.open("rb") as file:
             return begins_like_dicom(file.read(132))

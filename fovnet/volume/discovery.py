@@ -150,7 +150,7 @@ def _listed(
     for one in series:
         if only and not any(item.path in only for item in one.items):
             continue
-        home = place or places[one.frames[0].facts.series_uid]
+        home = place or places[_claims(one)]
         path = home if homes.get(home) == {one.id} else address(home, one.id)
         wanted = not one.kind or one.kind in include
         paths += [path] if wanted else [next(item.path for item in one.items if item.path in only)] if only else []
@@ -158,12 +158,18 @@ def _listed(
     return paths, rows + [unread_row(one) for one in unread]
 
 
-def _places(series: Iterable[Series]) -> dict[str, Path]:
-    """The folder that holds all files of a series UID, or the file where it is a single one; whatever volumes it was split into."""
-    files: dict[str, set[Path]] = {}
+def _claims(series: Series) -> tuple[str, str]:
+    """The series UID and the patient that its first image claims."""
+    facts = series.frames[0].facts
+    return facts.series_uid, facts.patient_id
+
+
+def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
+    """The folder that holds all files of a patient's series UID, or the file if it is a single one; whatever volumes it was split into."""
+    files: dict[tuple[str, str], set[Path]] = {}
     for one in series:
-        files.setdefault(one.frames[0].facts.series_uid, set()).update(item.path for item in one.items)
-    return {uid: Path(os.path.commonpath(together)) for uid, together in files.items()}
+        files.setdefault(_claims(one), set()).update(item.path for item in one.items)
+    return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
 
 
 def _homes(series: Iterable[Series]) -> dict[Path, set[str]]:
@@ -212,6 +218,6 @@ def _looks_like_a_volume(path: Path) -> bool:
         return True
     if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
         return False
-    if not path.is_file():                                     # to open a pipe may wait for ever
+    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); to open a pipe may wait for ever
         return False
     return is_known(path)

@@ -9,9 +9,11 @@ from typing import Any
 
 import nibabel
 
+from fovnet.errors import VolumeError
 from fovnet.volume.dicom import MAX_VOXELS as MOST_VOXELS
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.grid import WHOLE_VOXELS
+from fovnet.volume.unpacking import regular
 
 BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
 PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
@@ -35,13 +37,13 @@ def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
             wanted = PACKED_TO_BYTES * sum(file.stat().st_size for file in path.iterdir() if file.is_file())
         else:
             wanted = _bytes_of_file(path, whole_voxels)
-    except (OSError, ValueError):       # ValueError: a null byte in the name
+    except (OSError, ValueError, VolumeError):       # ValueError: a null byte in the name; VolumeError: a pipe
         wanted = 0
     return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
 
 
 def _bytes_of_file(path: Path, whole_voxels: int) -> int:
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         first = file.read(1024)
     packed = first.startswith((b"\x1f\x8b", b"PK"))
     if first.startswith(b"\x1f\x8b"):

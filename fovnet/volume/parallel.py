@@ -6,6 +6,9 @@ Reading ahead is bounded twice: in number, and in the bytes that the jobs under 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -45,7 +48,7 @@ def in_order(
     _refuse_to_begin_without_processes()
     while True:
         waiting: deque[tuple[Job, Future[Result]]] = deque()
-        pool = _pool(workers)
+        pool = spawned(workers)
         try:
             while True:
                 for job in remaining.admitted():
@@ -106,7 +109,7 @@ class Admission(Generic[Job]):
 def _refuse_to_begin_without_processes() -> None:
     """Nothing, where a process can be started; 0.1 s.  A script that is read again in each process, and begins its work there, has none."""
     try:
-        with _pool(1) as pool:
+        with spawned(1) as pool:
             pool.submit(int).result()
     except BrokenProcessPool:
         raise ConfigError("processes-none", "no process could be started to read ahead; a script that wants more than one begins its work "
@@ -124,13 +127,27 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Jo
 
 
 def _alone(work: Callable[[Job], Result], job: Job, crashed: Callable[[Job], Result]) -> Result:
-    with _pool(1) as pool:
+    with spawned(1) as pool:
         try:
             return pool.submit(work, job).result()
         except BrokenProcessPool:
             return crashed(job)
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+def spawned(workers: int) -> ProcessPoolExecutor:
+    """A pool of processes that do not outlive this one, however it ends."""
     # spawn: a forked child inherits the locks of this process's threads, and may wait for one for ever
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)
+    )
+
+
+def end_with(parent: int) -> None:
+    """Ends this process within a second after its parent, number `parent`: a SIGKILL of one must not leave the others behind."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()

@@ -122,7 +122,7 @@ def volume_name(path: Path) -> str:
     if series:
         return f"{volume_name(place)}-{series}"
     name = place.name
-    if name in ("", "..") or place.is_dir():            # a folder 1.2.840.113 has no suffix; "." has no name
+    if name in ("", "..") or os.path.isdir(place):      # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return place.resolve().name or "volume"
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix)
     return name[: len(name) - len(suffix)] or name
@@ -188,9 +188,12 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
                                                 f"`fovnet predict {place}` show them. Name one of those.")
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError("volume-missing", f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.")
+        if path.is_symlink():
+            return VolumeError("volume-missing", f"{path}: a link to {path.readlink()}, where nothing lies. Mend the link.")
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
-        return VolumeError("volume-permission", f"{path}: may not be read by this user. Change its permissions (chmod u+r).")
+        return VolumeError("volume-permission", f"{path}: may not be read by this user. Change its permissions (chmod u+r), or those of "
+                                                "the folders above it (chmod u+rx).")
     if fault.errno is None:     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"
         return VolumeError("volume-truncated", f"{path}: the data end too early ({fault}). Copy it again from its origin.")
     return VolumeError("volume-unreadable", f"{path}: cannot be read ({fault.strerror or fault}). Check the disk and the path.")

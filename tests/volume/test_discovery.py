@@ -6,6 +6,8 @@ import importlib.util
 import io
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.memory import bytes_to_read
 from fovnet.volume.readers import read
 
 
@@ -29,6 +32,55 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     found = [path.relative_to(tmp_path).as_posix() for path in find_volumes([tmp_path])]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
     assert find_volumes([tmp_path / "notes.txt", tmp_path / "gone.nii"]) == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
+
+
+def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(tmp_path: Path) -> None:
+    """Nobody writes into them: to open one would wait for ever.  A link to a device is neither; a link that leads nowhere is called one."""
+    (tmp_path / "a.nii").write_bytes(b"x")
+    for name in ("p.nii.gz", "p.dcm", "pipe"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "zero.nii").symlink_to("/dev/zero")
+    (tmp_path / "gone.nii").symlink_to(tmp_path / "nowhere.nii")
+    found = find([tmp_path])
+    assert {path.name for path in found.volumes} == {"a.nii", "p.nii.gz", "p.dcm", "zero.nii", "gone.nii"}
+    assert [path.name for path in found.passed] == ["pipe"]
+    for name, code in (("p.nii.gz", "volume-unreadable"), ("p.dcm", "volume-unreadable"), ("zero.nii", "volume-unreadable"),
+                       ("gone.nii", "volume-missing")):
+        assert bytes_to_read(tmp_path / name) < 2**27
+        with pytest.raises(VolumeError) as fault:
+            read(tmp_path / name)
+        assert fault.value.code == code, name
+    with pytest.raises(VolumeError, match=r"a link to .*nowhere\.nii, where nothing lies"):
+        read(tmp_path / "gone.nii")
+
+
+def test_a_file_in_a_closed_folder_has_a_name_and_a_link_to_it_is_found(tmp_path: Path) -> None:
+    """Asking for it by Path.is_dir or is_file raises there, which stopped a batch."""
+    (tmp_path / "lock").mkdir()
+    (tmp_path / "lock" / "c.nii.gz").write_bytes(b"x")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "link.nii.gz").symlink_to(tmp_path / "lock" / "c.nii.gz")
+    told = f"""
+from pathlib import Path
+from fovnet.volume.discovery import find, name_volumes
+from fovnet.volume.readers import read
+found = find([Path({str(tmp_path / "open")!r}), Path({str(tmp_path / "lock" / "c.nii.gz")!r})]).volumes
+print(*name_volumes(found))
+for path in found:
+    try:
+        read(path)
+    except Exception as fault:
+        print(fault.code)
+"""
+    (tmp_path / "lock").chmod(0)
+    as_anybody = [] if os.geteuid() else ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]       # root may look into every folder
+    if as_anybody and not shutil.which(as_anybody[0]):
+        pytest.skip("root, and no setpriv to give up its rights with")
+    try:
+        done = subprocess.run([*as_anybody, sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    finally:
+        (tmp_path / "lock").chmod(0o700)
+    assert done.stdout.split() == ["link", "c", "volume-permission", "volume-permission"], done.stderr
 
 
 def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: Path, made) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import gzip
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nibabel
@@ -84,3 +86,30 @@ def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["processes-none"], done.stdout + done.stderr
+
+
+def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
+    """Killed with SIGKILL, it has no chance to end them itself."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\nfrom fovnet.volume.parallel import in_order\n"
+        "def work(job):\n    return os.getpid()\n"
+        "if __name__ == '__main__':\n"
+        "    for pid in in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        time.sleep(0.2)\n"
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as begun:
+        assert begun.stdout is not None
+        workers = {int(begun.stdout.readline()) for _ in range(4)}
+        begun.kill()
+    until = time.monotonic() + 20
+    while any(map(alive, workers)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(alive, workers))
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3] if Path(f"/proc/{pid}").exists() else True
