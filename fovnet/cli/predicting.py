@@ -122,8 +122,9 @@ def _tell_passed(files: list[Path]) -> None:
     if files:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
         counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
+        first = f"the first {files[0]}" if files[1:] else str(files[0])
         err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
-                  f"{', ...' if len(endings) > 5 else ''}", markup=False, highlight=False)  # fmt: skip
+                  f"{', ...' if len(endings) > 5 else ''}; {first}", markup=False, highlight=False)  # fmt: skip
 
 
 def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
@@ -165,6 +166,8 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
     told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
+    copies = sum(row.get("copies", 0) for row in series)
+    told += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
     out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
 
 

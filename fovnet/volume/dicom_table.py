@@ -14,18 +14,19 @@ from fovnet.volume.dicom_series import Series
 from fovnet.volume.dicom_source import Unread
 from fovnet.volume.dicom_triage import MODALITIES, NO_IMAGES
 
-COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "rows", "columns", "modality", "reason", "path")
+COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns", "modality", "reason", "path")
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 """The real ids, where they are asked for."""
 
 
 def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
-    """One row; `kind` is "volume" for a series to read, else what it is set aside as."""
+    """One row; `kind` is "volume" for a series to read, else what it is set aside as; `copies`: how many doubles were left out."""
     frame, facts = series.frames[0], series.frames[0].facts
     row = {
         "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
         "series_number": facts.series_number if facts.series_number.isdigit() else "", "series": series.id,
-        "kind": series.kind or "volume", "images": len(series.frames), "rows": frame.rows, "columns": frame.columns,
+        "kind": series.kind or "volume", "images": len(series.frames), "copies": series.copies,
+        "rows": frame.rows, "columns": frame.columns,
         "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
         "reason": series.reason or "; ".join(series.notes), "path": str(path),
     }  # fmt: skip

@@ -208,6 +208,8 @@ def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
     for magic, kind, remedy in _MAGICS:
         if opening.startswith(magic):
             return kind, remedy
+    if opening[257:262] == b"ustar":
+        return "a tar archive", "Unpack it with tar -xf, and name the folder."
     if path.name.lower().endswith((".mgz", ".mgh")):
         return "a damaged FreeSurfer MGH file", "Convert it again with: mri_convert IN OUT.nii.gz"
     if path.name.lower().endswith((".gipl", ".gipl.gz")):
@@ -232,6 +234,7 @@ _MAGICS = (
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it."),
+    (b"Rar!", "a RAR archive", "Unpack it."),
     (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
     (b"git-annex", "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"),
     (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),

@@ -17,6 +17,7 @@ from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address, split_address
 from fovnet.volume.dicom_grid import Stand, grid_of
 from fovnet.volume.dicom_table import COLUMNS, series_row
+from fovnet.volume.discovery import find
 from fovnet.volume.readers import file_checksum, read
 from fovnet.volume.slices import slice_volume
 
@@ -198,7 +199,7 @@ def test_neither_names_nor_numbers_decide_the_order(tmp_path_factory, write, ord
 
 
 def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
-    folder = write.save(tmp_path, write.images(write.noise()))
+    folder = write.save(tmp_path / "one", write.images(write.noise()))
     shutil.copy(folder / "im003.dcm", folder / "again.dcm")
     other = write.images(write.noise())[5]
     other.SOPInstanceUID = other.file_meta.MediaStorageSOPInstanceUID = f"{write.STUDY}.99"
@@ -206,6 +207,10 @@ def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
     volume = read(folder)
     assert np.array_equal(volume.voxels, write.noise())
     assert volume.notes == ("2 doubled images left out: identical",)
+    shutil.copytree(folder, tmp_path / "tree" / "a")
+    shutil.copytree(folder, tmp_path / "tree" / "b")
+    row, = find([tmp_path / "tree"]).series
+    assert (row["images"], row["copies"]) == (10, 12), "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
 
 
 def test_slope_intercept_inversion_and_padding(tmp_path, write):
