@@ -41,6 +41,7 @@ def predict(
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.report.wording import several
     from fovnet.volume.discovery import find, name_volumes
 
     keep_freed_memory()
@@ -53,6 +54,8 @@ def predict(
         _tell_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
+        if rows:
+            err.print(f"kept from an earlier run: the answers on {len(rows):,} of {several(len(named), 'volume')}", highlight=False)
         _tell_replaced(out_folder, fresh)
         predictions.withdraw(out_folder, rows, tables=bool(fresh), **drawn)
         with progress_bar("predicting", "volumes") as tell:

@@ -63,8 +63,12 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:
-    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said."""
-    for path in place.glob("[0-9]" * 4 + "*.dcm"):
+    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said.
+
+    And what a run that was killed had begun: half an image that names the patient.
+    """
+    number = "[0-9]" * 4
+    for path in (*place.glob(f"{number}*.dcm"), *place.glob(f".{number}*.dcm.*.part")):
         if path not in written:
             path.unlink()
 

@@ -209,8 +209,10 @@ def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
     folder = tmp_path / "copies" / "volume"
     assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 40
     (folder / "notes.txt").write_text("mine")
+    (folder / ".0007.dcm.4711.part").write_bytes(b"half an image of a run that was killed")
     fewer = replace(told, images=replace(told.images, uids=told.images.uids[:30], frames=told.images.frames[:30]))
     assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {path.name for path in folder.glob("*.dcm")}
+    assert not list(folder.glob(".*"))
     with pytest.raises(ModelError, match="export-unsure"):
         write_copies(replace(told, status="uncertain"), DEFAULT, tmp_path / "copies")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

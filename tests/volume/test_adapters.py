@@ -314,6 +314,17 @@ def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
     assert len(stack.pixels) == 40 and stack.pixels[int(head.last)].max() > 100 and head.last == CROWN - 140
 
 
+def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
+    gathered = Gathered()
+    for name, path in (("p-1", "a.zip"), ("P-1", "b.zip"), ("a/b", "c.zip")):
+        gathered.add(VolumeRow(name, "p", Path(path)))
+    assert [row.volume_id for row in gathered.volumes] == ["p-1"]
+    assert [(one.path.name, one.reason) for one in gathered.aside] == [
+        ("b.zip", "its name 'P-1' is that of a.zip: the same once more, or to be called otherwise"),
+        ("c.zip", "its name 'a/b' cannot be a file name; rename it"),
+    ]
+
+
 def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     gathered = Gathered()
     gathered.add(VolumeRow("a", "s", tmp_path / "in" / "a.nii"), [RegionRow("a", DEFAULT.chain[0], 0, 4)])

@@ -49,8 +49,13 @@ class Gathered:
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
         """Takes a volume and its labels in; sets it aside where its name cannot be one or is taken."""
-        if not NAME.fullmatch(volume.volume_id) or volume.volume_id.casefold() in self.taken:
-            self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} is taken or cannot be a file name; rename it"))
+        if not NAME.fullmatch(volume.volume_id):
+            self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"))
+            return
+        if volume.volume_id.casefold() in self.taken:
+            other = next((one.path for one in self.volumes if one.volume_id.casefold() == volume.volume_id.casefold()), None)
+            why = f"its name {volume.volume_id!r} is that of {other}" if other else f"its name {volume.volume_id!r} is taken"
+            self.aside.append(Aside(volume.path, LEFT_OUT, f"{why}: the same once more, or to be called otherwise"))
             return
         self.taken.add(volume.volume_id.casefold())
         self.volumes.append(volume)
