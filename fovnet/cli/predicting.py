@@ -68,7 +68,8 @@ def predict(
         table = [row for volume_id, _ in named for row in rows[volume_id]]
         _write_spans(out_folder, table)
         if pages:
-            predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named])
+            series = [row | {"kind": "volume"} if row["kind"] in wanted else row for row in found.series]
+            predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named], series)
     _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
 
 

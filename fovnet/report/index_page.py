@@ -53,19 +53,25 @@ class IndexRow:
 
 @dataclass(frozen=True)
 class IndexPage:
-    """The whole index."""
+    """The whole index; `aside` counts the DICOM series that were found and not read, by kind."""
 
     sentence: str
     statuses: Table
     regions: Table
     doubts: Table
+    aside: Table
     rows: tuple[IndexRow, ...]
     first: tuple[IndexRow, ...]
     names: tuple[str, ...]
 
 
-def index_page(volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path) -> IndexPage:
-    """The index over the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`."""
+def index_page(
+    volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path, series: Sequence[Mapping[str, Any]] = ()
+) -> IndexPage:
+    """The index over the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`.
+
+    series   rows of found.tsv: those set aside are counted
+    """
     rows, counted, doubts = [], Counter[str](), Counter[str]()
     regions: dict[str, Counter[str]] = {"ok": Counter(), "uncertain": Counter()}
     for spans in volumes:
@@ -77,12 +83,14 @@ def index_page(volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path) -> 
             regions[str(head["status"])].update(said or (NONE,))
         doubts.update({doubt_in_words(code) for code, _ in why})
         rows.append(_row(head, said, "; ".join(sentence for _, sentence in why), folder))
+    unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
     ordered = sorted(rows, key=lambda row: (URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id))
     return IndexPage(
         sentence=_sentence(counted),
         statuses=_counted("answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)),
         regions=_regions(regions["ok"], regions["uncertain"]),
         doubts=_counted("doubt", dict(doubts.most_common(NAMED_DOUBTS)), len(rows)),
+        aside=_counted("set aside", dict(unread.most_common()), len(series), "series"),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
         names=tuple(sorted(regions["ok"] | regions["uncertain"])),
@@ -137,6 +145,6 @@ def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
     return Table(("region", "answered", "best guess"), rows)
 
 
-def _counted(name: str, counts: Mapping[str, int], total: int) -> Table:
+def _counted(name: str, counts: Mapping[str, int], total: int, of: str = "volumes") -> Table:
     rows = tuple((key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items())
-    return Table((name, "volumes", "share"), rows)
+    return Table((name, of, "share"), rows)

@@ -143,8 +143,8 @@ def withdraw(folder: Path, kept: Iterable[str], *, tables: bool, pictures: bool,
         (folder / name).unlink(missing_ok=True)
 
 
-def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]]) -> None:
-    """index.html: what was said of every volume, those that need a look first."""
+def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
+    """index.html: what was said of every volume, those that need a look first; and which DICOM series were set aside."""
     from fovnet.report.index_page import index_page, write_index
 
-    write_index(folder / INDEX, index_page(volumes, folder))
+    write_index(folder / INDEX, index_page(volumes, folder, series))

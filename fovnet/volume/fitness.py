@@ -76,7 +76,7 @@ def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
     """A note where some voxels are no finite intensities.  Raises VolumeError "volume-nonfinite" from half on."""
     if 2 * bad >= voxels:
         raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
-                                              "half or more. Export the volume again, or set NaN about the body to 0 (fslmaths IN -nan OUT).")
+                                              "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).")
     return (f"{bad} NaN or infinite voxels set to the smallest finite value",) if bad else ()
 
 

@@ -261,6 +261,14 @@ class TestIndex:
         assert [attrs["href"] for tag, attrs in reader.tags if tag == "a"] == ["pages/c.html", "pages/a.html"]
         assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, "the least sure region's"
 
+    def test_series_set_aside_are_counted_of_all_that_were_found(self, tmp_path):
+        series = [{"kind": kind} for kind in ("volume", "volume", "single", "single", "localizer")]
+        page = index_page([[spans_row("a")]], tmp_path, series)
+        assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")] and page.aside.rows[0][2].startswith("40.0")
+        words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
+        assert "found and not read" in words
+        assert "found and not read" not in " ".join(read(write_index(tmp_path / "i.html", index_page([[spans_row("a")]], tmp_path))).words)
+
     def test_addresses_are_quoted(self, tmp_path):
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name("p01#b69f 0")).write_text("a page")
