@@ -264,7 +264,8 @@ class TestIndex:
     def test_series_set_aside_are_counted_of_all_that_were_found(self, tmp_path):
         series = [{"kind": kind} for kind in ("volume", "volume", "single", "single", "localizer")]
         page = index_page([[spans_row("a")]], tmp_path, series)
-        assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")] and page.aside.rows[0][2].startswith("40.0")
+        assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")]
+        assert page.aside.rows[0][2].startswith("40.0")
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
         assert "found and not read" in words
         assert "found and not read" not in " ".join(read(write_index(tmp_path / "i.html", index_page([[spans_row("a")]], tmp_path))).words)
