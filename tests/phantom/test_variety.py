@@ -14,6 +14,7 @@ from nibabel.orientations import io_orientation
 from fovnet.errors import ConfigError
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
+from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.coils import _arrays
 from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import LEG_MASS, Family, choose_families, small_family
@@ -183,6 +184,23 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
         shares.append(ahead.sum() / body.sum())
         assert body[:, -1].mean() < 0.05
     assert np.mean(shares) > 0.3
+
+
+def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_then_hearts() -> None:
+    """Of volumes but the first, whatever else they would show; the coil of a breast stands round it, or it keeps the one it had."""
+    woman = next(p for number in range(1, 90) if (p := sample_person((4, number))).prone and of_a_kind(p))
+    only = frozenset(SCANNING) - {"more breasts and hearts", "coils about breasts"}
+    for person, name, low, high in ((woman, "breast, one", 0.35, 0.65), (PERSON, "heart, short axis", 0.02, 0.16)):
+        marks, became, coils = landmarks(person), 0, set()
+        for at in range(1, 81):
+            acquired = plan(person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0], np.random.default_rng([9, at]))
+            one = varied(acquired, person, marks, (9, 1, at), only)
+            became += one.family.name == name
+            assert one is acquired or one.family.name == name
+            coils |= {len(one.acquisition.coil.centres_mm)} if one.family.hanging else set()
+        assert low < became / 80 < high, name
+        assert varied(acquired, person, marks, (9, 1, 0), only) is acquired
+        assert (len(coils) > 4) == (person is woman)
 
 
 def head_grid() -> Grid:
