@@ -67,8 +67,9 @@ def ablate(config: ConfigFile) -> None:
 
 
 EXAMINED = (
-    ("slice_error", "raw"), ("slice_error", "decided"), ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"),
-    ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"), ("border_interval_holds", "decided"),
+    ("slice_error", "raw"), ("slice_error", "decided"), ("slice_error_not_dark", "decided"), ("balanced_accuracy", "decided"),
+    ("presence_f1_weighted", "decided"), ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
+    ("border_interval_holds", "decided"),
 )  # fmt: skip
 """What `examine` shows of its measures; the tables have them all."""
 

@@ -97,11 +97,22 @@ def _group(
 def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     slices = np.array([[one.slices] for one in tallies])
     right = np.stack([one.right for one in tallies])
-    return [
+    measures = [
         measure
         for column, stage in enumerate(STAGES)
         for measure in draws.rates("slice_error", slices - right[:, [column]], slices, stage=stage)
     ]
+    return measures + _not_dark(tallies, draws)
+
+
+def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+    """The slice error of what is not all dark, where it is known which slices are: in a black margin nobody can see what its label says."""
+    cases = [one.case for one in tallies]
+    if all(case.empty is None for case in cases):
+        return []
+    lit = [np.ones(len(case.z_mm), dtype=bool) if case.empty is None else ~case.empty for case in cases]
+    wrong = [int((seen & ~(case.truth & case.decided).any(axis=1)).sum()) for seen, case in zip(lit, cases, strict=True)]
+    return draws.rates("slice_error_not_dark", np.array(wrong)[:, None], np.array([[seen.sum()] for seen in lit]), stage="decided")
 
 
 def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
