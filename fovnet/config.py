@@ -502,6 +502,11 @@ def _where(fault: Any) -> str:
 
 
 def _wanted(fault: Any) -> str:
+    """What is wanted instead of what stands there, and how to write it where the library's words do not say so."""
+    if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
+        return f"names with a value each are wanted, such as NAME: {fault['input']}"
+    if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
+        return f"a value number {fault['loc'][-1] + 1} is wanted too"
     return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 

@@ -69,6 +69,17 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     )
 
 
+@pytest.mark.parametrize(("raw", "said"), [
+    ({"collections": "/scans"}, "collections: '/scans': names with a value each are wanted, such as NAME: /scans"),
+    ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
+    ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
+])  # fmt: skip
+def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError) as fault:
+        parse({"phantom": {"subjects": 8}, **raw}, "c.yaml")
+    assert said in fault.value.sentence
+
+
 def test_all_faults_are_said_at_once() -> None:
     said = faults(search={"trials": 0, "method": "gp_ei"}, seed="x")
     assert all(where in said for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'"))
