@@ -41,21 +41,17 @@ def predict(
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
-    from fovnet.report.wording import several
-    from fovnet.volume.discovery import find, name_volumes
+    from fovnet.volume.discovery import find
 
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
-    files = sorted(found.volumes)            # names of equal files are told apart by order, which must not be that of the arguments
-    named = list(zip(name_volumes(files), files, strict=True))
+    named = _named(found.volumes)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder):
         _tell_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
-        if rows:
-            err.print(f"kept from an earlier run: the answers on {len(rows):,} of {several(len(named), 'volume')}", highlight=False)
         _tell_replaced(out_folder, fresh)
         predictions.withdraw(out_folder, rows, tables=bool(fresh), **drawn)
         with progress_bar("predicting", "volumes") as tell:
@@ -68,8 +64,7 @@ def predict(
         table = [row for volume_id, _ in named for row in rows[volume_id]]
         _write_spans(out_folder, table)
         if pages:
-            series = [row | {"kind": "volume"} if row["kind"] in wanted else row for row in found.series]
-            predictions.write_index_of(out_folder, [rows[volume_id] for volume_id, _ in named], series)
+            _write_index(out_folder, [rows[volume_id] for volume_id, _ in named], found, wanted)
     _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
 
 
@@ -86,17 +81,29 @@ def codes() -> None:
 NONE_REFUSED = "0 refused"
 
 
+def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
+    """(volume_id, path) of each, sorted: names of equal files are told apart by order, which must not be that of the arguments."""
+    from fovnet.volume.discovery import name_volumes
+
+    files = sorted(volumes)
+    return list(zip(name_volumes(files), files, strict=True))
+
+
 def _kept(
     folder: Path, named: list[tuple[str, Path]], identity: str, *, pictures: bool, pages: bool, faces: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the volumes whose earlier answers hold."""
+    """The rows of the volumes whose earlier answers hold, and on the screen how many these are."""
     from fovnet.decision.kept import kept_rows
+    from fovnet.report.wording import several
 
     found = {
         volume_id: kept_rows(folder, volume_id, path, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
         for volume_id, path in named
     }
-    return {volume_id: rows for volume_id, rows in found.items() if rows is not None}
+    kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
+    if kept:
+        err.print(f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}", highlight=False)
+    return kept
 
 
 def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
@@ -154,6 +161,12 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
         err.print(f"not read: {row['reason']}", markup=False, highlight=False)
     counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
     return f"{len(refused)} refused" + (counted if inside else "")
+
+
+def _write_index(folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]) -> None:
+    """index.html; series of the kinds that were asked for count as read."""
+    series = [row | {"kind": "volume"} if row["kind"] in included else row for row in found.series]
+    predictions.write_index_of(folder, volumes, series)
 
 
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:

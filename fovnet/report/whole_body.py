@@ -45,8 +45,7 @@ def volume_figure(
         step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
         low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
         width, height, stretch = _panel_inches(high - low, side_mm)
-        bars = 2 if truth is not None else 1
-        columns = [width, 2.5, 0.95 * bars]
+        columns = [width, 2.5, 0.95 if truth is None else 1.9]
         figure = Figure(figsize=(sum(columns) + 1.45, height + (1.4 if message else 1.15)))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height)

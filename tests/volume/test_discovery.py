@@ -75,6 +75,7 @@ for path in found:
     (tmp_path / "lock").chmod(0)
     as_anybody = [] if os.geteuid() else ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]       # root may look into every folder
     if as_anybody and not shutil.which(as_anybody[0]):
+        # no folder is closed to root; setpriv, of util-linux, which macOS lacks, starts a process that it is closed to
         pytest.skip("root, and no setpriv to give up its rights with")
     try:
         done = subprocess.run([*as_anybody, sys.executable, "-c", told], capture_output=True, text=True, check=False)

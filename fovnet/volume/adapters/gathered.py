@@ -34,13 +34,13 @@ class Aside:
 class Gathered:
     """The rows of a collection in the making; regions in slices of the volume in its closest RAS order, counted from the feet.
 
-    taken  names of the volumes, in small letters
+    taken  names of the volumes, in small letters, and their paths
     """
 
     volumes: list[VolumeRow] = field(default_factory=list)
     regions: list[RegionRow] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
+    taken: dict[str, Path] = field(default_factory=dict)
 
     @property
     def broken(self) -> int:
@@ -53,11 +53,10 @@ class Gathered:
             self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"))
             return
         if volume.volume_id.casefold() in self.taken:
-            other = next((one.path for one in self.volumes if one.volume_id.casefold() == volume.volume_id.casefold()), None)
-            why = f"its name {volume.volume_id!r} is that of {other}" if other else f"its name {volume.volume_id!r} is taken"
+            why = f"its name {volume.volume_id!r} is that of {self.taken[volume.volume_id.casefold()]}"
             self.aside.append(Aside(volume.path, LEFT_OUT, f"{why}: the same once more, or to be called otherwise"))
             return
-        self.taken.add(volume.volume_id.casefold())
+        self.taken[volume.volume_id.casefold()] = volume.path
         self.volumes.append(volume)
         self.regions += labels
 
