@@ -24,6 +24,7 @@ from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_a
 from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
 from fovnet.phantom.masks import BRAIN, draw_finish, stripped
+from fovnet.phantom.organ_fields import organ_field
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, plan
 from fovnet.phantom.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
@@ -45,6 +46,8 @@ ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
 BREAST_AGAIN, HEART_AGAIN = 0.5, 0.08
 """Of the volumes that small fields left to others: of prone women those that are made one breast, of everybody those made a heart."""
 BREAST, HEART = "breast, one", "heart, close"
+ORGAN_AGAIN = 1 / 6             # of the fields that are not of breasts, a heart along its axes or a mass: those made one organ's
+TILTED_ORGANS = 0.25
 CUPS_SHARE = 0.65               # of hanging breasts; the others as any field of view, most by elements at their sides
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
@@ -104,6 +107,14 @@ def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng
     family = named_field(BREAST if _hangs(person) else HEART, person, rng)
     acquired = plan(person, marks, family, plain.site, rng)
     return acquired if family.hanging else short_axis(acquired, person, rng)
+
+
+def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+    """One organ or part closely instead of one field in six; one of four along an axis of its own, as rectum and uterus are planned."""
+    if at == 0 or plain.family.hanging or plain.family.name in (*OWN_AXES, LEG_MASS) or rng.random() > ORGAN_AGAIN:
+        return plain
+    acquired = plan(person, marks, organ_field(marks, rng), plain.site, rng)
+    return _tilted(acquired, 35.0, rng) if rng.random() < TILTED_ORGANS else acquired
 
 
 def _hangs(person: Person) -> bool:
@@ -239,6 +250,7 @@ Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
 CHANGES: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _small_field),
     "more breasts and hearts": (9, _breast_or_heart),
+    "organs closely": (11, _organ),
     "fields by the body": (7, _fitted_field),
     "thin slabs": (1, _thin_slab),
     "stacked localisers": (8, _localiser),
@@ -251,4 +263,5 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
 }
 """What each of `features.SCANNING` does to a plan, in the order in which it is done, and the number of its generator."""
 
-CAREFULLY = ("small fields", "more breasts and hearts", "fields by the body", "coils about breasts")    # what a careful site does too
+CAREFULLY = ("small fields", "more breasts and hearts", "organs closely", "fields by the body", "coils about breasts")
+"""What a careful site does too."""
