@@ -36,7 +36,7 @@ class Rule:
     usual_misfit        log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less
     usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
     weights             (p,) each member's say in the mean; empty: all the same
-    beta                calibration of the decided labels' confidences
+    beta                calibration of the decided labels' confidences, five numbers
     least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
     least_agreement     so is one whose members agree less
     """

@@ -22,7 +22,7 @@ from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
 from fovnet.decision.calibrating import best_beta
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
-from fovnet.decision.spans import Decision, said
+from fovnet.decision.spans import Decision, said, shares
 from fovnet.decision.tuning import right
 
 
@@ -47,9 +47,10 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     signs = [judge.signs(one.look, one.pixels) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
+    confidences, alone = [one.confidence for one in decisions], [_share(one, judge) for one in decisions]
     rule = replace(
         judge.rule,
-        beta=best_beta(np.concatenate([decision.confidence for decision in decisions]), np.concatenate(hits)),
+        beta=best_beta(np.concatenate(confidences), np.concatenate(alone), np.concatenate(hits)),
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
     )
@@ -68,6 +69,13 @@ def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
     """Whether a doubt that no bar lifts stands against the answer."""
     without = replace(judge.rule, min_confidence=0.0)
     return any(doubt.code != "none" for doubt in doubts(decision, signs, without, judge.vocabulary))
+
+
+def _share(decision: Decision, judge: Judge) -> NDArray[np.float64]:
+    """(s,) what the members say of each slice alone: of the class that it is said to show."""
+    n = len(judge.vocabulary.chain)
+    each = shares(decision.smoothed, decision.decided, n)
+    return np.take_along_axis(each, said(decision.decided, n)[:, None], axis=1)[:, 0]
 
 
 def _hits(one: Shown, decision: Decision, n: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 from fovnet.decision.boundaries import Boundary as Boundary
 from fovnet.decision.boundaries import boundaries
 from fovnet.decision.calibrating import recalibrated
-from fovnet.decision.climb import Climb
+from fovnet.decision.climb import FLOOR, Climb
 from fovnet.decision.rule import EVEN as EVEN
 from fovnet.decision.rule import LOOK_MM as LOOK_MM
 from fovnet.decision.rule import Rule as Rule
@@ -101,7 +101,8 @@ def decide(
     over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -climb.edges_mm[::-1]).climb
     gain = over.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
-    certainty = recalibrated(_certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n), rule.beta)
+    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n)
+    certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     certainty[:, :-1] *= trust
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
@@ -185,6 +186,12 @@ def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: i
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
     """Shares of the protocols as probabilities: beside a chain region one counts twice, for training splits the target of such a slice."""
     return np.minimum(protocols * np.where(decided[:, :n].any(axis=1), 2.0, 1.0)[:, None], 1.0)
+
+
+def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
+    """(s, k) what the members say of each slice alone: protocols as `_doubled`, the rest of the classes without their share."""
+    rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
+    return np.column_stack([smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest])
 
 
 def said(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:

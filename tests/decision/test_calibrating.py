@@ -40,23 +40,38 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
 
 def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(2)
-    said = rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3)
-    planted = (0.6, 1.4, -0.3)
-    right = rng.random(len(said)) < recalibrated(said, planted)
-    found = best_beta(said, right)
-    np.testing.assert_allclose(found, planted, atol=0.06)
-    sides = np.column_stack([np.log(said), -np.log1p(-said)])
+    said, share = rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3), rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3)
+    planted = (0.6, 1.4, -0.3, 0.5, 0.8)
+    right = rng.random(len(said)) < recalibrated(said, share, planted)
+    found = best_beta(said, share, right)
+    assert np.abs(recalibrated(said, share, found) - recalibrated(said, share, planted)).mean() < 0.005
+    sides = np.column_stack([np.log(said), -np.log1p(-said), np.log(share), -np.log1p(-share)])
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(sides, right)
-    np.testing.assert_allclose(found, [*reference.coef_[0], reference.intercept_[0]], atol=2e-3)
+    np.testing.assert_allclose(np.delete(found, 2), reference.coef_[0], atol=4e-3)
+    assert found[2] == pytest.approx(reference.intercept_[0], abs=4e-3)
 
 
-@given(floats(0.01, 3), floats(0.01, 3), floats(-2, 2))
-def test_the_order_of_confidences_stays(a: float, b: float, c: float) -> None:
-    p = np.linspace(1e-3, 1 - 1e-3, 50)
-    assert (np.diff(recalibrated(p, (a, b, c))) >= 0).all()
+def test_what_tells_nothing_is_not_listened_to() -> None:
+    """Shares drawn without regard to what is right get no weight, and the calibration is that of the confidences alone."""
+    rng = np.random.default_rng(3)
+    said, share = rng.beta(4, 1.5, (2, 60_000)).clip(1e-3, 1 - 1e-3)
+    right = rng.random(len(said)) < said
+    assert best_beta(said, share, right) == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0), abs=0.08)
+
+
+@given(floats(0, 3), floats(0, 3), floats(-2, 2), floats(0, 3), floats(0, 3), floats(0.01, 0.99))
+def test_more_of_either_is_never_less(a: float, b: float, c: float, d: float, e: float, other: float) -> None:
+    p, beta = np.linspace(1e-3, 1 - 1e-3, 50), (a, b, c, d, e)
+    for rising in (recalibrated(p, np.full(50, other), beta), recalibrated(np.full(50, other), p, beta)):
+        assert (np.diff(rising) >= 0).all()
+
+
+def test_three_numbers_are_a_calibration_of_the_confidence_alone() -> None:
+    p, share = np.random.default_rng(4).random((2, 30))
+    np.testing.assert_allclose(recalibrated(p, share, (0.7, 1.2, -0.1)), recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), rtol=1e-12)
 
 
 def test_what_was_right_without_exception_is_left_as_it_was_said() -> None:
     p = np.linspace(0, 1, 101)
-    assert best_beta(p, np.ones(101, dtype=bool)) == AS_SAID
-    assert recalibrated(p, AS_SAID) is p
+    assert best_beta(p, p, np.ones(101, dtype=bool)) == AS_SAID
+    assert recalibrated(p, p, AS_SAID) is p
