@@ -377,7 +377,7 @@ def write_settings(path: Path, settings: Settings) -> Path:
     return path
 
 
-def read_yaml(path: Path, like: str = "configs/demo.yaml is one to start from") -> dict[str, Any]:
+def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is one to start from") -> dict[str, Any]:
     """The mapping in a YAML file.  Raises ConfigError where there is none; `like` says what one looks like."""
     try:
         text = path.read_text(encoding="utf-8")

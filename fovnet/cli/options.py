@@ -47,7 +47,7 @@ FileOut, FolderOut = (
     partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH") for tried in (_file_to_write, _folder_to_write)
 )
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
-ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ has some to start from.")]
+ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ of the repository has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
 ModelFolder = Annotated[Path | None, typer.Option(
     help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]

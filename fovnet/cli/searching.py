@@ -30,7 +30,7 @@ Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ has some to start from.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ of the repository has some to start from.")] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:
