@@ -7,7 +7,7 @@
 
 p is what the whole body makes of a slice, and q what the members say of that slice alone.  The body takes its slices for independent
 looks, and is surest where all members err alike along it: of 480 volumes of simulated people, the surest six in ten had 2.9 % of their
-slices wrong by p alone, and 1.7 % by both.
+slices wrong by p alone, and 1.5 % by both, learned on 480 others.
 """
 
 from __future__ import annotations

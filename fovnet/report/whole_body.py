@@ -6,6 +6,7 @@ After the full-body figures in Bertrand, *Hyper-parameter optimization in deep l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -46,7 +47,9 @@ def volume_figure(
         low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
-        figure = Figure(figsize=(sum(columns) + 1.45, height + (1.4 if message else 1.15)))
+        across = sum(columns) + 1.45
+        lines = _lines(message, across)
+        figure = Figure(figsize=(across, height + 1.2 + LINE * len(lines)))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
@@ -61,14 +64,15 @@ def volume_figure(
         _name_colours(figure, vocabulary)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
         figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-        if message:
-            figure.text(left, top - 0.2 / figure.get_figheight(), _clip(message, figure), color=WARN, va="center", parse_math=False)
+        figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=WARN, va="top", parse_math=False)
         return figure
 
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
 """Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
 NAME_POINTS = 7.5       # height of a region's name in its box
+LINE, MOST_LINES = 0.17, 6
+"""Inches that a line of the message takes, and the most lines: a path and a sentence have three or four."""
 PALE = 0.45             # opacity of a guess
 FOOT = 0.75
 """Inches below the panels, for the labels and the names of the colours."""
@@ -176,14 +180,16 @@ def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str,
 
 def _empty_figure(title: str, message: str) -> Figure:
     """A refused volume: its name, and why."""
-    figure = Figure(figsize=(6.4, 1.2))
+    across = 6.4
+    lines = _lines(message or "no slices", across)
+    tall = 0.8 + LINE * len(lines)
+    figure = Figure(figsize=(across, tall))
     FigureCanvasAgg(figure)
-    figure.text(0.04, 0.72, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-    figure.text(0.04, 0.36, _clip(message or "no slices", figure), color=WARN, va="center", parse_math=False)
+    figure.text(0.04, 1 - 0.32 / tall, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
+    figure.text(0.04, 1 - 0.52 / tall, "\n".join(lines), color=WARN, va="top", parse_math=False)
     return figure
 
 
-def _clip(message: str, figure: Figure) -> str:
-    """The message, cut to what fits one line of the figure at about 17 characters an inch."""
-    room = int((figure.get_figwidth() - 0.8) * 17)
-    return message if len(message) <= room else message[: room - 1] + "…"
+def _lines(message: str, across: float) -> list[str]:
+    """The message in lines that fit a figure so many inches wide, at about 17 characters an inch; the last ends in … where it has more."""
+    return wrap(message, int((across - 0.8) * 17), max_lines=MOST_LINES, placeholder=" …")

@@ -108,3 +108,16 @@ class TestScripts:
         """Warnings are errors here.  Greek and Cyrillic are in the font, Han and Hangul are not."""
         han, boxes, greek = (png(drawn(replace(body, volume_id=name)), dpi=50) for name in ("膝 무릎 α Ж", "□ □□ α Ж", "□ □□ a Ж"))
         assert han == boxes != greek
+
+
+def test_a_long_message_is_read_to_its_end_and_makes_the_figure_taller() -> None:
+    """A refusal says last what to try."""
+    short, long = ("stack.nrrd: only 61 whole numbers.", " ".join(f"word{number}" for number in range(60)) + " Give the MR volume.")
+    figures = [volume_figure("v", np.zeros((0, 8), np.uint8), np.zeros(0), 1.0, *2 * [np.zeros((0, 7))], [], DEFAULT, message=one)
+               for one in (short, long)]
+    assert [" ".join(figure.texts[1].get_text().split()) for figure in figures] == [short, long]
+    assert figures[1].get_figheight() > figures[0].get_figheight() + 0.5
+    for figure in figures:
+        figure.canvas.draw()
+        box = figure.texts[1].get_window_extent()
+        assert box.y0 > 0 and box.x1 < figure.bbox.width
