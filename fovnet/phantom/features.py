@@ -27,7 +27,7 @@ ANATOMY: Mapping[str, str] = {
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
     "more breasts and hearts": "half of a prone woman's other fields are one breast, one volume in twelve a heart across its axis",
-    "organs closely": "one volume in six is of kidneys, a liver, a rectum, great vessels, a calf or the like, which fills the picture",
+    "organs closely": "one volume in twelve is of kidneys, a liver, a rectum, great vessels, a calf or the like, which fills the picture",
     "fields by the body": "fields that end with the skin or leave much air on one side, one organ in pictures of any size from 9 to 42 cm",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
     "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, turbo FLASH and single shots, "
