@@ -10,6 +10,7 @@ import errno
 import sys
 import tempfile
 import traceback
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -56,6 +57,9 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 def main() -> None:
     """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
+    for stream in (sys.stdout, sys.stderr):         # the names of files may be bytes that no text has
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except FovnetError as error:
@@ -74,8 +78,9 @@ def main() -> None:
         err.print("stopped; the same command goes on from here")
         sys.exit(130)
     except Exception:
-        with tempfile.NamedTemporaryFile("w", prefix="fovnet-", suffix=".log", delete=False) as log:
-            log.write(f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}")
+        with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
+            told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
+            log.write(told.encode("utf-8", errors="backslashreplace"))
         err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
         err.print(f"The traceback is in {log.name}; please report it.")
         sys.exit(1)

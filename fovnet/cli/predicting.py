@@ -175,7 +175,9 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     from fovnet.report.wording import several
     from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
 
-    if not series:
+    if not series:                                  # those of an earlier run speak of other volumes
+        for name in ("found.tsv", "found.json"):
+            (folder / name).unlink(missing_ok=True)
         return
     write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
     write_json(folder / "found.json", {"series": series})

@@ -110,9 +110,16 @@ def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     return None if values is None else np.round(values, 5)
 
 
+def _nearest(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First and last slice (s,) of those nearer to each cut's own than to another's; a cut that shares its slice has that one."""
+    between = (counted[:-1] + counted[1:]) // 2
+    last = np.append(between, counted[-1])
+    return np.minimum(np.append(counted[:1], between + 1), counted), last
+
+
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
     """A span's cells; the slices of a resampled volume are counted in the volume as it was, brought to its closest axes."""
-    first, last = stack.covers.T if stack.counted is None else (stack.counted, stack.counted)
+    first, last = stack.covers.T if stack.counted is None else _nearest(stack.counted)
     return {
         "region": span.region,
         "first_slice": int(first[span.first]), "last_slice": int(last[span.last]),

@@ -14,9 +14,10 @@ from typing import Any
 from fovnet import __version__
 from fovnet.errors import FovnetError
 from fovnet.records import checksum, read_json
-from fovnet.volume.readers import file_checksum, reader_of
+from fovnet.volume.readers import file_checksum, files_of
+from fovnet.volume.unpacking import regular
 
-PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory"})
+PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed"})
 """Refusals that say something of the machine or the moment: asked for again, a volume is tried again."""
 
 
@@ -34,8 +35,8 @@ def content(path: Path) -> str | None:
         return file_checksum(path)
     except FovnetError:
         try:
-            return checksum(path)
-        except OSError:
+            return checksum(regular(path))
+        except (OSError, FovnetError):          # FovnetError: a pipe, which to open may wait for ever
             return None
 
 
@@ -70,7 +71,7 @@ def _unchanged(path: Path, known: dict[str, Any]) -> bool:
 def _files(path: Path) -> Sequence[Path]:
     """The files a volume is made of; of what no reader claims, the file itself."""
     try:
-        return reader_of(path).files_of(path)
+        return files_of(path)
     except FovnetError:
         return (path,)
 

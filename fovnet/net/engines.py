@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ConfigError, FovnetError, ModelError
+from fovnet.net.faults import is_starved
 from fovnet.net.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
 
 Floats32 = NDArray[np.float32]
@@ -53,8 +54,13 @@ class Torch:
         self._members = members
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        with torch.inference_mode():
-            seen = [_answer(member, images) for member in self._members]
+        try:
+            with torch.inference_mode():
+                seen = [_answer(member, images) for member in self._members]
+        except RuntimeError as fault:           # one volume's lack of memory must not stop the rest
+            if is_starved(fault):
+                raise MemoryError(str(fault)) from fault
+            raise
         probabilities, features = torch.stack([said for said, _ in seen]), torch.cat([felt for _, felt in seen], dim=1)
         return probabilities.float().cpu().numpy(), features.cpu().numpy()
 

@@ -23,9 +23,13 @@ def end_of(fault: Exception) -> End:
     if isinstance(fault, OSError) and fault.errno in FULL:
         where = f"{fault.filename or 'the results'}: no room on the disk ({fault.strerror})"
         raise SearchError("disk-full", f"{where}; make some, and give the same command again: it goes on from here") from fault
-    starved = isinstance(fault, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(fault, RuntimeError) and any(words in str(fault).lower() for words in NO_MEMORY)
-    )
-    if starved:
+    if is_starved(fault):
         return End("out_of_memory", said or "out of memory")
     return End("error", f"{type(fault).__name__}: {said}" if said else type(fault).__name__)
+
+
+def is_starved(fault: Exception) -> bool:
+    """Whether there was not the memory."""
+    if isinstance(fault, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(fault, RuntimeError) and any(words in str(fault).lower() for words in NO_MEMORY)

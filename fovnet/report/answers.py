@@ -33,6 +33,11 @@ class Told:
     model: str
     version: str
 
+    def identity(self) -> tuple[object, ...]:
+        """What tells this answer from any other on the same images: who gave it, and all that it says."""
+        said = [f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans]
+        return self.model, self.version, self.status, *said
+
     def images_of(self, span: Stretch) -> Images | None:
         """The source images that a span's slices were cut from: its own where an image is a slice, else all of them."""
         if self.images is None or self.images.axis != 2:

@@ -5,8 +5,10 @@ Source: Brain Imaging Data Structure 1.10, "BIDS derivatives" and "MRI: metadata
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,28 +28,27 @@ SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included.
 
-    A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id.
-    Raises ModelError "export-names" where two volumes would share a sidecar.
+    A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
+    do those that would share a sidecar, with eight more digits.
     """
     described = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }  # fmt: skip
-    owner: dict[Path, Told] = {}
-    for told in answers:
-        path = folder / sidecar(told)
-        other = owner.setdefault(path, told)
-        if other is not told:
-            raise ModelError("export-names", f"{path}: wanted for {told.volume_id} and for {other.volume_id}. Predict them into two "
-                                             "folders.")
-    written = [_write(path, facts(told, vocabulary)) for path, told in owner.items()]
+    wanted = Counter(map(sidecar, answers))
+    places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
+    written = [_write(folder / path, facts(told, vocabulary)) for path, told in zip(places, answers, strict=True)]
     return [_write(folder / "dataset_description.json", described), *written]
 
 
-def sidecar(told: Told) -> Path:
-    """Where an answer's JSON stands in the derivative."""
-    found = NAMED.match(told.path.name.split(".")[0])
+def sidecar(told: Told, *, alone: bool = True) -> Path:
+    """Where an answer's JSON stands in the derivative; where another's would stand too, not `alone`, under a name that is no other's.
+
+    One series of several in a folder or archive (a path with #) is not what BIDS names that by.
+    """
+    found = NAMED.fullmatch(told.path.name.split(".")[0]) if alone and "#" not in told.path.name else None
     own = f"sub-{re.sub('[^A-Za-z0-9]', '', told.volume_id) or 'unnamed'}"
+    own += "" if alone else hashlib.sha256(told.volume_id.encode()).hexdigest()[:8]
     entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")
     session = SESSION.search(entities)
     kind = told.path.parent.name if found and told.path.parent.name in ("anat", "dwi", "func", "fmap", "perf") else "anat"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import deepcopy
+from dataclasses import astuple
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.sources import images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.report.sources import Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import dataset_of, quietly
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
@@ -27,20 +28,21 @@ CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicR
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
-    """Nothing, where no source lies in `folder`.  Raises ConfigError "copies-beside-sources": copies there would be read as sources."""
+    """Nothing, where no source lies in `folder`, nor `folder` in one.  Raises ConfigError "copies-beside-sources": copies there would be
+    read as sources."""
     place = folder.resolve()
     for told in read_answers(answers):
         source = Path(str(told.path).partition("#")[0]).resolve()
-        if told.images is not None and (source == place or place in source.parents):
-            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it, and copies there would be taken for "
-                                                       "sources; give a folder of their own")
+        if told.images is not None and (source == place or place in source.parents or (source.is_dir() and source in place.parents)):
+            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it or holds it, and copies there would be "
+                                                       "taken for sources; give a folder of their own, beside them")
 
 
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
-    "export-no-code", "export-refused"; those of `sources_of`.
+    "export-no-code", "export-refused", "export-other-places"; those of `sources_of`.
     """
     place = folder / told.volume_id
     if told.status == "refused":
@@ -52,14 +54,32 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
         _remove_others(place, ())
         raise
     paths, sources = [], sources_of(told)
-    series = uid_for("copy-series", told.model, *told_apart(sources))
+    for source in sources:
+        _refuse_other_places(told, source)
+    identity = told.model, told.version, *astuple(term)
+    series = uid_for("copy-series", *identity, *told_apart(sources))
     for number, source in enumerate(sources, start=1):
         with quietly():
             dataset = dataset_of(source.item, pixels=True)
-            _relabel(dataset, term, series, uid_for("copy", told.model, *told_apart([source])))
+            _relabel(dataset, term, series, uid_for("copy", *identity, *told_apart([source])))
             paths.append(replace_with(place / f"{number:04d}.dcm", partial(dataset.save_as, enforce_file_format=True)))
     _remove_others(place, paths)
     return paths
+
+
+def _refuse_other_places(told: Told, source: Source) -> None:
+    """Nothing, where an object holds no other slices than those answered.  Raises ModelError "export-other-places".
+
+    Echoes, phases and b-values of the same slices show what these show; another station of the table does not, and a header speaks of all.
+    """
+    groups = source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
+    positions = [group.get("PlanePositionSequence") for group in groups]
+    places = [tuple(round(float(mm), 1) for mm in one[0].get("ImagePositionPatient") or ()) if one else () for one in positions]
+    mine = {places[frame - 1] for frame in source.frames if frame <= len(places)}
+    others = [place for place in places if place not in mine]
+    if others:
+        raise ModelError("export-other-places", f"{source.item}: {len(others)} of its {len(places)} frames lie beside {told.volume_id}; "
+                                                "the header speaks of all. Split it into one object a volume, and predict those.")
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:

@@ -15,7 +15,9 @@ from fovnet.report.sources import sources_of
 from fovnet.volume.body_part import regions_told
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
-VERDICTS = ("disagree", "part", "header not understood", "header says nothing", "no answer", "source gone or changed", "agree")
+VERDICTS = (
+    "disagree", "part", "header names no region", "header not understood", "header says nothing", "no answer", "source gone or changed", "agree",
+)  # fmt: skip
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
 
 
@@ -23,12 +25,14 @@ CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold
 class Compared:
     """One volume: Body Part Examined as written, the regions it means, those that were said, and the verdict, one of VERDICTS.
 
+    meant   empty for a part of the body in no region, such as a shoulder; None for a word that is not understood
+
     gone    why its images cannot be asked, a sentence; "" where they can
     """
 
     told: Told
     header: str
-    meant: frozenset[str]
+    meant: frozenset[str] | None
     said: frozenset[str]
     gone: str = ""
 
@@ -42,7 +46,7 @@ class Compared:
         if not self.header:
             return "header says nothing"
         if not self.meant:
-            return "header not understood"
+            return "header not understood" if self.meant is None else "header names no region"
         return "agree" if self.meant == self.said else "part" if self.meant & self.said else "disagree"
 
 
@@ -57,8 +61,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
         except FovnetError as fault:
             compared.append(Compared(told, "", frozenset(), frozenset(), gone=fault.sentence))
             continue
-        meant = frozenset(regions_told(header, vocabulary) or ())
-        compared.append(Compared(told, header, meant, frozenset(span.region for span in told.spans)))
+        meant = regions_told(header, vocabulary)
+        compared.append(Compared(told, header, None if meant is None else frozenset(meant), frozenset(span.region for span in told.spans)))
     return compared
 
 
@@ -73,7 +77,7 @@ def write_headers(compared: Sequence[Compared], path: Path) -> Path:
         {
             "volume_id": one.told.volume_id, "status": one.told.status,
             "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
-            "meant": "+".join(sorted(one.meant)), "said": "+".join(sorted(one.said)), "verdict": one.verdict, "path": str(one.told.path),
+            "meant": "+".join(sorted(one.meant or ())), "said": "+".join(sorted(one.said)), "verdict": one.verdict, "path": str(one.told.path),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
     ]  # fmt: skip

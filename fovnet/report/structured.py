@@ -66,7 +66,7 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         title=codes.DCM.ImagingMeasurementReport,
         referenced_images=None if groups else [source.header for source in sources],
     )
-    identity = told.model, *told_apart(sources)
+    identity = *told.identity(), *told_apart(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
@@ -122,7 +122,7 @@ def _group(
     region = _code(term.sct, "SCT", term.meaning)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", told.model, number, *told_apart(sources)), f"span {number}"),
+        TrackingIdentifier(uid_for("span", *told.identity(), number, *told_apart(sources)), f"span {number}"),
         finding_category=codes.SCT.AnatomicalStructure, finding_type=region, finding_sites=[FindingSite(region)], algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),

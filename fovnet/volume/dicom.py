@@ -64,7 +64,7 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 def stamp_of(path: Path) -> list[list[int]]:
     """Size and time of change of every file that the answer for this path depends on.  Raises VolumeError as `survey`."""
     place, wanted = split_address(Path(path))
-    items = [item for series in survey(place).series if series.id == wanted for item in series.items] if wanted else [
+    items = [item for series in survey(place).series if series.is_called(wanted) for item in series.items] if wanted else [
         one.item if isinstance(one, Unread) else one for one in items_of(place)
     ]
     return [list(stamp(file)) for file in dict.fromkeys([item.path for item in items] or [place])]
@@ -165,7 +165,7 @@ def _chosen(path: Path) -> tuple[str, Series]:
                                             f"with the same #{wanted}.")
     found = survey(place)
     if wanted:
-        named = next((series for series in found.series if series.id == wanted), None)
+        named = next((series for series in found.series if series.is_called(wanted)), None)
         if named is None:
             raise VolumeError("volume-series", f"{path}: no such series in {place}. {_listing(place, found)}")
         if named.kind and named.kind not in INCLUDABLE:

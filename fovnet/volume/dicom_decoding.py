@@ -14,10 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -29,6 +31,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom_header import dataset_of, quietly
 from fovnet.volume.dicom_source import Item
 
+ENDED = "the decoder ended"
 DAMAGE = re.compile(rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]")
 
 
@@ -45,7 +48,11 @@ class Decoder:
         self._end()
 
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
-        """The stored values of these frames.  Raises VolumeError "volume-corrupt" where they cannot be decoded, or the child dies."""
+        """The stored values of these frames.
+
+        Raises VolumeError "volume-corrupt" where they cannot be decoded, or the child dies of them; MemoryError where it had not the
+        memory, or was killed, as a system that is short of memory kills.
+        """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
         asked = {"path": str(item.path.absolute()), "member": item.member, "indices": list(indices)}
@@ -54,13 +61,17 @@ class Decoder:
             child.stdin.flush()
             planes = []
             for _ in indices:
-                answer = json.loads(child.stdout.readline() or b'{"why": "the decoder ended"}')
+                answer = json.loads(child.stdout.readline() or json.dumps({"why": ENDED}))
                 if "why" in answer:
                     raise ValueError(answer["why"])
                 stored = np.frombuffer(child.stdout.read(answer["bytes"]), dtype=answer["dtype"])
                 planes.append(stored.reshape(answer["shape"]))
         except (ValueError, OSError) as fault:
+            ended = isinstance(fault, OSError) or str(fault) == ENDED
+            starved = (ended and _ended_by(child) == -signal.SIGKILL) or str(fault) == MemoryError.__name__
             self._end()
+            if starved:
+                raise MemoryError(str(fault)) from fault
             why = str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
             raise VolumeError("volume-corrupt", f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
                                                 "decompress it elsewhere (gdcmconv --raw).") from fault
@@ -88,6 +99,13 @@ class Decoder:
                     except OSError:         # what was still to be written to a dead child
                         continue
             child.wait()
+
+
+def _ended_by(child: subprocess.Popen[bytes]) -> int | None:
+    """The exit status of a child whose answers have ended, negative for a signal; None where it lives on all the same."""
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(timeout=5.0)
+    return None
 
 
 def serve(asked: IO[bytes], answered: IO[bytes]) -> None:

@@ -30,6 +30,7 @@ class Series:
     """The images of one volume, in the order of their numbers.
 
     id      twelve hex digits, the same wherever the files lie, unless images of another patient beside them claim the same series
+    beside  what the id is where another patient's images do, so that what was named among them is found without them
     kind, reason  why it is set aside; empty for one to read
     copies  identical copies of an image that were left out         notes  what the series holds beside it, in sentences
     """
@@ -40,6 +41,11 @@ class Series:
     reason: str = ""
     copies: int = 0
     notes: tuple[str, ...] = ()
+    beside: str = ""
+
+    def is_called(self, digits: str) -> bool:
+        """Whether an address with these digits means this series."""
+        return digits in (self.id, self.beside)
 
     @property
     def items(self) -> list[Item]:
@@ -63,6 +69,7 @@ def series_of(frames: Iterable[Frame]) -> list[Series]:
                                              series.frames[0].instance, series.id))
 
 
+NOBODY = "nobody named"
 SHARED = "its series UID is that of another patient's images too"
 
 
@@ -74,7 +81,7 @@ def _of_each_patient(frames: list[Frame]) -> list[tuple[str, list[Frame]]]:
     parts: dict[str, list[Frame]] = {}
     for frame in frames:
         parts.setdefault(frame.facts.patient_id, []).append(frame)
-    return sorted((patient or "nobody named", own) for patient, own in parts.items())
+    return sorted((patient or NOBODY, own) for patient, own in parts.items())
 
 
 def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
@@ -111,7 +118,8 @@ def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
         kind, reason = kind_of(tuple(group))
         note = ((SHARED,) if patient else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
         digits = _id(group[0], (*key, patient) if patient else key, found)
-        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes)))
+        beside = _id(group[0], (*key, patient or group[0].facts.patient_id or NOBODY), found)
+        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes), beside))
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
 

@@ -76,12 +76,21 @@ def read(path: Path, limits: Limits) -> Volume:
     grid = _grid(path, header, limits)
     vox_to_ras, notes = _geometry(path, stored, header)
     with opened(files[-1]) as file:
-        skip(path, file, int(header.get_data_offset()))
+        skip(path, file, _first_byte(path, header, pair=len(files) == 2))
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         volume = read_grid(path, file, grid, vox_to_ras, limits, notes)
         if math.prod(grid.sizes[3:]) == 1:
             drain(file)
     return volume
+
+
+def _first_byte(path: Path, header: Any, pair: bool) -> int:
+    """Where the voxels begin.  Raises VolumeError "volume-corrupt" where that is within the header: its bytes would be read as voxels."""
+    first, length = int(header.get_data_offset()), int(header.sizeof_hdr)
+    if not pair and 0 <= first < length:
+        raise VolumeError("volume-corrupt", f"{path}: the voxels begin at byte {first}, in the header of {length}. Convert the original "
+                                            "series again (dcm2niix).")
+    return first
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:

@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import times
-from fovnet.volume.volume import Volume
+from fovnet.volume.volume import NO_AXIS, Volume
 
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A cube turned on its corner takes 5.2 times its own
@@ -102,4 +102,5 @@ def _straightened(canonical: Volume) -> Volume:
     centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
     vox_to_ras = np.diag([*spacing, 1.0])
     vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
-    return replace(canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm())
+    images = canonical.images and replace(canonical.images, axis=NO_AXIS)
+    return replace(canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm(), images=images)

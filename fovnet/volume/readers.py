@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -73,7 +74,7 @@ def reader_of(path: Path) -> Reader:
     """The reader that claims a file by its first bytes.  Raises VolumeError "volume-format" and what it seems to be instead."""
     opening = _opening(path)
     for reader in READERS:
-        if reader.claims(path, opening):
+        if guarded(reader, path, partial(reader.claims, path, opening)):        # to claim a file may take more than its first bytes
             return reader
     kind, remedy = _seems_to_be(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)

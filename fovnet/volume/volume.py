@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+NO_AXIS = -1
+
 
 @dataclass(frozen=True)
 class Images:
     """The source images of a volume, one for each index along `axis` of its grid: what leads from an answer back to the archive.
 
     uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 where the object is one image
+    axis    NO_AXIS where the volume was resampled, and every slice goes through several of them
     """
 
     axis: int

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import nibabel
@@ -20,7 +21,7 @@ from fovnet.cli import app
 from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import content, kept_rows, places
-from fovnet.decision.predicting import Predicted
+from fovnet.decision.predicting import Predicted, _read
 from fovnet.decision.spans import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.rungs import Height
@@ -366,8 +367,23 @@ def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tr
     assert kept(tmp_path, path, picture=True)
     path.write_bytes(image(1).to_bytes())
     assert not kept(tmp_path, path)
-    answered(tmp_path, path, status="refused", code="volume-permission")
-    assert not kept(tmp_path, path)
+    for passing in ("volume-permission", "engine-failed"):
+        answered(tmp_path, path, status="refused", code=passing)
+        assert not kept(tmp_path, path)
+
+
+def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_answered(tmp_path: Path) -> None:
+    """A reader may need more than the first bytes to know a file as its own, and nothing waits for a pipe."""
+    whole = gzip.compress(b"NRRD0004\n" + b"# a long header\n" * 4000 + b"type: short\n")
+    (tmp_path / "cut.nrrd").write_bytes(whole[: len(whole) // 2])
+    os.mkfifo(tmp_path / "pipe.nii")
+    (tmp_path / "fine.nii").write_bytes(image(1).to_bytes())
+    slicing = partial(_read, slicing=Slicing())
+    for name, code in (("cut.nrrd", "volume-truncated"), ("pipe.nii", "volume-unreadable"), ("fine.nii", None)):
+        path = tmp_path / name
+        seen = slicing(path)
+        assert getattr(seen.result, "code", None) == code
+        assert (content(path) is None) == (name == "pipe.nii") and seen.places is not None
 
 
 def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -127,6 +128,9 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
     one, again = structured_report(told, DEFAULT), structured_report(told, DEFAULT)
     assert one.SOPInstanceUID == again.SOPInstanceUID and one.SeriesInstanceUID == again.SeriesInstanceUID
     assert one.SOPInstanceUID not in told.images.uids
+    changed = [replace(told, version="9.9.9"), replace(told, status="uncertain"), replace(told, spans=(replace(told.spans[0], to_mm=1.0),))]
+    uids = {str(structured_report(other, DEFAULT).SOPInstanceUID) for other in changed}
+    assert len(uids | {str(one.SOPInstanceUID)}) == 4           # an archive keeps what it has of a UID, whatever comes later
 
 
 def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
@@ -169,7 +173,7 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
 def test_copies_do_not_go_where_their_sources_lie(tmp_path, classic):
     """The next prediction would read both."""
     answers = answered(tmp_path / "answers", classic, ["chest"])
-    for place in (classic, classic.parent):
+    for place in (classic, classic.parent, classic / "copies"):
         with pytest.raises(ConfigError, match="copies-beside-sources"):
             refuse_beside_sources(answers, place)
     refuse_beside_sources(answers, tmp_path / "copies")
@@ -189,19 +193,44 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
 
 
 def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp_path, write):
-    """Two volumes of one multi-frame object are two copies of it, whose headers may say different things."""
+    """Two volumes of the same slices in one multi-frame object, magnitude and phase, are two copies of it."""
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
-    one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
+    kinds = [{"MRImageFrameTypeSequence": {"ComplexImageComponent": kind, "FrameType": ["ORIGINAL", "PRIMARY"]}}
+             for _ in range(12) for kind in ("MAGNITUDE", "PHASE")]
+    one = write.enhanced(np.repeat(frames, 2, axis=0), [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)], kinds)
     told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
-    halves = [
-        replace(told, volume_id=name, images=replace(told.images, uids=told.images.uids[part], frames=told.images.frames[part]))
-        for name, part in (("first", slice(6)), ("second", slice(6, 12)))
-    ]
+    assert told.images.frames == tuple(range(1, 25, 2))
+    other = tuple(frame + 1 for frame in told.images.frames)
+    halves = [told, replace(told, volume_id="second", images=replace(told.images, frames=other))]
     uids = []
     for folder in ("copies", "again"):
         made = [pydicom.dcmread(path) for half in halves for path in write_copies(half, DEFAULT, tmp_path / folder)]
         uids.append([uid for copy in made for uid in (str(copy.SOPInstanceUID), str(copy.SeriesInstanceUID))])
     assert uids[0] == uids[1] and len(set(uids[0])) == 4
+
+
+def test_an_object_with_another_place_of_the_body_is_not_called_after_one(tmp_path, write):
+    """Two stations of the table in one object: its header speaks of all frames."""
+    frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
+    one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
+    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    lower = replace(told, images=replace(told.images, uids=told.images.uids[:6], frames=told.images.frames[:6]))
+    with pytest.raises(ModelError, match="6 of its 12 frames") as refusal:
+        write_copies(lower, DEFAULT, tmp_path / "copies")
+    assert refusal.value.code == "export-other-places" and not list((tmp_path / "copies").rglob("*.dcm"))
+
+
+def test_every_image_of_a_series_that_had_to_be_straightened_is_referred_to(tmp_path, write):
+    """Straight cuts through a series tilted by 30° go through many of its images each; its slices are all in one span or another."""
+    tilt = np.eye(4)
+    tilt[1:3, 1:3] = [[np.cos(0.52), -np.sin(0.52)], [np.sin(0.52), np.cos(0.52)]]
+    series = write.save(tmp_path / "series", write.images(body(), tilt @ write.AFFINE))
+    told, = read_answers(answered(tmp_path / "answers", series, ["abdomen", "chest"]))
+    report = srread(write_report(told, DEFAULT, tmp_path / "sr"))
+    for group in report.content.get_image_measurement_groups():
+        assert {item.referenced_sop_instance_uid for item in group.source_images} == set(told.images.uids)
+    covered = {number for span in told.spans for number in range(span.first_slice, span.last_slice + 1)}
+    assert covered == set(range(40))
 
 
 def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
@@ -255,6 +284,16 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
+@pytest.mark.parametrize(("header", "verdict"), [
+    ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"), ("SHOULDER", "header names no region"),
+    ("ROUTINE", "header not understood"), ("", "header says nothing"),
+])  # fmt: skip
+def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
+    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
+    one, = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
+    assert one.verdict == verdict
+
+
 def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(tmp_path, classic, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
@@ -282,8 +321,32 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
     assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
     assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
-    with pytest.raises(ModelError, match="wanted for"):
-        write_bids([told, replace(told, volume_id="case-1")], DEFAULT, tmp_path / "again")
+
+
+@pytest.mark.parametrize(("path", "wanted"), [
+    ("sub-01_ses-1#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),              # one series of several in a folder
+    ("sub-01_ses-1", "sub-v/anat/sub-v_desc-fovnet_MR.json"),                           # a session is no suffix
+    ("sub-01_acq-T1.nii.gz", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+    ("sub-01_T1w.zip#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+    ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
+])  # fmt: skip
+def test_what_bids_does_not_name_is_a_subject_of_its_own(tmp_path, classic, path, wanted):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
+    (_, written) = write_bids([replace(told, path=Path(path))], DEFAULT, tmp_path / "bids")
+    assert written.relative_to(tmp_path / "bids").as_posix() == wanted
+
+
+def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_path, classic):
+    """Two of one name in two folders, and names that differ by what BIDS has no letters for."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    several = [replace(told, volume_id=name, path=Path(path)) for name, path in (
+        ("scan_1", "a/scan_1.nii"), ("scan-1", "a/scan-1.nii"), ("t1", "a/sub-01_T1w.nii"), ("t1-2", "b/sub-01_T1w.nii"), ("x", "x.nii"),
+    )]
+    _, *written = write_bids(several, DEFAULT, tmp_path / "bids")
+    told_in = [json.loads(path.read_text())["FovnetVolume"] for path in written]
+    assert len(set(written)) == 5 and told_in == [one.volume_id for one in several]
+    assert written == write_bids(several, DEFAULT, tmp_path / "bids")[1:]
+    assert all(re.fullmatch(r"sub-[A-Za-z0-9]+_desc-fovnet_MR.json", path.name) for path in written)
 
 
 def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path, classic):

@@ -162,6 +162,7 @@ FAULTS = {
     "complex256": (lambda made, at: patched(nifti(made, at), 70, "<2h", 2048, 256), "volume-complex"),
     "a NaN intercept": (lambda made, at: patched(nifti(made, at), 112, "<2f", 2.0, float("nan")), "volume-corrupt"),
     "voxels that begin at a negative byte": (lambda made, at: patched(nifti(made, at), 108, "<f", -400.0), "volume-corrupt"),
+    "voxels that begin in the header": (lambda made, at: patched(nifti(made, at), 108, "<f", 0.0), "volume-corrupt"),
     "voxels that begin at byte NaN": (lambda made, at: patched(nifti(made, at), 108, "<f", float("nan")), "volume-corrupt"),
     "voxels that begin beyond the file": (lambda made, at: patched(nifti(made, at), 108, "<f", 1e6), "volume-truncated"),
     "voxels that begin at 1e15": (lambda made, at: patched(nifti(made, at, "a.nii.gz"), 108, "<f", 1e15), "volume-corrupt"),

@@ -70,6 +70,8 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
         volume = read(address(tmp_path, series.id))
         assert np.array_equal(volume.voxels, wanted) and volume.notes[0] == "its series UID is that of another patient's images too"
     assert len(survey(tmp_path / "A").series) == 1 and read(tmp_path / "A").notes == ()
+    for series, patient in zip(found, ("A", "B"), strict=True):     # what was named in the tree is found where it lies alone
+        assert np.array_equal(read(address(tmp_path / patient, series.id)).voxels, read(address(tmp_path, series.id)).voxels)
     write.save(tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody")
     assert [len(one.frames) for one in survey(tmp_path).series] == [9, 9, 9]
 
