@@ -16,7 +16,8 @@ from fovnet.volume.body_part import regions_told
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
 VERDICTS = (
-    "disagree", "part", "header names no region", "header not understood", "header says nothing", "no answer", "source gone or changed", "agree",
+    "disagree", "part", "header names no region", "header not understood", "header says nothing", "no answer", "source gone or changed",
+    "agree",
 )  # fmt: skip
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
 
@@ -77,7 +78,8 @@ def write_headers(compared: Sequence[Compared], path: Path) -> Path:
         {
             "volume_id": one.told.volume_id, "status": one.told.status,
             "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
-            "meant": "+".join(sorted(one.meant or ())), "said": "+".join(sorted(one.said)), "verdict": one.verdict, "path": str(one.told.path),
+            "meant": "+".join(sorted(one.meant or ())), "said": "+".join(sorted(one.said)), "verdict": one.verdict,
+            "path": str(one.told.path),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
     ]  # fmt: skip
