@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -30,7 +31,7 @@ from pydantic import (
 
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
-from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
+from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 
 
 class Section(BaseModel):
@@ -40,7 +41,7 @@ class Section(BaseModel):
 
 
 class Phantom(Section):
-    """The simulated collection; no subjects, no phantom.  `without` names what the simulator shall not vary (`fovnet phantom --help`)."""
+    """The simulated collection; no subjects, no phantom.  `without` names what the simulator shall not vary (`phantom.features`)."""
 
     subjects: int = Field(0, ge=0)
     volumes_per_subject: PositiveInt = 3
@@ -470,8 +471,12 @@ def _region(source: str, entry: Any) -> Region:
 def _checked(source: str, regions: list[Region]) -> list[Region]:
     names = [region.name for region in regions]
     rungs = sorted(region.rung for region in regions if region.rung is not None)
-    if len(set(names)) < len(names) or NONE in names:
+    if len(set(names)) < len(names) or as_word(NONE) in map(as_word, names):
         raise ConfigError("regions-invalid", f"{source}: the names {names} must differ, and none may be '{NONE}'")
+    for one, other in combinations(regions, 2):
+        if shared := sorted(one.words & other.words):
+            raise ConfigError("regions-invalid", f"{source}: {shared[0]!r} means {one.name!r} and {other.name!r} (name, body_part or "
+                                                 "synonyms; capitals and _ do not count); leave it to one of them")
     if rungs != list(range(len(rungs))) or not rungs:
         raise ConfigError("regions-invalid", f"{source}: the rungs are {rungs}; wanted 0, 1, 2, ... from feet to head")
     return regions

@@ -38,6 +38,16 @@ class Region:
     level: str = ""
     meaning: str = ""
 
+    @property
+    def words(self) -> frozenset[str]:
+        """All that a table or a header may call it, as `as_word` has them."""
+        return frozenset(map(as_word, (self.name, self.body_part, *self.synonyms))) - {""}
+
+
+def as_word(text: str) -> str:
+    """A name as it is compared: upper case, single blanks, which an underscore is too."""
+    return " ".join(text.upper().replace("_", " ").split())
+
 
 @dataclass(frozen=True)
 class Term:
@@ -104,8 +114,9 @@ class Vocabulary:
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The regions whose slices may show a face: the one farthest from the feet, for the neck counts as head."""
-        return self.chain[-1:]
+        """The classes whose slices may show a face: what is called or coded as the head; where nothing is, all, and none too."""
+        heads = tuple(region.name for region in self.regions if region.sct == HEAD or "HEAD" in region.words)
+        return heads or self.classes
 
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a reader without green cones."""

@@ -108,3 +108,12 @@ def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not
         done = CliRunner().invoke(app, ["check", "--config", str(config)])
         assert done.exit_code == 0 and "10 networks of" in done.output and "are trained further" in done.output
         assert ("they know slices 6 mm apart, here 3 mm" in " ".join(done.output.split())) == differs
+
+
+def test_simulated_people_and_regions_of_ones_own_do_not_go_together(tmp_path):
+    """Their labels are of the default regions, and would be refused once all are simulated."""
+    (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: head, rung: 1, colour: '#d55e00'}\n")
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"results: {tmp_path / 'out'}\nregions: {tmp_path / 'own.yaml'}\nphantom: {{subjects: 20}}\n")
+    done = CliRunner().invoke(app, ["check", "--config", str(config)])
+    assert done.exit_code == 3 and "labelled legs, pelvis, abdomen, chest, spine too" in done.output

@@ -58,8 +58,9 @@ def export_bids(
     from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
-    told = read_answers(answers)
-    written = write_bids(told, vocabulary(regions), folder)
+    words = vocabulary(regions)
+    told = read_answers(answers, words)
+    written = write_bids(told, words, folder)
     refused = sum(one.status == "refused" for one in told)
     out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}", highlight=False)
 
@@ -73,8 +74,9 @@ def export_headers(
     from fovnet.report.answers import read_answers
     from fovnet.report.headers import VERDICTS, compare, write_headers
 
-    told = read_answers(answers)
-    compared = compare(told, vocabulary(regions))
+    words = vocabulary(regions)
+    told = read_answers(answers, words)
+    compared = compare(told, words)
     counts = Counter(one.verdict for one in compared)
     counts["refused"] = sum(one.status == "refused" for one in told)
     counts["not from DICOM"] = len(told) - len(compared) - counts["refused"]
@@ -116,7 +118,8 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
-    told, words, left = read_answers(answers), vocabulary(regions), Counter[str]()
+    words, left = vocabulary(regions), Counter[str]()
+    told = read_answers(answers, words)
     for one in told:
         try:
             write(one, words)

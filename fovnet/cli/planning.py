@@ -29,6 +29,7 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration can be meant, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
+    from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
     from fovnet.volume.foreseen import foreseen, unlabelled
     from fovnet.volume.split import shares
@@ -47,6 +48,9 @@ def check(config: ConfigFile) -> None:
         lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
         lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
+    if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
+        lacking.append(f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which {settings.regions} has not; "
+                       "subjects: 0 leaves them out")
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
         f"{config}: {'can be meant' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, starting at "

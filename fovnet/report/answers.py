@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_facts
 from fovnet.evaluate.cases import Stretch
 from fovnet.evaluate.reading import stretches
+from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 
 KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
@@ -46,9 +48,18 @@ class Told:
         return Images(2, self.images.uids[rows], self.images.frames[rows])
 
 
-def read_answers(folder: Path) -> list[Told]:
-    """The answers behind the spans.tsv of a folder, in its order.  Raises CollectionError "answers-missing" where there are none."""
-    return [_told(facts) for facts in read_facts(folder, KEYS)]
+def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Told]:
+    """The answers behind the spans.tsv of a folder, in its order.
+
+    Raises CollectionError "answers-missing" where there are none, "answers-other-regions" where one has other classes than the vocabulary.
+    """
+    found = read_facts(folder, KEYS)
+    for facts in found if vocabulary else []:
+        if vocabulary and tuple(facts.get("classes") or vocabulary.classes) != vocabulary.classes:
+            raise CollectionError("answers-other-regions", f"{folder}: {facts['volume_id']} was answered with the classes "
+                                                           f"{', '.join(facts['classes'])}, and --regions has "
+                                                           f"{', '.join(vocabulary.classes)}; give the --regions of its ensemble")
+    return [_told(facts) for facts in found]
 
 
 def _told(facts: Mapping[str, Any]) -> Told:

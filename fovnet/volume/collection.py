@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.regions import DEFAULT, NONE, Vocabulary, as_word
 from fovnet.volume.slices import SliceStack
 from fovnet.volume.split import SPLITS
 
@@ -169,11 +169,10 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
 
 def region_named(text: str, vocabulary: Vocabulary) -> str | None:
     """The class a cell means: its name in any case, or a synonym such as THORAX or LEG; None if none does."""
-    wanted = " ".join(text.upper().replace("_", " ").split())
-    meant = {NONE.upper(): NONE}
-    for region in vocabulary.regions:
-        meant.update(dict.fromkeys((region.name.upper(), region.body_part.upper(), *map(str.upper, region.synonyms)), region.name))
-    return meant.get(wanted)
+    wanted = as_word(text)
+    if wanted == as_word(NONE):
+        return NONE
+    return next((region.name for region in vocabulary.regions if wanted in region.words), None)
 
 
 def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[Line], set[str]]:
@@ -262,7 +261,9 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
     elif volume_id is not None and known is not None and volume_id not in known:
         found.append(line.fault("volume_id", "is not in volumes.tsv" + _did_you_mean(volume_id, known)))
     region = None if said is None else region_named(said, vocabulary)
-    if region is None and said is not None:
+    if said == "":
+        found.append(line.fault("region", "must be given"))
+    elif region is None and said is not None:
         names = {spelling.lower(): kind.name for kind in vocabulary.regions for spelling in (kind.name, *kind.synonyms)}
         near = get_close_matches(said.lower(), names, 1)
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"

@@ -284,6 +284,15 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
+@pytest.mark.parametrize("verb", ["bids", "headers", "sr", "copies"])
+def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, classic, verb):
+    (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n")
+    answers = answered(tmp_path / "answers", classic, ["chest"])
+    line = ["export", verb, str(answers), "--out", str(tmp_path / "out"), "--regions", str(tmp_path / "own.yaml")]
+    done = CliRunner().invoke(app, line)
+    assert done.exception.code == "answers-other-regions" and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(("header", "verdict"), [
     ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"), ("SHOULDER", "header names no region"),
     ("ROUTINE", "header not understood"), ("", "header says nothing"),
