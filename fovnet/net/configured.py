@@ -316,8 +316,10 @@ def training_of(
     from dataclasses import fields
 
     from fovnet.net.by_hand import Training
+    from fovnet.net.trials import refuse_without_slices
     from fovnet.records import digest
 
+    refuse_without_slices(labelled_of(pack))
     shared = job_of(settings, pack, folder)
     recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
     source = digest(learned_from(pack))

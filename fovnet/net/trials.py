@@ -71,9 +71,7 @@ def plan_search(
     validation_slices  score on so many of the validation rows, drawn once for all trials; all where None
     Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.
     """
-    for name, rows in (("training", data.train), ("validation", data.validation)):
-        if not len(rows):
-            raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
+    refuse_without_slices(data)
     validation = drawn(data.validation, validation_slices, seed)
     priced = columns_of_space(space, classes=data.targets.shape[1], head=head, inputs=inputs)
     memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed, averaged=averaged)
@@ -81,6 +79,13 @@ def plan_search(
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
     replace(data, validation=validation).write(_rows_file(journal))
     return search
+
+
+def refuse_without_slices(data: Labelled) -> None:
+    """Nothing, where there is something to learn from and something to be judged on.  Raises SearchError "search-no-slices"."""
+    for name, rows in (("training", data.train), ("validation", data.validation)):
+        if not len(rows):
+            raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
 
 
 def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:

@@ -126,6 +126,8 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
             spans.append((row["region"], low, high))
         except (KeyError, ValueError) as fault:
             faults.append(f"line {number}: {fault}")
+    if not spans and not faults:
+        faults = ["no row names a region"]
     if faults:
         wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
         raise CollectionError("regions-invalid", f"{path}, {'; '.join(faults)}; {wanted}")

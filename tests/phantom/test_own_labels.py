@@ -105,6 +105,14 @@ def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(files: tuple[P
     assert len(read_labels(*files).spans) == 4, "what stands beside the others, or is a region of one's own, may lie anywhere"
 
 
+@pytest.mark.parametrize("table", ["hello\n", "region\tfrom_mm\tto_mm\n"])
+def test_a_table_that_names_no_region_is_refused(files: tuple[Path, Path, Path], table: str) -> None:
+    """It would leave every volume without a label, and nobody would be told."""
+    files[2].write_text(table)
+    with pytest.raises(CollectionError, match=r"no row names a region.*regions-invalid"):
+        read_labels(*files)
+
+
 def test_a_label_with_two_tissues_and_a_body_of_air_are_refused(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label\ttissue\n0\tair\n7\tmuscle\n7\tfat\n12\tfat\n")
     with pytest.raises(CollectionError, match=r"line 4: label 7 has an earlier line.*tissues-invalid"):
