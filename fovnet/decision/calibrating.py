@@ -1,6 +1,7 @@
-"""Whether the networks mean what they say: two calibrations, both fitted on the validation split.
+"""Whether the networks mean what they say: three calibrations, all fitted on the validation split.
 
     temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural networks*, eq. 9
+    line         (a, c) of the probability of the very set of regions, logit p' = a logit p + c
     beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 - p) + c + d log q - e log(1 - q): five
                  numbers and no bins, and more of either is never less.  With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017),
                  *Beta calibration*, AISTATS
@@ -17,12 +18,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from fovnet.maths.smoothing import temper
 
 Floats = NDArray[np.float64]
 Beta = tuple[float, ...]
+Line = tuple[float, float]
+STRAIGHT: Line = (1.0, 0.0)
 AS_SAID: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
 EDGE = 1e-4             # confidences nearer to 0 or 1 count as this: their logarithms must not outweigh all others
 INTERCEPT = 2           # where c stands
@@ -38,6 +41,31 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
         return float(-(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean())
 
     return float(np.exp(minimize_scalar(surprise, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
+
+
+def best_line(chance: Floats, right: NDArray[np.bool_]) -> Line:
+    """(a >= 0, c) of logit p' = a logit p + c at which "right" (n,) is likeliest, or STRAIGHT where too few were right or wrong to tell.
+
+    Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, of a probability's logit.
+    """
+    if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
+        return STRAIGHT
+    x, sign = _logit(chance), np.where(right, 1.0, -1.0)
+
+    def surprise(line: Floats) -> float:
+        return float(np.logaddexp(0.0, -sign * (line[0] * x + line[1])).mean())
+
+    a, c = minimize(surprise, np.array(STRAIGHT), method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
+    return float(a), float(c)
+
+
+def along(chance: float, line: Line) -> float:
+    """A chance after that calibration; exactly as it was for STRAIGHT."""
+    return chance if tuple(line) == STRAIGHT else float(expit(line[0] * _logit(np.array(chance)) + line[1]))
+
+
+def _logit(chance: Floats) -> Floats:
+    return np.asarray(logit(np.clip(chance, EDGE, 1.0 - EDGE)))
 
 
 def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:

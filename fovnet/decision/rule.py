@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrating import AS_SAID, Beta
+from fovnet.decision.calibrating import AS_SAID, STRAIGHT, Beta, Line
 from fovnet.errors import ModelError
 from fovnet.maths.rungs import Height
 
@@ -37,6 +37,7 @@ class Rule:
     usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
     weights             (p,) each member's say in the mean; empty: all the same
     beta                calibration of the decided labels' confidences, five numbers
+    line                calibration of the probability of the very set of regions, two numbers
     least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
     least_agreement     so is one whose members agree less
     """
@@ -56,6 +57,7 @@ class Rule:
     usual_roughness: float = 0.7
     weights: tuple[float, ...] = ()
     beta: Beta = AS_SAID
+    line: Line = STRAIGHT
     least_novelty: float = 0.0
     heights_for: str = "all"
     least_agreement: float = 0.0

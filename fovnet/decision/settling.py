@@ -1,6 +1,6 @@
 """What is settled on the validation split once the rule is tuned: whether confidences mean what they say, and when not to answer.
 
-    beta             of the decided labels' confidences
+    beta, line       of the decided labels' confidences, and of the probability of the set of regions
     least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
     least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
     min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
-from fovnet.decision.calibrating import best_beta
+from fovnet.decision.calibrating import STRAIGHT, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.spans import Decision, said, shares
@@ -46,11 +46,14 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     decisions = [judge.decision(one.look, one.z_mm, one.edges_mm) for one in volumes]
     signs = [judge.signs(one.look, one.pixels) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
+    pairs = zip(decisions, volumes, strict=True)
+    sets = np.array([(one.set_probability, _is_exact(one, shown, judge)) for one, shown in pairs if one.spans])
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     confidences, alone = [one.confidence for one in decisions], [_share(one, judge) for one in decisions]
     rule = replace(
         judge.rule,
         beta=best_beta(np.concatenate(confidences), np.concatenate(alone), np.concatenate(hits)),
+        line=best_line(sets[:, 0], sets[:, 1] > 0) if len(sets) else STRAIGHT,
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
     )
@@ -69,6 +72,14 @@ def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
     """Whether a doubt that no bar lifts stands against the answer."""
     without = replace(judge.rule, min_confidence=0.0)
     return any(doubt.code != "none" for doubt in doubts(decision, signs, without, judge.vocabulary))
+
+
+def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
+    """Whether the regions said are the regions there; of a protocol told without any of the chain, whether it is there."""
+    n = len(judge.vocabulary.chain)
+    told, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
+    first = n if told[n:].any() and not told[:n].any() else 0
+    return bool((told[first:] == true[first:]).all())
 
 
 def _share(decision: Decision, judge: Judge) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from fovnet.decision.boundaries import Boundary as Boundary
 from fovnet.decision.boundaries import boundaries
-from fovnet.decision.calibrating import recalibrated
+from fovnet.decision.calibrating import along, recalibrated
 from fovnet.decision.climb import FLOOR, Climb
 from fovnet.decision.rule import EVEN as EVEN
 from fovnet.decision.rule import LOOK_MM as LOOK_MM
@@ -106,11 +106,12 @@ def decide(
     certainty[:, :-1] *= trust
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
+    exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), decided, rule)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
-        trust * _set_probability(drawn, decided, crossed.total, n), gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
+        exactly, gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
     )  # fmt: skip
 
 
@@ -181,6 +182,11 @@ def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: i
         rows = drawn.decided[:, n + column]
         chance *= shares[rows].mean() if rows.any() else 1.0 - shares.max(initial=0.0)
     return float(chance)
+
+
+def _set_told(chance: float, decided: NDArray[np.bool_], rule: Rule) -> float:
+    """The chance of the set as validation volumes taught to tell it; of one that shows nothing, as it is."""
+    return along(chance, rule.line) if decided[:, :-1].any() else chance
 
 
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:

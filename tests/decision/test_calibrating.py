@@ -9,7 +9,7 @@ from hypothesis.strategies import floats
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.decision.calibrating import AS_SAID, best_beta, best_temperature, recalibrated
+from fovnet.decision.calibrating import AS_SAID, STRAIGHT, along, best_beta, best_line, best_temperature, recalibrated
 from fovnet.maths.smoothing import temper
 
 
@@ -75,3 +75,14 @@ def test_what_was_right_without_exception_is_left_as_it_was_said() -> None:
     p = np.linspace(0, 1, 101)
     assert best_beta(p, p, np.ones(101, dtype=bool)) == AS_SAID
     assert recalibrated(p, p, AS_SAID) is p
+
+
+def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(5)
+    said = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
+    right = rng.random(len(said)) < np.array([along(p, (0.5, 1.2)) for p in said])
+    found = best_line(said, right)
+    assert found == pytest.approx((0.5, 1.2), abs=0.05)
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(logit(said)[:, None], right)
+    assert found == pytest.approx((reference.coef_[0, 0], reference.intercept_[0]), abs=2e-3)
+    assert best_line(said[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, STRAIGHT) == 0.3
