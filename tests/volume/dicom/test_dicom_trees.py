@@ -23,6 +23,7 @@ from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_table import COLUMNS, short_hash
 from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
 from fovnet.volume.pack import slice_collections
 from fovnet.volume.readers import read, stamp, volume_name
 from fovnet.volume.slices import slice_volume
@@ -280,3 +281,13 @@ def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, 
     half.write_bytes(half.read_bytes()[:-200])
     (path,) = find([tmp_path]).volumes
     assert np.array_equal(read(path).voxels, write.noise(seed=5))
+
+
+def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write):
+    """Wherever they lie below it; a batch with a budget would else read one after the other what fits beside each other."""
+    small, large = write.images(write.noise()), write.images(write.noise((60, 64, 9), seed=1), series=9)
+    write.save(tmp_path, small, "s")
+    write.save(tmp_path / "below", large, "l")
+    wanted = [bytes_to_read(address(tmp_path, series.id)) - LEAST_BYTES for series in survey(tmp_path).series]
+    sizes = [sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"]
+    assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(tmp_path) - LEAST_BYTES == sum(wanted)
