@@ -50,13 +50,9 @@ def best_line(chance: Floats, right: NDArray[np.bool_]) -> Line:
     """
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return STRAIGHT
-    x, sign = _logit(chance), np.where(right, 1.0, -1.0)
-
-    def surprise(line: Floats) -> float:
-        return float(np.logaddexp(0.0, -sign * (line[0] * x + line[1])).mean())
-
-    a, c = minimize(surprise, np.array(STRAIGHT), method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
-    return float(a), float(c)
+    x = _logit(chance)
+    a, c = _likeliest(np.column_stack([x, np.ones_like(x)]), right, STRAIGHT, intercept=1)
+    return a, c
 
 
 def along(chance: float, line: Line) -> float:
@@ -72,16 +68,20 @@ def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Be
     """The calibration (a, b, d, e >= 0) at which "right" (n,) is likeliest, or AS_SAID where too few slices were right or wrong to tell."""
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return AS_SAID
-    x = _sides(confidence, share)
+    return _likeliest(_sides(confidence, share), right, AS_SAID, INTERCEPT)
+
+
+def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int) -> tuple[float, ...]:
+    """The weights (m,) of x (n, m) at which the logistic model of "right" (n,) is likeliest, all but the intercept's 0 or more."""
     sign = np.where(right, 1.0, -1.0)
 
-    def surprise(beta: Floats) -> tuple[float, Floats]:
-        margin = sign * (x @ beta)
+    def surprise(weights: Floats) -> tuple[float, Floats]:
+        margin = sign * (x @ weights)
         slope = -(sign * expit(-margin)) @ x / len(x)
         return float(np.logaddexp(0.0, -margin).mean()), slope
 
-    bounds = [(None, None) if at == INTERCEPT else (0.0, None) for at in range(len(AS_SAID))]
-    return tuple(map(float, minimize(surprise, np.array(AS_SAID), jac=True, method="L-BFGS-B", bounds=bounds).x))
+    bounds = [(None, None) if at == intercept else (0.0, None) for at in range(len(start))]
+    return tuple(map(float, minimize(surprise, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x))
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:

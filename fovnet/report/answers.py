@@ -54,11 +54,13 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Tol
     Raises CollectionError "answers-missing" where there are none, "answers-other-regions" where one has other classes than the vocabulary.
     """
     found = read_facts(folder, KEYS)
-    for facts in found if vocabulary else []:
-        if vocabulary and tuple(facts.get("classes") or vocabulary.classes) != vocabulary.classes:
+    wanted = None if vocabulary is None else vocabulary.classes
+    for facts in found:
+        classes = tuple(facts.get("classes") or ())
+        if wanted and classes and classes != wanted:
             raise CollectionError("answers-other-regions", f"{folder}: {facts['volume_id']} was answered with the classes "
-                                                           f"{', '.join(facts['classes'])}, and --regions has "
-                                                           f"{', '.join(vocabulary.classes)}; give the --regions of its ensemble")
+                                                           f"{', '.join(classes)}, and --regions has {', '.join(wanted)}; give the "
+                                                           "--regions of its ensemble")
     return [_told(facts) for facts in found]
 
 

@@ -5,7 +5,7 @@ After the full-body figures in Bertrand, *Hyper-parameter optimization in deep l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 import numpy as np
@@ -58,9 +58,7 @@ def volume_figure(
         _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)
-        for border in sorted({edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high}):
-            axes[0].axhline(border, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
-            axes[1].axhline(border, color=FAINT, linewidth=0.5, dashes=(4, 3))
+        _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high})
         _name_colours(figure, vocabulary)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
         figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
@@ -140,6 +138,13 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary) -> None:
         handles=chips, loc="lower center", ncols=len(chips), frameon=False, fontsize=7, handlelength=0.8, handleheight=0.8,
         columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
     )  # fmt: skip
+
+
+def _show_borders(axes: Sequence[Axes], heights_mm: Iterable[float]) -> None:
+    """A broken line at each height, through the view and the curves."""
+    for height_mm in sorted(heights_mm):
+        axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
+        axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
 
 
 def _show_bars(
