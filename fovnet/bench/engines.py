@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fovnet.bench.throughput import drawn_slices
 from fovnet.decision.ensemble import Ensemble, load
+from fovnet.errors import CollectionError
 from fovnet.net.engines import Engine, engine_of, installed
 from fovnet.net.inputs import inputs_of
 from fovnet.volume.pack import Pack
@@ -38,8 +39,12 @@ def engine_times(
     ratio     of its slices per second to torch's
     probabilities_off, features_off   the largest difference from torch's, of the features relative to the largest of them
     changed   of `volumes` of the collection, how many have another status or other spans than with torch; None without one
+    Raises CollectionError "bench-no-slices" where none of the collection's volumes could be read.
     """
     import torch
+
+    if pack is not None and not len(pack.pixels):
+        raise CollectionError("bench-no-slices", f"{pack.folder}: all of its {len(pack.records)} volumes were refused; give slices, or none")
 
     ensemble = load(model, "cpu")
     engines, loading = {}, {}

@@ -66,9 +66,14 @@ def in_lights(
 
     most  slices of each volume that are asked about, evenly spread; its sections show all of it.    seed  draws the sides
     Ends that cannot be told, of a single subject or of a change that is the same in all, are None.  Raises CollectionError
-    "bench-unlabelled" where the split has no labelled volume, and ModelError "slices-differ" where a model's slices are cut otherwise.
+    "bench-unlabelled" where the split has no labelled volume, and ModelError "weights-other-classes" or "slices-differ" where a model
+    knows other regions, or its slices are cut otherwise.
     """
     for name, ensemble in models.items():
+        if ensemble.vocabulary.classes != pack.classes:
+            mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
+            raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of {name} are {mine}; slice it with "
+                                                      "the regions the model knows")
         if looks(Slicing(**ensemble.prepare)) != dict(pack.looks):
             raise ModelError("slices-differ", f"{pack.folder}: its slices are cut otherwise than those of {name}; cut them with "
                                               f"prepare: {dict(ensemble.prepare)}")

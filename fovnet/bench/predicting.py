@@ -110,9 +110,10 @@ def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
 
 def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
-    import torch
-
     try:
+        read(path)                                           # a file that cannot be read is told before the networks are loaded
+        import torch
+
         ensemble = load(folder, "cpu", engine=engine)
         with TemporaryDirectory() as place:
             out = Path(place) / "answer.json"
@@ -122,7 +123,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
             turns = [_turn(path, ensemble, out) for _ in range(repeats + 1)][1:]
             rates = [_together(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
-        return PredictingTime(str(path), engine, note=refusal.sentence)
+        return PredictingTime(str(path), engine, note=str(refusal))
     ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
     voxels, slices = turns[0][1:]
     return PredictingTime(

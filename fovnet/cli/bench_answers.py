@@ -231,15 +231,17 @@ def bench_accuracy(
 ) -> None:
     """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments slice by slice."""
     from fovnet.bench.plain import Budget, compare, pairs_of
+    from fovnet.net.configured import labelled_of
+    from fovnet.net.trials import refuse_without_slices
     from fovnet.records import write_tsv
     from fovnet.volume.pack import load_pack
 
     slices = load_pack(pack)
+    learned = labelled_of(slices)
+    refuse_without_slices(learned)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
-    targets = (slices.truth / slices.truth.sum(axis=1, keepdims=True).clip(1)).astype("float32")
-    train, validation = slices.rows("train"), slices.rows("validation")
     with progress_bar("training") as tell:
-        pairs = pairs_of(slices.pixels, targets, train, validation, device, seeds, budget, tell)
+        pairs = pairs_of(slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, tell)
     write_tsv(out_file, list(vars(pairs[0])), [vars(pair) for pair in pairs])
     shown = titled(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
     for row in compare(pairs):

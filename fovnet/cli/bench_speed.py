@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,7 +31,10 @@ def bench_train(
     from fovnet.records import write_tsv
     from fovnet.report.canvas import save_png
     from fovnet.report.throughput import throughput_figure
+    from fovnet.volume.pack import load_pack
 
+    if pack:
+        load_pack(pack)                             # what is wrong with it is said before a process is started
     workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
     with progress_bar("training") as tell:
@@ -71,7 +75,7 @@ def bench_slice(
     with progress_bar("slicing") as tell:
         rows = list(slicing_times(find_volumes(paths), repeats, tell))
     if all(row.ours_ms is None for row in rows):
-        raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {'; '.join(row.note for row in rows[:3])}")
+        raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
                    "MONAI / ms", "ms / floor")  # fmt: skip
@@ -104,13 +108,16 @@ def bench_predict(
 ) -> None:
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
+    from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
 
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as tell:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
         rows = list(predicting_times(files, model_folder(model), repeats, tell, engine or ()))
-    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     measured = [row for row in rows if row.total_ms is not None]
+    if not measured:
+        raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
+    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
                    "volumes / s", "peak MB")  # fmt: skip
     for row in measured:
@@ -119,11 +126,14 @@ def bench_predict(
         shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
         peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
         shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
-    if measured:
-        show_table(shown)
-    for row in rows:
-        if row.note:
-            out.print(row.note, highlight=False)
+    show_table(shown)
+    for note in dict.fromkeys(row.note for row in rows if row.note):
+        out.print(note, highlight=False)
     out.print(f"{out_file}")
     if len(measured) < len(rows):
         raise typer.Exit(3)
+
+
+def _first_notes(rows: Sequence[Any]) -> str:
+    """Why the first of them could not be measured, each reason once, at most three."""
+    return "; ".join(list(dict.fromkeys(row.note for row in rows if row.note))[:3])

@@ -11,6 +11,7 @@ import torch
 from fovnet.bench.engines import COLUMNS, engine_times
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.spans import Rule
+from fovnet.errors import CollectionError
 from fovnet.net.architecture import Architecture
 from fovnet.net.engines import installed
 from fovnet.net.model import build
@@ -56,6 +57,11 @@ def test_every_engine_is_measured_and_changes_no_decision(model: Path) -> None:
         assert (row["changed"], row["volumes"]) == (0, 3)
         assert row["ratio"] > 0 and row["load_s"] >= 0
     assert all(row["ratio"] == 1 and row["probabilities_off"] == 0 for row in rows if row["engine"] == "torch")
+
+
+def test_a_collection_of_which_nothing_could_be_read_is_refused(model: Path) -> None:
+    with pytest.raises(CollectionError, match="bench-no-slices"):
+        engine_times(model, noise(0, 6), [2], 1, 3, lambda *_: None)
 
 
 def test_without_a_collection_nothing_is_decided(model: Path) -> None:

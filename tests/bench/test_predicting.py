@@ -14,6 +14,7 @@ from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
 from fovnet.cli import app
 from fovnet.decision.ensemble import load
 from fovnet.decision.model import Model
+from fovnet.errors import VolumeError
 from fovnet.maths.memory import forget_peak
 from fovnet.records import read_json, read_tsv
 from fovnet.volume.slices import slice_volume
@@ -46,6 +47,16 @@ def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text.nii").write_text("no volume")
     row = measured(tmp_path / "text.nii", finished / "ensemble", "torch", 1)
     assert row.total_ms is None and "text.nii" in row.note
+
+
+def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.nii").write_text("no volume")
+    (tmp_path / "times.tsv").write_text("as it was")
+    words = ["bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model", finished / "ensemble"]
+    refused = CliRunner().invoke(app, [str(word) for word in words])
+    assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
+    assert str(refused.exception).count("text.nii") == 1, "the same reason is told once, whatever the engines"
+    assert (tmp_path / "times.tsv").read_text() == "as it was"
 
 
 def test_a_peak_is_that_of_its_block() -> None:

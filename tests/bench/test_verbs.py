@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import FovnetError
+from fovnet.phantom.collection import simulate_collection
 from fovnet.records import read_tsv
+from fovnet.volume.pack import slice_collections
 
 
 @pytest.fixture
@@ -81,3 +83,13 @@ def test_the_help_names_every_scenario() -> None:
     from fovnet.cli.bench_searches import SCENARIO_HELP
 
     assert all(name in SCENARIO_HELP for name in SCENARIOS)
+
+
+def test_slices_without_labels_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    simulate_collection(tmp_path / "people", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    (tmp_path / "people" / "regions.tsv").unlink()
+    slice_collections({"made": tmp_path / "people"}, tmp_path / "slices")
+    with pytest.raises(FovnetError) as refused:
+        bench("accuracy", tmp_path / "slices", "--out", tmp_path / "made.tsv")
+    assert refused.value.code == "search-no-slices"
+    assert not (tmp_path / "made.tsv").exists()
