@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -46,6 +47,15 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
         with suppress(OSError):                 # what cannot be written cannot be taken away either, and that must not be the message
             temporary.unlink(missing_ok=True)
     return path
+
+
+def copy(source: Path, path: Path) -> Path:
+    """`path`, holding the bytes of the file `source`."""
+    def write(file: BinaryIO) -> None:
+        with source.open("rb") as read:
+            shutil.copyfileobj(read, file)
+
+    return replace_with(path, write)
 
 
 def unwritable(path: Path, *, folder: bool) -> str:

@@ -44,7 +44,7 @@ def engine_times(
     import torch
 
     if pack is not None and not len(pack.pixels):
-        raise CollectionError("bench-no-slices", f"{pack.folder}: all of its {len(pack.records)} volumes were refused; give slices, or none")
+        raise CollectionError("bench-no-slices", f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none")
 
     ensemble = load(model, "cpu")
     engines, loading = {}, {}

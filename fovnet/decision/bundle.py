@@ -10,7 +10,6 @@ Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +21,7 @@ from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
 from fovnet.decision.model import Model
 from fovnet.errors import ModelError
-from fovnet.records import write_json, write_text, write_tsv
+from fovnet.records import copy, write_json, write_text, write_tsv
 from fovnet.volume.resizing import SIDE
 
 if TYPE_CHECKING:
@@ -58,19 +57,22 @@ class Evaluator:
 def write_bundle(model: Path, folder: Path) -> Path:
     """`folder`, a bundle of the ensemble in `model`.
 
-    Raises ModelError where the model is none ("model-missing", "weights-damaged", ...), or the folder holds something else
-    ("bundle-exists").
+    Raises ModelError where the model is none ("model-missing", "weights-damaged", ...), lies where the bundle's own would be
+    ("bundle-of-itself"), or the folder holds something else ("bundle-exists").
     """
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())):
         raise ModelError("bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder")
+    models = folder / "models"
+    if model.resolve().is_relative_to(models.resolve()):
+        raise ModelError("bundle-of-itself", f"{model}: is the model of the bundle {folder}, which would be replaced; name another folder")
     ensemble = load(model, "cpu")
-    stale = folder / "models"
-    if stale.is_dir():
-        shutil.rmtree(stale)
-    stale.mkdir(parents=True)
-    for name in (FACTS, RULE, novelty.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])):
-        if (model / name).is_file():
-            shutil.copyfile(model / name, folder / "models" / name)
+    wanted = [FACTS, RULE, novelty.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])]
+    there = [name for name in wanted if (model / name).is_file()]
+    for name in there:
+        copy(model / name, models / name)
+    for stale in models.iterdir():
+        if stale.name not in there and stale.is_file():
+            stale.unlink()
     _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))

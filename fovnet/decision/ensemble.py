@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +36,7 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
 
     from fovnet.net.engines import Engine
 
-FACTS, RULE, WEIGHING = "ensemble.json", "decision.json", "weighing.json"
+FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
 PIECE = 1024        # slices: ten members of five blocks of 256 filters have 51 MB of features for so many
 
 
@@ -142,7 +144,8 @@ def assemble(
     subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
     begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
     mixed  the share of what each training made of its network, and by slot that network before; None: all of it
-    Raises ModelError where there is no member.
+    An ensemble that lies there stays until all members of the new one are written.  Raises ModelError where there is no member, or
+    the weights of one are missing, damaged or too large for the precision.
     """
     from fovnet.net.precision import write_weights
 
@@ -153,14 +156,19 @@ def assemble(
             " more time or more trials",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in (RULE, WEIGHING, novelty.FILE))):
-        stale.unlink(missing_ok=True)                            # a rule tuned for other members must not survive them
+    for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
+        rmtree(left)
     facts = []
-    for member in members:
-        name = f"member-{member['slot']:04d}.safetensors"
-        before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
-        write_weights(Path(member["weights"]), folder / name, precision, alone=member.get("alone", False), mixed=before)
-        facts.append({**member, "weights": name, "sha256": checksum(folder / name)})
+    with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
+        for member in members:
+            name = f"member-{member['slot']:04d}.safetensors"
+            before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
+            path = write_weights(Path(member["weights"]), Path(made) / name, precision, alone=member.get("alone", False), mixed=before)
+            facts.append({**member, "weights": name, "sha256": checksum(path)})
+        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in (FACTS, RULE, WEIGHING, novelty.FILE))):
+            stale.unlink(missing_ok=True)                        # a rule tuned for other members must not survive them
+        for member in facts:
+            (Path(made) / member["weights"]).replace(folder / member["weights"])
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
     body["precision"] = precision

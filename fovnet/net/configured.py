@@ -96,12 +96,18 @@ def start_of(settings: Settings) -> dict[str, Any]:
 
 
 def begun_with(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
-    """The ensemble whose networks trainings begin with, and its facts; None where weights are drawn.  Raises ModelError: it is none."""
+    """The ensemble whose networks trainings begin with, and its facts; None where weights are drawn.
+
+    Raises ModelError where it is none, and ConfigError "begin-in-results" where it is the one that this configuration makes.
+    """
+    from fovnet.errors import ConfigError
     from fovnet.net.beginning import SHIPPED, facts_of
 
     if (begin := settings.training.begin) is None:
         return None
     folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
+    if folder.resolve() == (made := Results(Path(settings.results)).ensemble).resolve():
+        raise ConfigError("begin-in-results", f"training.begin: {begin}: is {made}, which this run replaces; give its results another folder")
     return folder, facts_of(folder)
 
 

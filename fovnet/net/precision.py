@@ -5,10 +5,7 @@ Loading gives float32 networks either way, so that half precision costs nothing 
 
 from __future__ import annotations
 
-import shutil
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 import torch
 from torch import Tensor
@@ -16,7 +13,7 @@ from torch import Tensor
 from fovnet.errors import ModelError
 from fovnet.net.beginning import blended
 from fovnet.net.weights import load_tensors, save_tensors
-from fovnet.records import replace_with
+from fovnet.records import copy
 
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 
@@ -29,7 +26,7 @@ def write_weights(source: Path, target: Path, precision: str, *, alone: bool = F
     Counts stay integers.  Raises ModelError where the file is missing or damaged, and where a weight is too large for the precision.
     """
     if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
-        return replace_with(target, partial(_copy, source))
+        return copy(source, target)
     tensors, facts = load_tensors(source)
     tensors = tensors if mixed is None else blended(tensors, facts, *mixed)
     rounded = {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}
@@ -47,8 +44,3 @@ def _rounded(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
             f"{source}: {name} holds {seen:g}, {precision} at most {most:g}; set ensemble.precision to float32, or leave this trial out",
         )
     return rounded
-
-
-def _copy(source: Path, target: BinaryIO) -> None:
-    with source.open("rb") as file:
-        shutil.copyfileobj(file, target)

@@ -103,3 +103,11 @@ def test_monai_verifies_metadata_and_shapes_and_runs_it(bundle: Path, finished: 
     assert [(row["volume_id"], row["status"]) for row in rows] == [
         (answer.volume_id, answer.status) for answer in answers for _ in (answer.spans or [None])
     ]
+
+
+def test_a_bundle_made_from_its_own_models_would_lose_them_and_is_refused(bundle: Path) -> None:
+    there = sorted(path.name for path in (bundle / "models").iterdir())
+    for model in (bundle / "models", bundle / "docs" / ".." / "models"):
+        with pytest.raises(ModelError, match="bundle-of-itself"):
+            write_bundle(model, bundle)
+    assert sorted(path.name for path in (bundle / "models").iterdir()) == there

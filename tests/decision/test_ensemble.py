@@ -133,6 +133,19 @@ def test_no_member_is_no_ensemble(tmp_path: Path) -> None:
         assemble(tmp_path, [], DEFAULT, PREPARE, settings={}, seed=1)
 
 
+def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Path) -> None:
+    """Kept: its networks answer as before, though one of those that were to take their place is not there."""
+    there = {path.name: path.read_bytes() for path in folder.iterdir()}
+    good, lost = str(folder.parent / "slot-0008.safetensors"), str(folder.parent / "slot-0009.safetensors")
+    members = [{"slot": slot, "score": 0.1, "configuration": {}, "weights": weights} for slot, weights in ((8, good), (9, lost))]
+    with pytest.raises(ModelError, match="slot-0009"):
+        assemble(folder, members, DEFAULT, PREPARE, settings={}, seed=1, precision="float16")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
+    (folder / ".members-killed").mkdir()
+    assemble(folder, members[:1], DEFAULT, PREPARE, settings={}, seed=1)
+    assert sorted(path.name for path in folder.iterdir()) == ["ensemble.json", "member-0008.safetensors"]
+
+
 @pytest.mark.parametrize(("property", "said"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")])
 def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(tmp_path: Path, property: str, said: str) -> None:
     from fovnet.net.weights import load_network, save_tensors

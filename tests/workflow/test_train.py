@@ -104,6 +104,9 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     trained = [read_json(path)["proposal"]["configuration"] for path in slots]
     assert len(trained) == len(begun) and all(one in begun for one in trained)
     assert set(before["subjects"]["train"]) <= set(after["subjects"]["train"])
+    (tmp_path / "itself.yaml").write_text(yaml.safe_dump(raw | {"results": str(smoke)}))
+    own = shell("fovnet", "check", "--config", tmp_path / "itself.yaml", check=False)
+    assert own.returncode == 2 and "[begin-in-results]" in own.stderr
     rate = ["--set", "log10_learning_rate=-5"]
     by_hand = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate)
     assert by_hand.stdout.startswith("completed after 1 epochs")
