@@ -23,6 +23,8 @@ import numpy as np
 from fovnet import __version__
 
 Array = np.ndarray[Any, Any]
+SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
+ROUNDING = 1e-12        # what is nearer to 0 is taken for the rounding of a sum
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
@@ -102,7 +104,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
-    """`path`, one tab-separated line a row under a header; None becomes an empty cell, floats keep three decimals."""
+    """`path`, one tab-separated line a row under a header; None becomes an empty cell.
+
+    Floats keep three decimals, and three digits where they are below 0.1: a learning rate of 1e-5 is no 0.000.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     writer.writerow(columns)
@@ -166,5 +171,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
-        return f"{value:.3f}"
+        return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
     return str(value).translate(BLANKED)

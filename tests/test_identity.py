@@ -18,6 +18,7 @@ from hypothesis.strategies import binary, text
 from typer.testing import CliRunner
 
 from fovnet.cli import app
+from fovnet.errors import ConfigError
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.identity import DIGITS, KEY_FILE, Identifiers, read_identifiers, scrubbed
 from fovnet.volume.pack import load_pack
@@ -129,6 +130,12 @@ def test_a_key_makes_other_names_and_the_same_key_the_same(tmp_path: Path) -> No
     assert plain.shown("p01") == "p01"
     assert without.shown("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
     assert keyed.shown("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
+
+
+def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).write_bytes(b" \n")
+    with pytest.raises(ConfigError, match="identifiers-key"):
+        read_identifiers("hashed", tmp_path)
 
 
 @given(text(max_size=40), text(max_size=40), binary(max_size=8))

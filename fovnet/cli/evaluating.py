@@ -34,7 +34,7 @@ def evaluate(config: ConfigFile) -> None:
 def ablate(config: ConfigFile) -> None:
     """Say what each step is worth, on the test split: reading the probabilities, mixing the members, searching the network."""
     from fovnet.decision.ensemble import read_rule
-    from fovnet.evaluate.ablation import SHOWN, ablate, write_ablation
+    from fovnet.evaluate.ablation import SHOWN, ablate, made_from, write_ablation
     from fovnet.evaluate.networks import networks_of
 
     settings = settings_of(config)
@@ -51,7 +51,7 @@ def ablate(config: ConfigFile) -> None:
             pack, networks, arrays["rows"], configured.vocabulary_of(settings), read_rule(results.ensemble),
             bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
         )  # fmt: skip
-    written = write_ablation(results.evaluation, found, settings=settings.evaluate.model_dump())
+    written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
     shown = titled("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
                    *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))  # fmt: skip
     for step in found.steps:
@@ -150,7 +150,11 @@ def compare(
 @verbs.command()
 def report(config: ConfigFile) -> None:
     """Write the report: one page that needs nothing else."""
+    from fovnet.evaluate.ablation import current_ablation
+
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     run_report.write(settings, results, pack)
+    if (results.evaluation / "ablation.json").exists() and not current_ablation(results):
+        out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")
     out.print(f"report: {results.report}")

@@ -25,7 +25,7 @@ from fovnet.decision.spans import Rule
 from fovnet.decision.tuning import Example
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.pack import Pack
 from fovnet.volume.slices import SliceStack
 
 if TYPE_CHECKING:
@@ -94,14 +94,9 @@ class Scored:
     def split(self, pack: Pack, split: str) -> tuple[Look, NDArray[np.bool_], NDArray[np.int64]]:
         """Of the rows of a split: what the members see, what is true (m, k), and the number of each one's subject (m,)."""
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
-        people = np.unique([subject(record) for record in pack.records], return_inverse=True)[1]
+        people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]
         rows = self.rows[wanted]
         return self.look.of(wanted), pack.truth[rows], people[pack.volume[rows]]
-
-
-def subject(record: VolumeRecord) -> str:
-    """Who a volume shows; "01" of one collection is somebody else than "01" of another."""
-    return f"{record.collection}/{record.subject_id}"
 
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
@@ -119,7 +114,7 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     """The labelled volumes of a split, as settling wants them."""
     return [
-        Shown(subject(pack.records[index]), scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm)
+        Shown(pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm)
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]
     ]

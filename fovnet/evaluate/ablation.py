@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrating import best_temperature
+from fovnet.decision.ensemble import RULE
 from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
@@ -22,11 +23,13 @@ from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.paired import Difference, Outcome, differences, outcome_of, run_measures
 from fovnet.evaluate.tallies import tally
-from fovnet.records import write_json, write_tsv
+from fovnet.records import checksum, read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
+from fovnet.results import Results
 from fovnet.volume.pack import Pack
 
 Floats = NDArray[np.float64]
+FACTS = "ablation.json"
 COLUMNS = ("ladder", "arm", "measure", "stage", "value", "low", "high", "interval", "against", "gain", "gain_low", "gain_high",
            "gain_interval", "since_first", "since_first_low", "since_first_high", "since_first_interval", "numerator", "denominator",
            "subjects")  # fmt: skip
@@ -36,7 +39,7 @@ SHOWN = (("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "deci
 
 @dataclass(frozen=True)
 class Volume:
-    """A labelled volume: heights (s,), truth (s, k), and the places (s,) of its slices among the scored ones."""
+    """A labelled volume: heights (s,), truth (s, k), the places (s,) of its slices among the scored ones, and where they end (s + 1,)."""
 
     volume_id: str
     subject: str
@@ -44,6 +47,7 @@ class Volume:
     z_mm: Floats
     truth: NDArray[np.bool_]
     places: NDArray[np.int64]
+    edges_mm: Floats
 
 
 @dataclass(frozen=True)
@@ -119,15 +123,30 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
     return rows
 
 
-def write_ablation(folder: Path, found: Ablation, *, settings: Any = None) -> list[Path]:
+def made_from(results: Results) -> dict[str, str]:
+    """The SHA-256 of what an ablation of these results is worked out from, by file: probabilities, the rule, the labels of slices."""
+    files = (results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
+    return {file.relative_to(results.folder).as_posix(): checksum(file) for file in files}
+
+
+def current_ablation(results: Results) -> dict[str, Any]:
+    """The facts of ablation.json, where it was worked out from what lies there now; nothing where it was not, or there is none."""
+    try:
+        facts = read_json(results.evaluation / FACTS)
+        return facts if facts.get("made_from") == made_from(results) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def write_ablation(folder: Path, found: Ablation, *, made_from: Mapping[str, str], settings: Any = None) -> list[Path]:
     """ablation.json and ablation.tsv in `folder`."""
     facts = {
-        "level": 0.95, "bootstrap": found.bootstrap,
+        "level": 0.95, "bootstrap": found.bootstrap, "made_from": dict(made_from),
         "steps": [asdict(step) for step in found.steps],
         "left_out": [dict(zip(("ladder", "arm", "why"), one, strict=True)) for one in found.left_out],
     }  # fmt: skip
     return [
-        write_json(folder / "ablation.json", facts, settings=settings, seed=found.seed),
+        write_json(folder / FACTS, facts, settings=settings, seed=found.seed),
         write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(found)),
     ]
 
@@ -139,7 +158,7 @@ def _changes(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampl
 def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
     """The labelled volumes of a split.  Raises ModelError where not all their slices were scored."""
     found = []
-    for record in pack.records:
+    for index, record in enumerate(pack.records):
         if record.split != split or record.status != "ok":
             continue
         own = slice(record.first_row, record.first_row + record.slices)
@@ -148,14 +167,15 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
             raise ModelError(
                 "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
             )
-        subject = f"{record.collection}/{record.subject_id}"
-        found.append(Volume(record.name_in_reports, subject, record.collection, pack.z_mm[own], pack.truth[own], places))
+        found.append(Volume(record.name_in_reports, record.subject, record.collection, pack.z_mm[own], pack.truth[own], places,
+                            pack.stack(index).edges_mm))  # fmt: skip
     return found
 
 
 def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> Outcome:
     """What an arm makes of a volume's probabilities (s, k), held against its truth."""
-    decided = arm.reading(p, one.z_mm, vocabulary, rule)
+    decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))
-    case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0)
+    case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0,
+                edges_mm=one.edges_mm)  # fmt: skip
     return outcome_of(tally(case, vocabulary))

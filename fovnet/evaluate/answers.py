@@ -19,6 +19,7 @@ from fovnet.evaluate.reading import said_borders, stretches
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
+from fovnet.volume.slices import edges_of
 
 
 def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
@@ -84,6 +85,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         float(said["side_mm"]), borders=said_borders(said["boundaries"]), set_probability=said["set_probability"],
         doubts=tuple(doubt["code"] for doubt in said["doubts"]),
         empty=np.isin(np.arange(len(said["z_mm"])), said["empty"]) if "empty" in said else None,
+        edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
     )  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """The arms of an ablation: ways to mix networks, and ways to read a volume's probabilities, each a line of a table.
 
     p  networks    m  scored slices    s  slices of one volume    k  classes
+
+What networks that see heights say of a volume turned over is left out: it is known of the ensemble alone, and moves doubts, not labels.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import Rule, outline
+from fovnet.decision.spans import Rule, decide
 from fovnet.decision.weighing import WAYS, mean
 from fovnet.maths.smoothing import smooth_along_body, temper
 from fovnet.regions import Vocabulary
@@ -41,7 +43,7 @@ class Networks:
 
 
 Mix = Callable[[Networks], Floats | None]
-Reading = Callable[[Floats, Floats, Vocabulary, Rule], Labels]
+Reading = Callable[[Floats, Floats, Floats, Vocabulary, Rule], Labels]
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,17 @@ class Arm:
     reading: Reading
 
 
-def raw(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def raw(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The most probable class of each slice by itself."""
     return _one_each(p)
 
 
-def smoothed(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def smoothed(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
     return _one_each(_curves(p, z_mm, rule))
 
 
-def threshold(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to hold one's tongue."""
     curves = _curves(p, z_mm, rule)
     shown = _one_each(curves)
@@ -72,29 +74,29 @@ def threshold(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> La
     return shown
 
 
-def exact_without_none(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def exact_without_none(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The exact decoder of networks that were never told of none: its probability is shared out among the regions."""
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)
     shared = np.divide(regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0)
     shared[:, -1] = 0.0
-    return outline(shared, z_mm, vocabulary, rule).decided
+    return decide(shared, z_mm, vocabulary, rule, edges_mm=edges_mm).decided
 
 
-def exact(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def exact(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The decision as it is used."""
-    return outline(p, z_mm, vocabulary, rule).decided
+    return decide(p, z_mm, vocabulary, rule, edges_mm=edges_mm).decided
 
 
-def intersections(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def intersections(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The thesis's decision: borders only where two adjacent curves cross; it knows no heights."""
-    return outline(p, z_mm, vocabulary, replace(rule, method="intersections", heights=())).decided
+    return decide(p, z_mm, vocabulary, replace(rule, method="intersections", heights=()), edges_mm=edges_mm).decided
 
 
-def exact_without_heights(p: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def exact_without_heights(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The decision without the usual heights of the regions."""
-    return outline(p, z_mm, vocabulary, replace(rule, heights=())).decided
+    return decide(p, z_mm, vocabulary, replace(rule, heights=()), edges_mm=edges_mm).decided
 
 
 def shipped(networks: Networks) -> Floats | None:

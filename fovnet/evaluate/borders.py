@@ -1,6 +1,7 @@
 """Where one region passes into the next: how many millimetres off.
 
-A border lies halfway between two neighbouring slices whose chain label (legs ... head, or none) differs. Borders of one
+A border lies where two neighbouring slices meet whose chain label (legs ... head, or none) differs: at the edge between them, halfway
+where the edges are not known. Borders of one
 kind ("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a partner is missed, a said one without a
 partner invented. The signed error is said minus true: positive is too far towards the head.
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case, SaidBorder
 from fovnet.regions import NONE, Vocabulary
 
@@ -68,8 +70,8 @@ def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     """All borders of one volume, true ones from feet to head within each kind, then the invented."""
     unknown = untold(case.truth, vocabulary)
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
-    true = _heights(case.truth, case.z_mm, judged, vocabulary)
-    said = _heights(case.decided, case.z_mm, judged, vocabulary)
+    edges_mm = outer_edges(case.z_mm, case.edges_mm)
+    true, said = (_heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided))
     found: list[Border] = []
     for below, above in sorted(true.keys() | said.keys()):
         for pair in _paired(true.get((below, above), []), said.get((below, above), [])):
@@ -93,7 +95,7 @@ def _interval(below: str, above: str, said_mm: float | None, borders: Sequence[S
 
 
 def _heights(
-    labels: NDArray[np.bool_], z_mm: NDArray[np.float64], judged: NDArray[np.bool_], vocabulary: Vocabulary
+    labels: NDArray[np.bool_], edges_mm: NDArray[np.float64], judged: NDArray[np.bool_], vocabulary: Vocabulary
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
     names = (*vocabulary.chain, NONE)
@@ -101,7 +103,7 @@ def _heights(
     rung = np.where(on_chain.any(axis=1), on_chain.argmax(axis=1), len(names) - 1)
     heights: dict[tuple[str, str], list[float]] = {}
     for at in np.flatnonzero((np.diff(rung) != 0) & judged):
-        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(float(z_mm[at] + z_mm[at + 1]) / 2)
+        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(float(edges_mm[at + 1]))
     return heights
 
 

@@ -48,7 +48,8 @@ class Case:
     An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0) and says why in `message`.
 
     What older decisions do not tell is None: calibrated (s, k) raw probabilities under the rule's temperature;  borders with their
-    intervals;  set_probability that the volume shows the regions said and no others;  empty (s,) whether a slice is all dark.
+    intervals;  set_probability that the volume shows the regions said and no others;  empty (s,) whether a slice is all dark;
+    edges_mm (s + 1,) where its slices begin and end, feet to head, by which borders and spans were said.
     doubts are codes, empty where there is none.
     """
 
@@ -72,6 +73,7 @@ class Case:
     set_probability: float | None = None
     doubts: tuple[str, ...] = ()
     empty: NDArray[np.bool_] | None = None
+    edges_mm: NDArray[np.float64] | None = None
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:

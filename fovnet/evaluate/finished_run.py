@@ -43,7 +43,7 @@ def manifest_of(pack: Pack) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     return [
-        {**asdict(record), "subject_id": f"{record.collection}/{record.subject_id}", "volume_id": record.name_in_reports,
+        {**asdict(record), "subject_id": record.subject, "volume_id": record.name_in_reports,
          "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
         for record in pack.records
     ]  # fmt: skip

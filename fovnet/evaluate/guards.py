@@ -36,11 +36,11 @@ def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int =
     """
     of_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
-        if record.split in of_split:
-            of_split[record.split].add(mark(f"{record.collection}/{record.subject_id}"))
+        if record.split in of_split and record.status == "ok":
+            of_split[record.split].add(mark(record.subject))
     before = begun or {}
     others = before.get("fovnet", {}).get("seed") != seed
-    simulated = {mark(f"{record.collection}/{record.subject_id}") for record in pack.records if others and record.collection == SIMULATED}
+    simulated = {mark(record.subject) for record in pack.records if others and record.collection == SIMULATED}
     for split, marks in (before.get("subjects") or {}).items():
         of_split[split] |= set(marks) - simulated
     return {split: sorted(marks) for split, marks in of_split.items()}

@@ -52,7 +52,7 @@ def networks_of(
         start=None if first is None else np.asarray(first, dtype=np.float64),
         validation=np.isin(rows, pack.rows("validation")),
         truth=pack.truth[rows],
-        subject=np.unique([f"{one.collection}/{one.subject_id}" for one in pack.records], return_inverse=True)[1][pack.volume[rows]],
+        subject=np.unique([one.subject for one in pack.records], return_inverse=True)[1][pack.volume[rows]],
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import edges
+from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.borders import untold
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
@@ -22,7 +22,8 @@ LEAST_OVERLAP = 0.5
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     """Spans that are right, true spans, said spans of one volume; F1 is 2 right / (true + said)."""
     chain, told = len(vocabulary.chain), ~untold(case.truth, vocabulary)
-    lower, upper = edges(case.z_mm)
+    edges_mm = outer_edges(case.z_mm, case.edges_mm)
+    lower, upper = edges_mm[:-1], edges_mm[1:]
     right = true = said = 0
     for region in range(len(vocabulary.classes) - 1):
         judged = told if region < chain else np.ones(len(told), dtype=bool)

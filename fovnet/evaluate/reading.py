@@ -19,12 +19,13 @@ SPLIT = "test"
 
 
 def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
-    """One case a labelled volume of the test split, and one a labelled volume that was refused before it could be split.
+    """One case a labelled volume of the test split, refused ones too, and one a refused volume of whom nobody knows the split: its
+    subject has no other.
 
     temperature  of the rule that decided, which makes the calibrated probabilities of the raw ones
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
-    return [*(_decided(pack, record, decisions, temperature) for record in _of_split(pack)), *map(_refused, _unreadable(pack))]
+    return [*(_decided(pack, index, decisions, temperature) for index in _of_split(pack)), *map(_refused, _unreadable(pack))]
 
 
 def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
@@ -34,15 +35,16 @@ def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
     )
 
 
-def _of_split(pack: Pack) -> Iterator[VolumeRecord]:
-    return (record for record in pack.records if record.split == SPLIT and record.status == "ok")
+def _of_split(pack: Pack) -> Iterator[int]:
+    return (index for index, record in enumerate(pack.records) if record.split == SPLIT and record.status == "ok")
 
 
 def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
-    return (record for record in pack.records if record.labelled and record.status != "ok")
+    return (record for record in pack.records if record.labelled and record.status != "ok" and record.split in (SPLIT, ""))
 
 
-def _decided(pack: Pack, record: VolumeRecord, decisions: Path, temperature: float | None) -> Case:
+def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None) -> Case:
+    record = pack.records[index]
     path = decisions / f"{record.volume_id}.json"
     try:
         said = read_json(path)
@@ -60,12 +62,13 @@ def _decided(pack: Pack, record: VolumeRecord, decisions: Path, temperature: flo
     raw = np.array(said["raw"])
     return Case(
         volume_id=record.name_in_reports,
-        subject_id=f"{record.collection}/{record.subject_id}",
+        subject_id=record.subject,
         collection=record.collection,
         status=said["status"],
         message=said["message"],
         attributes=_attributes(record),
         z_mm=pack.z_mm[rows],
+        edges_mm=pack.stack(index).edges_mm,
         truth=pack.truth[rows],
         raw=raw,
         smoothed=np.array(said["smoothed"]),
@@ -102,7 +105,7 @@ def said_borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | 
 def _refused(record: VolumeRecord) -> Case:
     nothing = np.zeros((0, 0))
     return Case(
-        record.name_in_reports, f"{record.collection}/{record.subject_id}", record.collection, "refused", record.message_in_reports,
+        record.name_in_reports, record.subject, record.collection, "refused", record.message_in_reports,
         record.attributes,
         np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
     )  # fmt: skip

@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 
 from fovnet.net.distort import WIDTH, draw_distortions
-from fovnet.net.sampling import resample
 
 PLAIN_DRAWS = 15
 ENDS, BESIDE = 2, 1
@@ -110,11 +109,6 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     zoom = 1 + ranges.zoom * torch.stack([wide, tall], dim=1)
     shift = 2 * ranges.translation * torch.stack([right, down], dim=1)                                   # the frame is two units wide
     return torch.cat([turned * zoom[:, None, :], turned @ shift[:, :, None]], dim=2)
-
-
-def augment(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice resampled and changed by its own draw; outside is black."""
-    return recoloured(resample(images, affines(draws)), draws, ranges)
 
 
 def affines(draws: Tensor) -> Tensor:

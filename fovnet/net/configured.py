@@ -106,8 +106,8 @@ def begun_with(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
     if (begin := settings.training.begin) is None:
         return None
     folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
-    if folder.resolve() == (made := Results(Path(settings.results)).ensemble).resolve():
-        raise ConfigError("begin-in-results", f"training.begin: {begin}: is {made}, which this run replaces; give its results another folder")
+    if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
+        raise ConfigError("begin-in-results", f"training.begin: {begin}: is what this run replaces; give its results another folder")
     return folder, facts_of(folder)
 
 

@@ -7,7 +7,7 @@ of small kernels are launched as one, and nothing of a step waits for the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -67,16 +67,7 @@ class Descent:
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The batch (m, c, h, w) as the network sees it."""
-        fields, stretches = (crops(draws), ends(draws)) if self.ranges.crop else (None, None)
-        warp = Warp(affines(draws), fields, stretches, self._distorting(draws))
-        seen = recoloured(images(self.slices, rows, self.model.inputs, self.placed, warp), draws, self.ranges)
-        return without_others(seen, beside(draws)) if self.ranges.alone else seen
-
-    def _distorting(self, draws: Tensor) -> Callable[[Tensor, bool], Tensor] | None:
-        wanted = {name: getattr(self.ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
-        if not any(wanted.values()):
-            return None
-        return lambda images, moved: distorted(images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved})
+        return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step at the optimiser's rate, with no word of it to the host."""
@@ -96,6 +87,24 @@ class Descent:
                 group["lr"].fill_(rate)                        # the recording reads this very number
             else:
                 group["lr"] = rate
+
+
+def augmented(
+    slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",), placed: Placed | None = None
+) -> Tensor:
+    """The batch (m, c, h, w) in [0, 1] that a network of these kinds of inputs is shown of some rows (m,) of slices (n, h, w) uint8, each
+    changed by its own draw (m, 94): distorted, cropped, read by its affine map, and its grey values changed last.  Outside is black."""
+    fields, stretches = (crops(draws), ends(draws)) if ranges.crop else (None, None)
+    warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges))
+    seen = recoloured(images(slices, rows, kinds, placed, warp), draws, ranges)
+    return without_others(seen, beside(draws)) if ranges.alone else seen
+
+
+def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
+    wanted = {name: getattr(ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
+    if not any(wanted.values()):
+        return None
+    return lambda images, moved: distorted(images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved})
 
 
 class _Replay:

@@ -79,5 +79,5 @@ def _figures(priced: Prices, row: int) -> dict[str, Any]:
 
 
 def _level(level: Any) -> Any:
-    """A level as the configuration writes it; a plain float would keep three decimals of a learning rate of 1e-5."""
+    """A level as the configuration writes it, all its digits: it is to be copied from there."""
     return ("yes" if level else "no") if isinstance(level, bool) else str(level)

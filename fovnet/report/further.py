@@ -78,7 +78,7 @@ def ablation_view(ablation: Facts) -> AblationView | None:
         return None
     names = [name for name in ABLATED if any(one["name"] == name for step in steps for one in step["measures"])]
     rows = tuple((f"{step['ladder']}: {step['arm']}", str(step.get("what") or ""), *_arm(step, names)) for step in steps)
-    left = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.get("left_out") or ()]
+    left = [f"{one['ladder']}: {one['arm']} ({one['why']})" for one in ablation.get("left_out") or ()]
     return AblationView(Table(("step", "what it is", *(ABLATED[name] for name in names)), rows, name="ablation"), "; ".join(left))
 
 

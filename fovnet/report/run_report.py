@@ -21,6 +21,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     from importlib.metadata import version as installed
 
     from fovnet.decision.ensemble import facts_of, read_rule
+    from fovnet.evaluate.ablation import current_ablation
     from fovnet.records import checksum, digest
     from fovnet.report.facts import write_facts
     from fovnet.report.gather import gather
@@ -54,7 +55,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
         seed=settings.seed,
         explanation=explanation,
         abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
-        ablation=_facts_in(results.evaluation / "ablation.json"),
+        ablation=current_ablation(results),
         shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
     )  # fmt: skip
     write_report(results.report, page)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.records import write_json
-from fovnet.search.journal import Journal, owned, read_header, read_search, read_slot, slot_path
+from fovnet.search.journal import Journal, locked, opened, read_header, read_search, read_slot, slot_path
 from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
 from fovnet.search.proposing import Search, propose_slot, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
@@ -27,10 +27,14 @@ from fovnet.search.trial import Proposal, Trial
 def begin(search: Search, folder: Path, source: str) -> None:
     """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on.
 
-    Proposals and slots of the same source stay, others are removed.  Raises SearchError while a slot of it is still being trained.
+    Proposals and slots of the same source stay, others are removed, with what was predicted for them.  Raises SearchError while a slot of
+    it is still being trained, and where the journal of this source is another search's.
     """
-    with owned(folder, search):
+    with locked(folder):
+        if (folder / "search.json").exists() and source_of(folder) != source:
+            (folder / "search.json").unlink()
         _clear(folder, source)
+        opened(folder, search)
         # no number of trials, as in a search of one process: a job that asks for more must not begin anew
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
         write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)

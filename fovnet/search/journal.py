@@ -63,6 +63,15 @@ def owned(folder: Path, search: Search) -> Iterator[Journal]:
     """The journal of `search` in `folder`, begun or gone on with, and nobody else's while the block runs.
 
     Raises SearchError where another process owns it ("journal-owned") or it is another search's ("journal-of-another-search").
+    """
+    with locked(folder):
+        yield opened(folder, search)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """The folder, made where it was not, nobody else's while the block runs.  Raises SearchError where somebody has it ("journal-owned").
+
     A lock survives its process in children that were forked, not spawned, by it: they then still train for the journal.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -73,13 +82,18 @@ def owned(folder: Path, search: Search) -> Iterator[Journal]:
             raise SearchError(
                 "journal-owned", f"{folder}: another process is searching here; wait for it, or give another folder."
             ) from taken
-        if (folder / "search.json").exists():
-            refuse_another_search(folder, search)
-        else:
-            memory = {} if search.memory is None else {"memory": search.memory}
-            arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
-            write_npz(folder / "search.npz", **arrays, **memory)
-        yield Journal(folder, search)
+        yield
+
+
+def opened(folder: Path, search: Search) -> Journal:
+    """The journal of `search` in a folder that is one's own, begun or gone on with.  Raises SearchError: it is another search's."""
+    if (folder / "search.json").exists():
+        refuse_another_search(folder, search)
+    else:
+        memory = {} if search.memory is None else {"memory": search.memory}
+        arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
+        write_npz(folder / "search.npz", **arrays, **memory)
+    return Journal(folder, search)
 
 
 def refuse_another_search(folder: Path, search: Search) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,8 @@ from fovnet.volume.split import SPLITS
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
 RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
-NAME = re.compile(r"[^\s./\\][^/\\\x00-\x1f]{0,199}")     # becomes a file name: <volume_id>.json, <volume_id>.png
+NAME = re.compile(r"[^\s./\\][^/\\\x00-\x1f]*")
+LONGEST = 200           # bytes of a volume_id: <volume_id>.json and its temporary name have to fit into the 255 of a file name
 
 
 GUESSABLE = 2000        # names a wrong one is compared with, 20 ms; of more, a table with many faults would take hours
@@ -236,10 +238,15 @@ def _text_lines(path: Path) -> list[str]:
     return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
 
 
+def names_a_file(volume_id: str) -> bool:
+    """Whether a volume_id can be the name of its answer's files."""
+    return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= LONGEST
+
+
 def _volume_row(line: Line, faults: list[str]) -> VolumeRow | None:
     found = [line.fault(column, "must be given") for column in VOLUME_COLUMNS if line.cells.get(column) == ""]
-    if line.cells.get("volume_id") and not NAME.fullmatch(line.cells["volume_id"]):
-        found.append(line.fault("volume_id", "becomes a file name: at most 200 characters, no slash, no dot in front"))
+    if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
+        found.append(line.fault("volume_id", f"becomes a file name: at most {LONGEST} bytes, no slash, no dot in front"))
     if "\0" in line.cells.get("path", ""):
         found.append(line.fault("path", "holds a null character, which no file name can"))
     split = line.cells.get("split", "")

@@ -16,6 +16,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.volume import dicom
+from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_series import Series
 from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
@@ -25,7 +26,6 @@ from fovnet.volume.readers import is_known, volume_name
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", ".ima", ".zip")      # an .img is its .hdr's other half
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
-LONGEST = 200       # bytes of a name
 CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 TAKEN = ("found",)  # found.json lists the DICOM series
 

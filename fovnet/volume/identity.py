@@ -18,6 +18,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from fovnet.errors import ConfigError
+
 DIGITS = 12             # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
 KEY_FILE = "identifiers.key"
 
@@ -38,11 +40,16 @@ class Identifiers:
 
 
 def read_identifiers(setting: str, results: Path) -> Identifiers:
-    """How the ids of a results folder are written: by the setting, "hashed" or "plain", and the key in the folder if there is one."""
+    """How the ids of a results folder are written: by the setting, "hashed" or "plain", and the key in the folder if there is one.
+
+    Raises ConfigError "identifiers-key" where the key is empty: who made the file believes that nobody can try out ids.
+    """
     try:
         key = (results / KEY_FILE).read_bytes().strip()
     except FileNotFoundError:
-        key = b""
+        return Identifiers(setting == "plain")
+    if not key:
+        raise ConfigError("identifiers-key", f"{results / KEY_FILE}: is empty, wanted is a secret; write one into it, or remove the file")
     return Identifiers(setting == "plain", key)
 
 

@@ -43,7 +43,7 @@ class VolumeRecord:
     """What became of one volume.
 
     subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
-    split       train, validation, test; empty for a volume that is refused or not labelled
+    split       train, validation, test; empty for a volume that is not labelled, and for a refused one of whose subject nobody knows it
     status      "ok", or "refused" with the stable `code` and the sentence `message`
     first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices, images as in SliceStack
     """
@@ -68,6 +68,11 @@ class VolumeRecord:
     counted_slices: int | None = None
     shown_id: str = ""
     images: Images | None = None
+
+    @property
+    def subject(self) -> str:
+        """Who it shows, collection and id together; "01" of one collection is somebody else than "01" of another."""
+        return f"{self.collection}/{self.subject_id}"
 
     @property
     def name_in_reports(self) -> str:
@@ -338,17 +343,17 @@ def _sealed(cached: Path) -> dict[str, records.Array]:
 def _shared_out(
     results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int, fractions: Sequence[float]
 ) -> list[Sliced]:
-    """The results with the split of every labelled volume that was not refused."""
+    """The results with the split of every labelled volume, a refused one's where its subject's is known."""
     split: dict[tuple[str, str], str] = {}
     for name, rows in tables.items():
         given = {row.subject_id: row.split for row in rows if row.split}
         mine = [result.record for result in results if result.record.collection == name]
         taking_part = [record.subject_id for record in mine if _takes_part(record)]
-        found = split_subjects(taking_part, name, seed, given, fractions)
+        found = given | split_subjects(taking_part, name, seed, given, fractions)
         split.update({(name, subject): place for subject, place in found.items()})
     return [
-        replace(result, record=replace(result.record, split=split[result.record.collection, result.record.subject_id]))
-        if _takes_part(result.record) else result
+        replace(result, record=replace(result.record, split=split.get((result.record.collection, result.record.subject_id), "")))
+        if result.record.labelled else result
         for result in results
     ]
 

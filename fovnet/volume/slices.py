@@ -79,13 +79,18 @@ class SliceStack:
     def edges_mm(self) -> NDArray[np.float64]:
         """(s + 1,) scanner heights at which the cuts begin and end, feet to head: the outer faces of the slices they stand for, so that a
         last cut of more slices than the others is as high as it is, and a single one too."""
-        heights = self.vox_to_ras[2, 2] * (np.diff(self.covers, axis=1)[:, 0] + 1)
-        return np.append(self.z_mm - heights / 2, self.z_mm[-1:] + heights[-1:] / 2)
+        return edges_of(self.z_mm, self.covers, self.vox_to_ras)
 
     @property
     def placing(self) -> Placing:
         """How large its slices are, all of one volume, and how high they stand."""
         return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm)
+
+
+def edges_of(z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(s + 1,) scanner heights at which cuts (s,) of so many slices (s, 2) begin and end; see `SliceStack.edges_mm`."""
+    heights = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
+    return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
 
 
 def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:
@@ -155,7 +160,7 @@ def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iter
     """The mean plane (j, i) of each group, summed slice by slice: the same bits however the volume lies in memory."""
     for first, last in covers.tolist():
         block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
-        plane = block[0]
+        plane = block[0].copy()                     # the block may be the volume's own memory, as NIfTI lies in it
         for further in block[1:]:
             plane += further
         plane /= np.float32(len(block))

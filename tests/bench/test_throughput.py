@@ -17,7 +17,8 @@ from fovnet.bench.textbook import textbook_network
 from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
 from fovnet.cli import app
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges, augment, draw
+from fovnet.net.augment import Ranges, draw
+from fovnet.net.descent import augmented as in_training
 from fovnet.net.model import build
 from fovnet.records import read_tsv
 from fovnet.report.canvas import png
@@ -99,9 +100,10 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
     picture[19:27, 14:33] = 1.0
     picture[26:33, 14:21] = 0.6
     picture, ranges, rng = gaussian_filter(picture, 1.5), Ranges(25, 0.1, 0.5, 0.15, 0.02), np.random.default_rng(1)
-    plain = np.stack([augmented(picture, ranges, rng) for _ in range(800)])
-    images = torch.from_numpy(picture).float().expand(3000, 1, 48, 48).contiguous()
-    fast = augment(images, draw(3000, ranges, torch.Generator().manual_seed(2)), ranges)[:, 0].numpy()
+    slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
+    plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
+    draws = draw(3000, ranges, torch.Generator().manual_seed(2))
+    fast = in_training(slice_, torch.zeros(3000, dtype=torch.int64), draws, ranges)[:, 0].numpy()
     for one, other in zip(_moments(plain), _moments(fast), strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-3
 

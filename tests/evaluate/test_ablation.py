@@ -113,7 +113,7 @@ def test_slices_that_were_not_scored_stop_it(study):
 
 def test_same_seed_same_tables(found, study, tmp_path):
     for folder, one in (("a", found), ("b", ablate(*study, DEFAULT, RULE, bootstrap=200, seed=1))):
-        write_ablation(tmp_path / folder, one, settings={"bootstrap": 200})
+        write_ablation(tmp_path / folder, one, made_from={}, settings={"bootstrap": 200})
     for name in ("ablation.json", "ablation.tsv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     rows, facts = read_tsv(tmp_path / "a" / "ablation.tsv"), read_json(tmp_path / "a" / "ablation.json")
@@ -126,11 +126,11 @@ class TestReadings:
         p = np.full((3, 7), (1 - 0.6) / 6)
         p[:, 2] = 0.6
         p[1] = np.where(np.arange(7) == 2, SURE + 0.01, (0.29) / 6)
-        shown = threshold(p, np.arange(3.0), DEFAULT, Rule(sigma_mm=0.0))
+        shown = threshold(p, np.arange(3.0), np.arange(4.0) - 0.5, DEFAULT, Rule(sigma_mm=0.0))
         assert shown.argmax(axis=1).tolist() == [6, 2, 6] and (shown.sum(axis=1) == 1).all()
 
     def test_without_none_every_slice_shows_a_region(self, packed):
         truth = packed.truth_of((4, 4, 4, 4, 4), air=10)
         p = packed.said_of(truth, np.random.default_rng(0), 0.5)
-        shown = exact_without_none(p, np.arange(len(p)) * 8.0, DEFAULT, RULE)
+        shown = exact_without_none(p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE)
         assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()

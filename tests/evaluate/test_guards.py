@@ -112,6 +112,12 @@ class TestDecisions:
         assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (None, None, None, ())
         assert dict(case.attributes) == {"plane": "isotropic", "slice_spacing_mm": "8"}
 
+    @pytest.mark.parametrize(("split", "told"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)])
+    def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(self, pack, said, tmp_path, split, told):
+        lost = replace(pack.records[0], volume_id="lost", status="refused", split=split, slices=0, first_row=0, message="cut short")
+        cases = read_cases(replace(pack, records=(*pack.records, lost)), tmp_path)
+        assert [case.status for case in cases] == ["ok", "refused"][:told]
+
     def test_what_newer_ones_say_beside_is_read(self, pack, said, tmp_path):
         more = {
             "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}], "set_probability": 0.75,

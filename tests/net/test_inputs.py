@@ -14,10 +14,11 @@ from hypothesis.extra import numpy as hnp
 
 from fovnet.errors import ModelError
 from fovnet.net.architecture import INPUTS, Architecture, in_order
-from fovnet.net.augment import Ranges, affines, draw, resample
+from fovnet.net.augment import Ranges, affines, draw
 from fovnet.net.inference import member_answers
 from fovnet.net.inputs import Placed, Warp, images, images_of, in_millimetres
 from fovnet.net.model import build
+from fovnet.net.sampling import resample
 from fovnet.net.training import Recipe, place, train_network
 from fovnet.net.weights import load_network, load_tensors
 from fovnet.volume.placing import Placing

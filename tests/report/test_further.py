@@ -25,7 +25,7 @@ ABLATION = {
          "measures": [measure("slice_error", 0.06, 0.04, 0.08), measure("border_abs_median_mm", 7.5, 6.0, 9.0, numerator=None)],
          "gains": [gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)]},
     ],
-    "left_out": [["ensemble", "greedy", "no member probabilities"]],
+    "left_out": [{"ladder": "ensemble", "arm": "greedy", "why": "no member probabilities"}],
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,11 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     begin(search, tmp_path, "slices")
     assert repr(gather(tmp_path, 6)) == repr(before)
     assert (tmp_path / "search.json").read_bytes() == header
-    begin(search, tmp_path, "slices cut otherwise")
+    longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)        # more validation slices
+    with pytest.raises(SearchError, match="journal-of-another-search"):
+        begin(longer, tmp_path, "slices")
+    begin(longer, tmp_path, "slices cut otherwise")
+    assert np.array_equal(read_search(tmp_path).predicted_seconds, longer.predicted_seconds)
     assert not list(tmp_path.glob("slot-*")) and not list(tmp_path.glob("proposal-*"))
 
 

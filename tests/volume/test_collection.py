@@ -218,6 +218,7 @@ FAULTS = {      # kind: (table, what is planted in volume n, row of the table th
     "no subject": lambda n: ("volumes", volume_cells(n, subject_id=""), n, "subject_id ''"),
     "no path": lambda n: ("volumes", volume_cells(n, path=""), n, "path ''"),
     "no file name": lambda n: ("volumes", named(n, f"a/b{n}"), n, f"volume_id 'a/b{n}'"),
+    "a name too long": lambda n: ("volumes", named(n, f"{n}" + "Å" * 100), n, f"volume_id '{n}ÅÅÅ"),
     "the same name": lambda n: ("volumes", named(n, "V0"), n, "volume_id 'V0'"),
     "no split": lambda n: ("volumes", volume_cells(n, split="Train"), n, "split 'Train'"),
     "two splits": lambda n: ("volumes", volume_cells(n, subject_id="s0", split="test"), n, "split 'test'"),

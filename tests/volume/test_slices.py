@@ -89,6 +89,16 @@ def test_thin_and_thick_stacks_of_one_body_give_comparable_slices(thickness_mm):
     assert np.abs(difference).max() <= 6 and np.abs(difference).mean() < 1.0
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("spacing_mm", [1.0, 5.0])
+def test_cutting_leaves_the_volume_as_it_was_however_it_lies_in_memory(order, spacing_mm):
+    voxels = np.asarray(np.random.default_rng(0).normal(100, 20, (9, 8, 12)).astype(np.float32), order=order)
+    before = voxels.copy()
+    voxels.flags.writeable = False
+    volume = Volume(voxels, np.diag([3.0, 3.0, spacing_mm, 1.0]), "made")
+    assert np.array_equal(cut(volume).pixels, cut(volume).pixels) and np.array_equal(voxels, before)
+
+
 def test_averaging_a_group_leaves_the_mean_and_lowers_the_noise():
     noise = 500 + 100 * np.random.default_rng(1).standard_normal((128, 128, 60))
     one, three = cut(straight(noise, (1, 1, 3))), cut(straight(noise, (1, 1, 1)))

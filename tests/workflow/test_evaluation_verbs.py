@@ -37,12 +37,24 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     shell("fovnet", "ablate", "--config", config)
     rows = read_tsv(results / "evaluation" / "ablation.tsv")
     assert {row["ladder"] for row in rows} == {"decision", "ensemble", "network"}
-    shipped = {row["value"] for row in rows if row["measure"] == "slice_error" and row["arm"] in ("exact + none", "ensemble")}
     rates = read_tsv(results / "evaluation" / "rates.tsv")
-    decided = next(row for row in rates if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided"))
-    assert shipped == {decided["value"]}                             # the last arm is the decision that was evaluated
+    decided = {row["measure"]: row["value"] for row in rates
+               if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")}  # fmt: skip
+    for measure in ("slice_error", "exact_set", "span_f1", "border_within_10_mm", "border_abs_mean_mm"):
+        last = {row["value"] for row in rows if row["measure"] == measure and row["arm"] in ("exact + none", "ensemble")}
+        assert last == {decided[measure]}, "the last arm is the decision that was evaluated"
     facts = read_json(results / "evaluation" / "ablation.json")
     assert all(step["gains"] for step in facts["steps"] if step["against"])
+
+
+def test_an_ablation_of_another_rule_is_no_part_of_the_report(copied: tuple[Path, Path], shell: Shell) -> None:
+    results, config = copied
+    assert "left out" not in shell("fovnet", "report", "--config", config).stdout
+    assert 'id="ablation"' in results.joinpath("report.html").read_text()
+    rule = results / "ensemble" / "decision.json"
+    rule.write_text(rule.read_text().replace('"sigma_mm"', '"sigma_mm" '))
+    assert "`fovnet ablate` makes it anew" in shell("fovnet", "report", "--config", config).stdout
+    assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
 
 def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Path, shell: Shell) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import write_tsv
-from fovnet.volume.collection import NAME, REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow
+from fovnet.volume.collection import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
 
 BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
 ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")       # in this order, where any volume has them
@@ -49,7 +49,7 @@ class Gathered:
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
         """Takes a volume and its labels in; sets it aside where its name cannot be one or is taken."""
-        if not NAME.fullmatch(volume.volume_id):
+        if not names_a_file(volume.volume_id):
             self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"))
             return
         if volume.volume_id.casefold() in self.taken:
