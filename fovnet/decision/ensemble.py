@@ -211,11 +211,13 @@ def guessing_loss(train: NDArray[np.bool_], validation: NDArray[np.bool_]) -> fl
 
     Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the splits' shares agree.
     """
-    share = (train / train.sum(axis=1, keepdims=True)).mean(axis=0)
-    seen = share > 0
-    weights = np.where(seen, 1 / np.maximum(share, 1e-12), 0.0) / seen.sum()
-    targets = validation / validation.sum(axis=1, keepdims=True)
-    return float((targets @ weights).mean() * np.log(max(2, int(seen.sum()))))
+    import torch
+
+    from fovnet.net.training import class_weights
+    from fovnet.net.training import guessing_loss as of_targets
+
+    learned, judged = (torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation))
+    return of_targets(judged, class_weights(learned))
 
 
 def facts_of(folder: Path) -> dict[str, Any]:

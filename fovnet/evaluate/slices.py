@@ -68,12 +68,6 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     return _share(np.where(present, each, 0.0).sum(axis=-1), present.sum(axis=-1))
 
 
-def specificity(matrix: NDArray[Any], negatives: NDArray[Any]) -> NDArray[np.float64]:
-    """Share (..., k) of the slices that do not show a class, of which `negatives` (..., k) tells the number, that were not called it."""
-    false = matrix.sum(axis=-2) - np.diagonal(matrix, axis1=-2, axis2=-1)
-    return _share(negatives - false, negatives)
-
-
 def far_apart(vocabulary: Vocabulary) -> Flags:
     """Cells (k, k) of the confusion matrix of two chain regions that do not touch in the body: pelvis called head."""
     chain, classes = len(vocabulary.chain), len(vocabulary.classes)

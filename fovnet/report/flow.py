@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.report.page import FlowStep, FlowView, LeftOut, Table
-from fovnet.report.wording import several
 
 Row = Mapping[str, Any]
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
@@ -78,8 +77,3 @@ def _unsure(uncertain: int) -> tuple[LeftOut, ...]:
 
 def _count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
-
-
-def flow_words(view: FlowView) -> str:
-    """The figure in one sentence."""
-    return ", ".join(f"{several(step.volumes, 'volume')} {step.name}" for step in view.steps)

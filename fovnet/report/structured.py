@@ -93,15 +93,6 @@ def _complete(header: Any) -> None:
             delattr(header, PROCEDURE_CODES)
 
 
-def spans_in(report: Any) -> list[tuple[str, float, float, float]]:
-    """(SNOMED CT id, lower end mm, upper end mm, probability) of every group of such a report, in order: what was written, read back."""
-    found = []
-    for group in report.content.get_image_measurement_groups():
-        values = {measured.name.value: float(measured.value) for measured in group.get_measurements()}
-        found.append((group.finding_type.value, values[LOWER[0]], values[UPPER[0]], values["122157"]))
-    return found
-
-
 def _group(
     told: Told, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:

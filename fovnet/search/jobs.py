@@ -43,7 +43,7 @@ def begin(search: Search, folder: Path, source: str) -> None:
 def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
     """What slot `slot` trains, or the sentence with which the search ends before it; written down.
 
-    It ends as in `run_search`: where no row is free, or the expected regret is below `stop_below_regret`.
+    It ends as in `go_on`: where no row is free, or the expected regret is below `stop_below_regret`.
 
     Raises SearchError where a slot that it has to see is missing or is not what was proposed.
     """

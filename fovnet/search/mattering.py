@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from fovnet.maths.acquisition import expected_regret
+from fovnet.maths.draws import expected_draws
 from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
 from fovnet.maths.warping import Target
 from fovnet.search.gaussian import Belief, believe
@@ -116,19 +117,11 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     return Matter(
         len(belief.known), search.modelling.targets, search.modelling.kernel, full_grid,
         _explained(belief), _short(_noise(belief)), _remaining_regret(view, belief),
-        as_good, _short(mean_draws(as_good, int(search.feasible.sum()))),
+        as_good, _short(expected_draws(int(search.feasible.sum()), as_good)),
         _short(float(belief.target.score_of(np.array([parts.mean]))[0])),
         _share(higher, parts.variance) if full_grid else None,
         _axes(view, belief, parts, full_grid), _pairs(search.space, belief.target, parts),
     )  # fmt: skip
-
-
-def mean_draws(good: int, rows: int) -> float:
-    """How many of `rows` are drawn on average, by lot and never twice, until the first of the `good` ones: (rows + 1) / (good + 1).
-
-    The good ones cut the others into good + 1 stretches, of equal length on average.
-    """
-    return (rows + 1) / (good + 1)
 
 
 def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:

@@ -30,12 +30,6 @@ def seconds_of(trial: Trial) -> float | None:
     return trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
 
 
-def bytes_of(trial: Trial) -> float | None:
-    """The bytes at the peak of a training, None where nobody counted them."""
-    peak = trial.outcome.peak_memory_bytes
-    return float(peak) if trial.outcome.status == "completed" and peak else None
-
-
 def refined(
     predictions: Floats, features: Floats, trials: Sequence[Trial], measured: Callable[[Trial], float | None] = seconds_of
 ) -> Floats:

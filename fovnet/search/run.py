@@ -6,22 +6,15 @@ others again, and goes on; the trials are those of a run that was never disturbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.search.clock import LEAD
 from fovnet.search.journal import Journal, owned, read_header, slot_path
 from fovnet.search.proposing import Search, propose_slot, too_little_gain, training_seed
-from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.search.view import RECOMMENDED, Modelling
 
 Submit = Callable[[Proposal], "Future[Outcome]"]
 Progress = Callable[[int, int], None]
@@ -30,44 +23,19 @@ RETRIES = 2
 """How often a training is tried again after the machine, not the configuration, failed."""
 
 
-def run_search(
-    space: Space,
-    *,
-    method: str,
-    trials: int,
-    seed: int,
-    workers: int,
-    start: Mapping[str, Any],
-    initial: int | None,
-    predicted_seconds: NDArray[np.float64],
-    feasible: NDArray[np.bool_],
-    journal: Path,
-    submit: Submit,
-    modelling: Modelling = RECOMMENDED,
-    memory: NDArray[np.float64] | None = None,
-    lead: float = LEAD,
-    stop_below_regret: float | None = None,
-    progress: Progress | None = None,
+def go_on(
+    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
 ) -> list[Trial]:
     """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, or little is left to be gained.
 
     The latter is the case before the first slot whose forecast puts the expected regret below `stop_below_regret`, in units of the
     score; the header notes either.  Like the number of trials it is no part of the search's identity: without it the search goes on.
 
-    `submit` begins a training and returns its future; it is called for at most `workers` slots at a time.  An exception in the
+    `submit` begins a training and returns its future; it is called for at most `search.workers` slots at a time.  An exception in the
     future, or an outcome "error", is the machine's failure and tried again twice; but a SearchError in it ends the run, the slot left
-    as if it had not begun.  The path depends on the space, method, seed, workers, lead, start, initial, predictions, mask, and results
-    alone: not on timing.  A journal with fewer trials is gone on with, one with more keeps them.  Raises SearchError for another
-    search's journal, a second owner, or a slot that contradicts the clock.
+    as if it had not begun.  The path depends on the search and the results alone: not on timing.  A journal with fewer trials is gone on
+    with, one with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
     """
-    search = Search(space, method, seed, workers, space.row_of(start), initial, predicted_seconds, feasible, modelling, memory, lead)
-    return go_on(search, trials=trials, journal=journal, submit=submit, stop_below_regret=stop_below_regret, progress=progress)
-
-
-def go_on(
-    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
-) -> list[Trial]:
-    """What `run_search` says, of a search that is already put together."""
     with owned(journal, search) as book:
         return Run(book, submit, trials, stop_below_regret, progress).to_the_end()
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, replace
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from fovnet.maths.kernels import matern52
 from fovnet.records import write_json
 from fovnet.search.explaining import explain
 from fovnet.search.gaussian import believe
-from fovnet.search.mattering import mean_draws
 from fovnet.search.methods import METHODS
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
@@ -154,11 +152,6 @@ def test_failures_are_listed_and_counted_by_kind(trials, explanation):
     assert groups["diverged"].because_of_configuration and not groups["error"].because_of_configuration
     assert all(one.message and one.configuration == dict(trials[one.slot].proposal.configuration) for one in explanation.failures)
 
-
-@pytest.mark.parametrize(("good", "rows"), [(1, 1), (1, 6), (2, 6), (5, 6), (6, 6)])
-def test_mean_draws_are_those_of_every_order_written_out(good, rows):
-    firsts = [1 + min(order.index(one) for one in range(good)) for order in permutations(range(rows))]
-    assert np.isclose(mean_draws(good, rows), np.mean(firsts))
 
 
 def holes():

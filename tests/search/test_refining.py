@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from fovnet.search.refining import bytes_of, refined
+from fovnet.search.refining import refined
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 RNG = np.random.default_rng(0)
@@ -61,5 +61,5 @@ def test_the_order_of_the_trials_makes_no_difference() -> None:
 
 def test_memory_is_refined_by_peaks_where_they_were_counted() -> None:
     told = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [trial(21, 1.0, peak=0)]
-    found = refined(1e9 * PREDICTED, FEATURES, told, bytes_of)
+    found = refined(1e9 * PREDICTED, FEATURES, told, lambda trial: trial.outcome.peak_memory_bytes or None)
     np.testing.assert_allclose(found, 1.3e9 * PREDICTED, rtol=0.02)

@@ -17,7 +17,7 @@ from fovnet.errors import SearchError
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.proposing import Search
-from fovnet.search.run import run_search
+from fovnet.search.run import go_on
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, to_facts
 
@@ -43,11 +43,11 @@ def at_once(proposal):
 
 
 def search(journal, submit=at_once, **changes):
-    plan = {
-        "method": "gp-ei", "trials": 18, "seed": 3, "workers": 2, "start": START, "initial": 4,
-        "predicted_seconds": SECONDS, "feasible": np.ones(len(SPACE), dtype=bool),
-    }  # fmt: skip
-    return run_search(SPACE, journal=journal, submit=submit, **{**plan, **changes})
+    running = {name: changes.pop(name) for name in ("stop_below_regret", "progress") if name in changes}
+    trials, start = changes.pop("trials", 18), SPACE.row_of(changes.pop("start", START))
+    plan = {"method": "gp-ei", "seed": 3, "workers": 2, "initial": 4, "predicted_seconds": SECONDS,
+            "feasible": np.ones(len(SPACE), dtype=bool)}  # fmt: skip
+    return go_on(Search(SPACE, start=start, **{**plan, **changes}), trials=trials, journal=journal, submit=submit, **running)
 
 
 def lasting(folder):
