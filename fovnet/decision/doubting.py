@@ -89,8 +89,8 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
     not reached."""
     for span in decision.spans:
         if span.confidence < LIKELY:
-            why = "more likely absent than present" if span.confidence < EVEN else f"a region is wanted to be {LIKELY:.0%} sure"
-            yield Doubt("low-confidence", f"{span.region} is only the best guess: {why} ({_below(span.confidence, LIKELY)})")
+            why = f"{_below(span.confidence, LIKELY)} of the slices called so are expected to show it, at least {LIKELY:.0%} wanted"
+            yield Doubt("low-confidence", f"{span.region} is only the best guess: {why}")
     if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
         only = f"{decision.set_probability:.0%} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
         yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")

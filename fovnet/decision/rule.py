@@ -37,7 +37,7 @@ class Rule:
     usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
     weights             (p,) each member's say in the mean; empty: all the same
     beta                calibration of the decided labels' confidences, five numbers
-    line                calibration of the probability of the very set of regions, two numbers
+    line                calibration of the probability of the very set of regions, three numbers
     least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
     least_agreement     so is one whose members agree less
     """

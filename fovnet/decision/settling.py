@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
-from fovnet.decision.calibrating import STRAIGHT, best_beta, best_line
+from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.spans import Decision, said, shares
@@ -46,17 +46,15 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     decisions = [judge.decision(one.look, one.z_mm, one.edges_mm) for one in volumes]
     signs = [judge.signs(one.look, one.pixels) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
-    pairs = zip(decisions, volumes, strict=True)
-    sets = np.array([(one.set_probability, _is_exact(one, shown, judge)) for one, shown in pairs if one.spans])
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     confidences, alone = [one.confidence for one in decisions], [_share(one, judge) for one in decisions]
     rule = replace(
         judge.rule,
         beta=best_beta(np.concatenate(confidences), np.concatenate(alone), np.concatenate(hits)),
-        line=best_line(sets[:, 0], sets[:, 1] > 0) if len(sets) else STRAIGHT,
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
     )
+    rule = replace(rule, line=_line(replace(judge, rule=rule), volumes))
     settled = replace(judge, rule=rule)
     graded = [
         Graded(one.subject, decision.sure, _is_withheld(decision, sign, settled), float(1.0 - hit.mean()))
@@ -66,6 +64,18 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     found = bar(graded, stated_error, at_risk, seed)
     facts = {"stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes), "curve": risk_coverage(graded)}
     return replace(settled, rule=replace(rule, min_confidence=found.min_confidence)), facts
+
+
+def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
+    """How sure a set of regions is, by what this judge, whose slices' confidences are calibrated, says of the sets and of their spans."""
+    pairs = ((judge.decision(one.look, one.z_mm, one.edges_mm), one) for one in volumes)
+    told = [
+        (said.set_probability, min(span.confidence for span in said.spans), _is_exact(said, one, judge)) for said, one in pairs if said.spans
+    ]
+    if not told:
+        return STRAIGHT
+    chance, least, right = np.array(told).T
+    return best_line(chance, least, right > 0)
 
 
 def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,10 +107,11 @@ def decide(
     certainty[:, :-1] *= trust
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), decided, rule)
+    spans = _spans(decided, certainty, climb.edges_mm, vocabulary)
+    exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
-        tuple(_spans(decided, certainty, climb.edges_mm, vocabulary)), smoothed, decided, confidence, float(confidence.mean()), gain,
+        tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
         exactly, gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
     )  # fmt: skip
@@ -184,9 +186,9 @@ def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: i
     return float(chance)
 
 
-def _set_told(chance: float, decided: NDArray[np.bool_], rule: Rule) -> float:
+def _set_told(chance: float, spans: Sequence[Span], rule: Rule) -> float:
     """The chance of the set as validation volumes taught to tell it; of one that shows nothing, as it is."""
-    return along(chance, rule.line) if decided[:, :-1].any() else chance
+    return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
 
 
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:

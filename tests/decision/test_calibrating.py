@@ -80,9 +80,16 @@ def test_what_was_right_without_exception_is_left_as_it_was_said() -> None:
 def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(5)
     said = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
-    right = rng.random(len(said)) < np.array([along(p, (0.5, 1.2)) for p in said])
-    found = best_line(said, right)
-    assert found == pytest.approx((0.5, 1.2), abs=0.05)
-    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(logit(said)[:, None], right)
-    assert found == pytest.approx((reference.coef_[0, 0], reference.intercept_[0]), abs=2e-3)
-    assert best_line(said[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, STRAIGHT) == 0.3
+    least = rng.beta(2.0, 1.0, 20_000).clip(1e-3, 1 - 1e-3)
+    right = rng.random(len(said)) < np.array([along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(said, least, strict=True)])
+    found = best_line(said, least, right)
+    assert found == pytest.approx((0.5, 1.2, 0.8), abs=0.05)
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(np.column_stack([logit(said), logit(least)]), right)
+    assert found == pytest.approx((reference.coef_[0, 0], reference.intercept_[0], reference.coef_[0, 1]), abs=2e-3)
+    assert best_line(said[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, 0.1, STRAIGHT) == 0.3
+
+
+def test_a_line_of_two_numbers_is_one_of_the_chance_alone() -> None:
+    for p in np.linspace(0.0, 1.0, 21):
+        assert along(float(p), 0.2, (0.7, 0.3)) == along(float(p), 0.9, (0.7, 0.3, 0.0)) == pytest.approx(along(float(p), 0.4, (0.7, 0.3, 0)))
+    assert along(0.3, 0.1, (1.0, 0.0)) == 0.3

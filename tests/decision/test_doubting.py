@@ -131,7 +131,7 @@ def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> Non
 def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
     said = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0))), FINE, RULE, DEFAULT)
-    assert any("more likely absent than present" in doubt.sentence for doubt in said)
+    assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in said)
 
 
 def scene(seed: int, slices: int) -> np.ndarray:
