@@ -2,7 +2,7 @@
 
     snakemake --cores 2 --configfile configs/demo.yaml          everything, on a simulated collection
     snakemake --cores 2 --configfile configs/demo.yaml -n       what would be done
-    snakemake --list                                            the acts, and what each does
+    snakemake --list --configfile configs/demo.yaml             the acts, and what each does
 """
 
 import sys

@@ -70,7 +70,8 @@ def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
     """How sure a set of regions is, by what this judge, whose slices' confidences are calibrated, says of the sets and of their spans."""
     pairs = ((judge.decision(one.look, one.z_mm, one.edges_mm), one) for one in volumes)
     told = [
-        (said.set_probability, min(span.confidence for span in said.spans), _is_exact(said, one, judge)) for said, one in pairs if said.spans
+        (said.set_probability, min(span.confidence for span in said.spans), _is_exact(said, one, judge))
+        for said, one in pairs if said.spans
     ]
     if not told:
         return STRAIGHT

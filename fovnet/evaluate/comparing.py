@@ -92,8 +92,9 @@ def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs
     alone = sorted(ours.keys() ^ theirs.keys())
     if alone:
         where = first if alone[0] in ours else second
+        counts = ", ".join(f"{sum(name in run for name in alone)} in {path}" for path, run in ((first, ours), (second, theirs)))
         raise CollectionError(
-            "compare-volumes", f"{alone[0]}: evaluated in {where} alone ({len(alone)} such volumes), the same volumes are wanted in both. "
+            "compare-volumes", f"{alone[0]}: evaluated in {where} alone (so are {counts}), the same volumes are wanted in both. "
             "Evaluate both runs on one split, with `identifiers` alike.",
         )  # fmt: skip
     if not ours:

@@ -17,6 +17,7 @@ from fovnet.regions import NONE, Vocabulary
 from fovnet.report.canvas import readable_on
 from fovnet.report.raster import jpeg_uri
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.wording import whole_mm
 
 TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
 """Of a view: its greatest height and width, and the height below which curves cannot be read."""
@@ -97,7 +98,8 @@ def body_drawing(
     spans       rows of region, from_mm, to_mm        boundaries  rows of below, above, mm, low_mm, high_mm; may be empty
     """
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-    low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
+    low = min([float(z_mm[0]) - step / 2, *(float(span["from_mm"]) for span in spans)])      # a last cut may stand for more slices
+    high = max([float(z_mm[-1]) + step / 2, *(float(span["to_mm"]) for span in spans)])
     scale = min(TALLEST / (high - low), WIDEST / side_mm)
     tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale
     wide = max(wide, 90.0)
@@ -121,7 +123,7 @@ def body_drawing(
         spans=_boxes(spans, vocabulary, down, lanes_left),
         bands=tuple(_band(one, down, curves_left) for one in boundaries),
         curves=_curves(smoothed, heights, vocabulary, curves_left),
-        ticks=tuple((down(mm), f"{mm:.0f}".replace("-", "\N{MINUS SIGN}")) for mm in _round_heights(low, high)),
+        ticks=tuple((down(mm), whole_mm(mm)) for mm in _round_heights(low, high)),
         lines=tuple(sorted(down(mm) for mm in edges if low < mm < high)),
         heights=tuple(heights.tolist()),
         note=f"z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",

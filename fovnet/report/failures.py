@@ -12,7 +12,7 @@ from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
 from fovnet.report.page import Failure, FailuresView, Shown, Table, Thumbnail
 from fovnet.report.pictures import true_stretches, volume_view
-from fovnet.report.wording import percent, run_of, several
+from fovnet.report.wording import percent, run_of, several, whole_mm
 
 WRONG_SHARE = 0.1
 """A volume with the right regions still fails where this share of its slices is wrong."""
@@ -61,10 +61,12 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
     view = volume_view(case, row, "", vocabulary, faces=faces)
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
     what = "wrong regions" if not row.right else "right regions, borders off"
+    half = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
+    beside = f"; of two classes that a slice may show, {half:,} more have one too many or too few" if half else ""
     return Failure(
         title=f"{case.volume_id}: {what}, confidence {sure}",
         words=f"Said {run_of(row.said, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
-        f"({percent(row.slice_error)}). Collection {case.collection}, status {case.status}.",
+        f"({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),
         picture=view,
         thumbnails=_thumbnails(case, view.pixels, vocabulary),
@@ -81,8 +83,7 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
 
 
 def _ends(one: Stretch) -> tuple[str, str]:
-    low, high = (f"{value:.0f}".replace("-", "\N{MINUS SIGN}") for value in (one.from_mm, one.to_mm))
-    return low, high
+    return whole_mm(one.from_mm), whole_mm(one.to_mm)
 
 
 def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
@@ -100,5 +101,4 @@ def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -
 
 def _thumbnail(case: Case, pixels: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:
     said, true = (" and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth))
-    height = f"{case.z_mm[row]:.0f}".replace("-", "\N{MINUS SIGN}")
-    return Thumbnail(pixels[row], f"{height} mm: said {said}, {f'true is {true}' if wrong else 'which is right'}", wrong)
+    return Thumbnail(pixels[row], f"{whole_mm(case.z_mm[row])} mm: said {said}, {f'true is {true}' if wrong else 'which is right'}", wrong)

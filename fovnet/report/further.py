@@ -32,11 +32,16 @@ HEADERS = {
 MOST_HEADERS = 30
 """Kinds of header shown, the most frequent first."""
 
+NOTHING_SHOWN = "named no region (no doubt of its own)"
+
 
 def doubts_table(measured: Facts) -> Table:
     """Volumes by what was in doubt about them, and how often they were wrong."""
     rows = tuple(
-        (doubt_in_words(str(one["code"])), _share(one["wrong"], one["volumes"]), _share(one["wrong_slices"], one["slices"]))
+        (
+            NOTHING_SHOWN if one["code"] == "none" else doubt_in_words(str(one["code"])),
+            _share(one["wrong"], one["volumes"]), _share(one["wrong_slices"], one["slices"]),
+        )
         for one in _list(measured, "doubts")
     )
     return Table(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")

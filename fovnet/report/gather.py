@@ -189,7 +189,7 @@ def _answer(evaluation: Evaluation) -> str:
         words[-1] += f", and placed the borders between them that it found with a mean error of {shown(border).value}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
     kept = f"It said “cannot say” of {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
-    words.append(f"{kept} and refused {several(whole.refused, 'unreadable volume') if whole.refused else 'none'}.")
+    words.append(f"{kept} and refused {several(whole.refused, 'volume') if whole.refused else 'none'}.")
     return " ".join(words)
 
 

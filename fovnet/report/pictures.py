@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
@@ -56,8 +55,8 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
 
 
 def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
-    """The true spans of a case, each running halfway to the neighbouring slices, one run of one region each."""
-    edges = _edges(case.z_mm)
+    """The true spans of a case, each from the lower edge of its first slice to the upper edge of its last, one run of one region each."""
+    edges = outer_edges(case.z_mm, case.edges_mm)
     found = []
     for column, region in enumerate(vocabulary.classes[:-1]):
         marks = np.concatenate([[0], case.truth[:, column].astype(np.int64), [0]])
@@ -65,10 +64,3 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
         for first, end in zip(turns[::2], turns[1::2], strict=True):
             found.append(Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0))
     return tuple(sorted(found, key=lambda one: (one.from_mm, one.to_mm)))
-
-
-def _edges(z_mm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s + 1,) heights between slices, and as far beyond the first and last."""
-    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-    inner = [(low + high) / 2 for low, high in pairwise(z_mm.tolist())]
-    return np.array([z_mm[0] - step / 2, *inner, z_mm[-1] + step / 2])

@@ -105,7 +105,7 @@ def handling_table(evaluation: Evaluation) -> Table:
             *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
             ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
             ("abstained (“cannot say”)", handled["abstained"]),
-            ("refused (unreadable)", handled["refused"]),
+            ("refused", handled["refused"]),
         ),
         name="handling",
     )

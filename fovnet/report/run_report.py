@@ -32,14 +32,14 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     evaluation, cases = finished_run.evaluation_of(settings, results, pack)
     manifest, (journal, trials) = finished_run.manifest_of(pack), configured.concluded(results)
     _, explanation = configured.explained(journal, trials)
-    rule, options = read_rule(results.ensemble), settings.report
+    rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     page = gather(
         evaluation=evaluation,
         cases=cases,
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
-        members=facts_of(results.ensemble)["members"],
+        members=[{**member, "say": float(say)} for member, say in zip(members, rule.say(len(members)), strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, configured.vocabulary_of(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         title=options.title,

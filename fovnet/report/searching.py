@@ -42,11 +42,16 @@ def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
     """One row a member of the ensemble, the best first."""
     ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
     rows = tuple(
-        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _weights(member),
+        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _say(member), _weights(member),
          setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
         for member in ordered
     )
-    return Table(("trial", "configuration", "score", "weights", "seed", "SHA-256 of the weights"), rows, name="members")
+    return Table(("trial", "configuration", "score", "say", "weights", "seed", "SHA-256 of the weights"), rows, name="members")
+
+
+def _say(member: Mapping[str, Any]) -> str:
+    """The member's share in the mean."""
+    return "–" if member.get("say") is None else f"{member['say']:.2f}"
 
 
 def _shown(member: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
+DARK = 0.25
 
 
 def coronal_view(pixels: Bytes) -> Bytes:
@@ -22,7 +23,8 @@ def sagittal_view(pixels: Bytes) -> Bytes:
 
 
 def _slab(pixels: Bytes, axis: int) -> Bytes:
-    """The mean of a slab a tenth of the slice deep, around the depth at which the body's brightness balances.
+    """The mean of a slab a tenth of the slice deep, around the depth at which the body's brightness balances; around the brightest depth
+    where that shows less than DARK of it, as between two legs.
 
     One row shows the noise of one row, a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
     """
@@ -33,6 +35,9 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
     centre = float(brightness @ np.arange(deep) / brightness.sum()) if brightness.sum() else (deep - 1) / 2
     half = max(deep // 20, 1)
     middle = int(np.clip(round(centre), half, deep - 1 - half))
+    slabs = np.convolve(brightness, np.ones(2 * half + 1), mode="valid")
+    if slabs[middle - half] < DARK * slabs.max():
+        middle = half + int(slabs.argmax())
     slab = np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis).astype(np.float64).mean(axis=axis)
     dark, bright = np.percentile(slab, [1.0, 99.5])
     return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
@@ -40,7 +45,8 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
 
 def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:
     """A view (s, w) on evenly spaced heights from `low_mm` to `high_mm`: every cut is as tall as it lies apart from its neighbours."""
-    if len(z_mm) < 3 or np.ptp(np.diff(z_mm)) < 0.01 * np.diff(z_mm).mean():
+    apart = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
+    if len(z_mm) < 3 or np.ptp(apart) < 0.01 * apart.mean():
         return view
     lines = 2 * len(z_mm)
     heights = low_mm + (np.arange(lines) + 0.5) * (high_mm - low_mm) / lines

@@ -18,7 +18,7 @@ from fovnet.report.body_drawing import Drawing, body_drawing
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
 from fovnet.report.raster import contact_sheet, jpeg_uri
-from fovnet.report.wording import run_of, several
+from fovnet.report.wording import run_of, several, whole_mm
 
 MOST_SLICES = 64
 """Slices on a page, evenly from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
@@ -100,7 +100,7 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
     said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
     guess = body["status"] == "uncertain"
-    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None and not guess else ""
+    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
@@ -138,7 +138,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
 MEASURED = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
     "agreement": "agreement of the networks (1: all say the same)",
-    "flipped_gain": "how much better the reversed order fits (0: not at all)",
+    "flipped_gain": "how much better the reversed order fits (below 0: worse; in nats, and suspicious from about 1 on)",
 }
 """Numbers of the answer, and what they mean; those that the answer lacks are left out."""
 
@@ -156,4 +156,4 @@ def _data(
 
 
 def _mm(value: Any) -> str:
-    return f"{float(value):.0f} mm".replace("-", "\N{MINUS SIGN}")
+    return f"{whole_mm(float(value))} mm"

@@ -44,7 +44,8 @@ def volume_figure(
         if not len(z_mm):
             return _empty_figure(title, message)
         step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-        low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
+        low = min([float(z_mm[0]) - step / 2, *(span.from_mm for span in spans)])      # a last cut may stand for more slices than others
+        high = max([float(z_mm[-1]) + step / 2, *(span.to_mm for span in spans)])
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
@@ -62,7 +63,7 @@ def volume_figure(
         _name_colours(figure, vocabulary)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
         figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-        figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=WARN, va="top", parse_math=False)
+        figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=WARN if guessed else INK, va="top", parse_math=False)
         return figure
 
 

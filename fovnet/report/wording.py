@@ -109,3 +109,8 @@ def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str
     """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose height the decision counts on."""
     known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]
     return ", ".join(known) or "not used"
+
+
+def whole_mm(value: float) -> str:
+    """Millimetres without decimals; a true minus, and none before a nought."""
+    return f"{round(float(value))}".replace("-", "\N{MINUS SIGN}")

@@ -68,7 +68,7 @@ def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
     decision = decided(one_region(0.97, 0.01))
     span = replace(decision.spans[0], confidence=0.6996)
     said = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE, DEFAULT)]
-    assert any("(69.9%)" in sentence and "70% sure" in sentence for sentence in said), said
+    assert any("69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in said), said
     signs = replace(FINE, agreement=0.79996, novelty=0.04999)
     said = [doubt.sentence for doubt in doubts(decision, signs, RULE, DEFAULT)]
     assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in said), said
