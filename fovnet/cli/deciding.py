@@ -22,15 +22,9 @@ verbs = typer.Typer()
 @verbs.command()
 def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from fovnet.decision import novelty
-    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load, save_weighing
-    from fovnet.decision.packed import Scored
+    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
+    from fovnet.decision.scoring import score, turned_over, weighed
     from fovnet.decision.spans import Rule
-    from fovnet.decision.weighing import mean, weigh
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
@@ -40,30 +34,26 @@ def ensemble(config: ConfigFile) -> None:
     results, pack = configured.opened(settings)
     journal, trials = configured.concluded(results)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
-    wanted = settings.ensemble.members
-    members = choose(trials, wanted, guess, journal / "networks", settings.ensemble.alone)
+    options = settings.ensemble
+    members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = configured.begun_with(settings) or (None, None)
     assemble(
-        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=settings.ensemble.model_dump(),
-        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=settings.ensemble.precision, begun=begun,
+        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=options.model_dump(),
+        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
         mixed=configured.mixed_with(settings, members),
     )  # fmt: skip
-    model = load(results.ensemble, settings.training.device, rule=Rule())
-    train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows("validation"), pack.rows("test")]))
-    model = model.learn(pack.pixels, train, pack.truth[train], seed=settings.seed, placing=pack.placing)
     with progress_bar("scoring") as tell:
-        scored = Scored(rows, model.look(pack.pixels, tell, rows, pack.placing))
-    look, truth, people = scored.split(pack, "validation")
-    found = weigh(look.members, truth, people, settings.ensemble.weights)
-    scored = replace(scored, weights=tuple(found.weights.tolist()))
-    save_weighing(results.ensemble, found, settings=settings.ensemble.model_dump(), seed=settings.seed)
-    if model.familiar is not None and look.distances is not None:
-        novelty.save(results.ensemble, novelty.calibrated(model.familiar, look.distances, mean(look.members, found.weights)))
+        loaded = load(results.ensemble, settings.training.device, rule=Rule())
+        model, scored = score(loaded, pack, seed=settings.seed, progress=tell)
+    scored, found = weighed(
+        results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
+    )  # fmt: skip
     if model.sees_the_volume:
         with progress_bar("turned over") as tell:
-            scored = scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), tell)
+            scored = turned_over(model, scored, pack, tell)
     write_npz(results.probabilities, **scored.arrays())
-    out.print(f"{_counted(len(members), wanted, trials, guess)}, weights {found.way}, {len(rows):,} slices scored: {results.ensemble}")
+    told = f"{_counted(len(members), options.members, trials, guess)}, weights {found.way}, {len(scored.rows):,} slices scored"
+    out.print(f"{told}: {results.ensemble}")
 
 
 def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:
