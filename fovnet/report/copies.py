@@ -9,6 +9,7 @@ Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import astuple
 from datetime import UTC, datetime
@@ -48,14 +49,12 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     if told.status == "refused":
         _remove_others(place, ())
     images_answered(told)
-    try:
+    with _or_none(place):
         term = said_together(told, vocabulary)
-    except ModelError:
-        _remove_others(place, ())
-        raise
     paths, sources = [], sources_of(told)
-    for source in sources:
-        _refuse_other_places(told, source)
+    with _or_none(place):
+        for source in sources:
+            _refuse_other_places(told, source)
     identity = told.model, told.version, *astuple(term)
     series = uid_for("copy-series", *identity, *told_apart(sources))
     for number, source in enumerate(sources, start=1):
@@ -65,6 +64,16 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
             paths.append(replace_with(place / f"{number:04d}.dcm", partial(dataset.save_as, enforce_file_format=True)))
     _remove_others(place, paths)
     return paths
+
+
+@contextmanager
+def _or_none(place: Path) -> Iterator[None]:
+    """What is refused within leaves no copies of an earlier answer in a volume's folder."""
+    try:
+        yield
+    except ModelError:
+        _remove_others(place, ())
+        raise
 
 
 def _refuse_other_places(told: Told, source: Source) -> None:

@@ -221,6 +221,7 @@ def test_an_object_with_another_place_of_the_body_is_not_called_after_one(tmp_pa
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
     told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 1
     lower = replace(told, images=replace(told.images, uids=told.images.uids[:6], frames=told.images.frames[:6]))
     with pytest.raises(ModelError, match="6 of its 12 frames") as refusal:
         write_copies(lower, DEFAULT, tmp_path / "copies")
