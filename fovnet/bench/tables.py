@@ -69,10 +69,10 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     except FileNotFoundError:
         raise SearchError("table-missing", f"{path}: there is no such table; give an npz file with {', '.join(NEEDED)}.") from None
     except (OSError, ValueError, zipfile.BadZipFile) as fault:
-        raise SearchError("table-damaged", f"{path}: cannot be read as an npz file without pickles ({fault}).") from fault
+        raise SearchError("table-damaged", f"{path}: no npz file without pickles ({fault}); save it anew with numpy.savez.") from fault
     missing = [name for name in NEEDED if name not in arrays]
     if missing:
-        raise SearchError("table-shape", f"{path}: has {sorted(arrays)}, and lacks {', '.join(missing)}.")
+        raise SearchError("table-shape", f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of {', '.join(NEEDED)}.")
     return arrays
 
 

@@ -113,7 +113,7 @@ def read_header(folder: Path) -> dict[str, Any]:
     """The facts of search.json.  Raises SearchError where there is none that can be read."""
     try:
         return read_json(folder / "search.json")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         wanted = "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet slot begin`"
         raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
     except (OSError, ValueError) as fault:
