@@ -18,29 +18,33 @@ EVEN = 0.5
 """What is less probable is rather absent than present."""
 
 
+MEANINGS = {
+    "temperature": "softens (above 1) or sharpens the mean of the networks",
+    "sigma_mm": "width of the Gaussian that smooths along the body",
+    "protocol_threshold": "share above which a protocol such as spine is reported, also where a chain region is more probable",
+    "beside_protocol": "share that a chain region inside a protocol's stretch needs to be reported",
+    "border_toll": "log-evidence that a border between two regions has to be worth",
+    "evidence_mm": "height that counts as one independent look: neighbouring slices show the same thing",
+    "heights": "usual height of each chain region in the body, feet to head; empty: none is used",
+    "min_confidence": "a volume below it is answered with status uncertain",
+    "method": "exact, or intersections: the thesis's borders, only where two adjacent curves cross",
+    "interval_stretch": "how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say",
+    "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly flipped",
+    "usual_misfit": "log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less",
+    "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all",
+    "weights": "each member's say in the mean; empty: all the same",
+    "beta": "calibration of the decided labels' confidences",
+    "line": "calibration of the probability of the very set of regions",
+    "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is uncertain",
+    "heights_for": "all, or presence: heights tell which regions are shown, and the slices alone where the borders lie",
+    "least_agreement": "a volume whose members agree less is uncertain",
+}
+"""What each setting of a rule is, for its table in the report too."""
+
+
 @dataclass(frozen=True)
 class Rule:
-    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.
-
-    temperature         of the ensemble's mean            sigma_mm   of the smoothing
-    protocol_threshold  share above which a protocol such as spine is reported, also where a chain region is more probable
-    beside_protocol     a chain region inside a protocol's stretch is reported when its own share reaches this
-    border_toll         log-evidence that a border between two regions has to be worth
-    evidence_mm         height that counts as one independent look: neighbouring slices show the same thing
-    heights             usual height of each chain region in the body, feet to head, None where unknown; empty: none is used
-    heights_for         "all", or "presence": they tell which regions are shown, and the slices alone where the borders lie
-    min_confidence      a volume below it is answered with status "uncertain"
-    method              "exact", or "intersections": the thesis's borders, only where two adjacent curves cross
-    interval_stretch    how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say
-    flipped_gain        log-evidence for the reversed body order above which a volume is called possibly flipped
-    usual_misfit        log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less
-    usual_roughness     how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all
-    weights             (p,) each member's say in the mean; empty: all the same
-    beta                calibration of the decided labels' confidences, five numbers
-    line                calibration of the probability of the very set of regions, three numbers
-    least_novelty       a volume with a smaller share of validation slices as unusual as its own is "uncertain"
-    least_agreement     so is one whose members agree less
-    """
+    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS says what each setting is."""
 
     temperature: float = 1.0
     sigma_mm: float = 6.0

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from fovnet.decision.rule import MEANINGS
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
@@ -220,8 +221,8 @@ def _headlines(whole: Group) -> tuple[Headline, ...]:
 
 
 def _decision(rule: Mapping[str, Any]) -> Table:
-    rows = tuple((name.replace("_", " "), setting(value)) for name, value in rule.items())
-    return Table(("setting", "value"), rows, name="decision")
+    rows = tuple((name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in rule.items())
+    return Table(("setting", "what it is", "value"), rows, name="decision")
 
 
 def _intervals(evaluation: Evaluation) -> str:

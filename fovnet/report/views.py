@@ -40,6 +40,8 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
         middle = half + int(slabs.argmax())
     slab = np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis).astype(np.float64).mean(axis=axis)
     dark, bright = np.percentile(slab, [1.0, 99.5])
+    if bright - dark < 1.0:                                 # one grey, as a volume whose slices are covered
+        return np.asarray(slab.round().astype(np.uint8))
     return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
 
 

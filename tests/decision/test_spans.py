@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 
+from fovnet.decision.rule import MEANINGS
 from fovnet.decision.spans import Rule, decide, edges, outline, said
 from fovnet.decision.tuning import Example
 from fovnet.maths.ladder import best_path
@@ -197,3 +199,7 @@ def test_a_slice_that_is_rather_none_than_not_does_not_part_a_region(bodies: Bod
     p[row, -1] = 0.8
     p[row] /= p[row].sum()
     assert [span.region for span in decide(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans].count("chest") == 1
+
+
+def test_every_setting_of_a_rule_has_a_meaning() -> None:
+    assert MEANINGS.keys() == {field.name for field in fields(Rule)}
