@@ -110,10 +110,9 @@ def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
 
 def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
-    try:
-        read(path)                                           # a file that cannot be read is told before the networks are loaded
-        import torch
+    import torch
 
+    try:
         ensemble = load(folder, "cpu", engine=engine)
         with TemporaryDirectory() as place:
             out = Path(place) / "answer.json"

@@ -44,7 +44,10 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS says what each setting is."""
+    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS says what each setting is.
+
+    heights are None for a region of which none is known;  weights (p,);  beta and line as `fovnet.decision.calibrating` has them
+    """
 
     temperature: float = 1.0
     sigma_mm: float = 6.0

@@ -93,7 +93,10 @@ def augmented(
     slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",), placed: Placed | None = None
 ) -> Tensor:
     """The batch (m, c, h, w) in [0, 1] that a network of these kinds of inputs is shown of some rows (m,) of slices (n, h, w) uint8, each
-    changed by its own draw (m, 94): distorted, cropped, read by its affine map, and its grey values changed last.  Outside is black."""
+    changed by its own draw (m, 94): distorted, cropped, read by its affine map, and its grey values changed last.  Outside is black.
+
+    Raises ModelError "inputs-unplaced" as `fovnet.net.inputs.images`.
+    """
     fields, stretches = (crops(draws), ends(draws)) if ranges.crop else (None, None)
     warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges))
     seen = recoloured(images(slices, rows, kinds, placed, warp), draws, ranges)

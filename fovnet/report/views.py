@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 DARK = 0.25
+"""A slab with less than this share of the brightest one's light shows air, such as that between two legs."""
 
 
 def coronal_view(pixels: Bytes) -> Bytes:
