@@ -53,13 +53,14 @@ APART, OFFSET, JITTER = 2.0, 0.7, 1.0
 class Study:
     """One simulated study.
 
-    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices
+    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, of which it judges `moved` otherwise
     border_mm, of_border (v,) errors and whose they are;  score, positive, of_score (s,) likewise
     """
 
     slices: NDArray[np.int64]
     wrong: NDArray[np.int64]
     wrong_again: NDArray[np.int64]
+    moved: NDArray[np.int64]
     border_mm: Floats
     of_border: NDArray[np.int64]
     score: Floats
@@ -99,14 +100,14 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     inverse = 1 / correlation - 1
     rates = np.stack([rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1)
     wrong = rng.binomial(slices, rates)
-    again = rng.binomial(wrong, KEPT) + rng.binomial(slices - wrong, ADDED)
+    kept, added = rng.binomial(wrong, KEPT), rng.binomial(slices - wrong, ADDED)
     of_border = np.repeat(np.arange(subjects), volumes * 2)
     border_mm = (rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(0, JITTER_MM, len(of_border)))
     of_score = np.repeat(np.arange(subjects), volumes * 12)
     positive = rng.random(len(of_score)) < 0.3
     score = APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
     few = np.where(rng.random(subjects) < FEW, rng.choice([-1, 1], subjects), 0)
-    return Study(slices, wrong, again, border_mm, of_border, score, positive, of_score, few)
+    return Study(slices, wrong, kept + added, wrong - kept + added, border_mm, of_border, score, positive, of_score, few)
 
 
 def truths() -> dict[str, float]:
@@ -143,8 +144,8 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
             "BCa": bca_interval(lambda w: _balanced(np.einsum("bn,njk->bjk", w, sums)), weights),
             "percentile": _percentile(_balanced(np.einsum("bn,njk->bjk", weights, sums))),
         },
-        next(names): _of_difference(change, every, weights),
-        next(names): _of_difference(study.few, np.ones(len(slices), dtype=np.int64), weights),
+        next(names): _of_difference(change, study.moved.sum(axis=1), every, weights),
+        next(names): _of_difference(study.few, np.abs(study.few), np.ones(len(slices), dtype=np.int64), weights),
         next(names): {
             "widened percentile": _percentile(medians, widened_level(len(slices))),
             "percentile": _percentile(medians),
@@ -195,8 +196,13 @@ def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floa
     }
 
 
-def _of_difference(change: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
-    """Where the runs do not differ in any body there is nothing to be uncertain of."""
+def _of_difference(
+    change: NDArray[np.int64], moved: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats
+) -> dict[str, Ends]:
+    """Of so many bodies (n,): `change` slices more are wrong, `moved` are judged otherwise, which may cancel within a body.
+
+    Where the runs do not differ in any body there is nothing to be uncertain of.
+    """
     if not change.any():
         names = ("wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body")
         return dict.fromkeys(names, (0.0, 0.0))
@@ -206,7 +212,7 @@ def _of_difference(change: NDArray[np.int64], wholes: NDArray[np.int64], weights
         "widened percentile": quantile_difference_interval((weights @ change) / (weights @ wholes), len(change)),
         "bootstrap-t": _pair(ratio_interval(change[:, None], wholes[:, None], weights, share=False)),
         **_plain(change, wholes, weights),
-        "every slice a body": _independent_difference(change, int(wholes.sum())),
+        "every slice a body": _independent_difference(int(change.sum()), int(moved.sum()), int(wholes.sum())),
     }
 
 
@@ -215,10 +221,10 @@ def _plain(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats)
     return {"BCa": bca_interval(ratio, weights), "percentile": _percentile(ratio(weights))}
 
 
-def _independent_difference(change: NDArray[np.int64], total: int) -> Ends:
-    """The interval of a difference of two runs on `total` slices taken as independent, each changed at most by one."""
-    mean, moved = change.sum() / total, np.abs(change).sum() / total
-    half = float(ndtri(0.975)) * float(np.sqrt(max(moved - mean**2, 0.0) / total))
+def _independent_difference(change: int, moved: int, total: int) -> Ends:
+    """The interval of a difference of two runs on `total` slices taken as independent, of which `moved` differ, by one each."""
+    mean = change / total
+    half = float(ndtri(0.975)) * float(np.sqrt((moved / total - mean**2) / total))
     return float(mean - half), float(mean + half)
 
 

@@ -82,7 +82,7 @@ def in_lights(
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume in the {split} split. Give slices with labels, or "
                                                   "--split train, validation or test.")
     asked = {index: np.unique(np.linspace(0, pack.records[index].slices - 1, most).round().astype(np.int64)) for index in labelled}
-    owners = [pack.records[index].subject_id for index in labelled for _ in asked[index]]
+    owners = [pack.records[index].subject for index in labelled for _ in asked[index]]
     counts = np.concatenate([np.full(len(rows), 1.0 / len(rows)) for rows in asked.values()])
     truth = np.concatenate([pack.truth[pack.records[index].first_row + rows] for index, rows in asked.items()])
     turns, done = len(models) * len(LIGHTS) * len(labelled), 0

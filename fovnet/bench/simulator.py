@@ -192,7 +192,7 @@ def _judged(
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
     each = member_probabilities(members, np.array(pack.pixels), device, rows=np.flatnonzero(known), placing=pack.placing)
     truth, volume = pack.truth[known], pack.volume[known]
-    owners, alike = [pack.records[row].subject_id for row in volume.tolist()], 1.0 / np.bincount(volume)[volume]
+    owners, alike = [pack.records[row].subject for row in volume.tolist()], 1.0 / np.bincount(volume)[volume]
     alone = [score(said, truth, owners, counts=alike).value or 0.0 for said in each]
     together, truths, people = np.concatenate(each), np.tile(truth, (len(each), 1)), owners * len(each)
     counts = np.tile(alike, len(each))

@@ -27,7 +27,7 @@ def phantom(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
-    labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume, NIfTI.")] = None,
+    labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume.")] = None,
     tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
     regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
     count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
@@ -65,7 +65,7 @@ def _phantom_of_labels(
     if Path(subject).name != subject:
         raise ConfigError("phantom-subject", f"--subject {subject}: becomes part of file names; wanted is a name without slashes")
     if not labels.exists():
-        raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume, NIfTI")
+        raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
     if tissues is None:
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
     with progress_bar("simulating") as tell:

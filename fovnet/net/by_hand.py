@@ -73,7 +73,8 @@ class Training:
         record = self.folder / RECORD
         record.unlink(missing_ok=True)                   # of another training, whose network is about to be replaced
         rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
-        job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", **self.recipe)
+        learned = digest([self.source, self.seed, self.validation_slices])
+        job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", source=learned, **self.recipe)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
         write_json(record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides}, settings=self.configuration, seed=self.seed)

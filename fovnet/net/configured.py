@@ -315,6 +315,9 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
         raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
 
 
+BY_HAND = ("pixels", "rows", "weights", "source")       # of a Job, what a training by hand says itself
+
+
 def training_of(
     settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
 ) -> Training:
@@ -327,7 +330,7 @@ def training_of(
 
     refuse_without_slices(labelled_of(pack))
     shared = job_of(settings, pack, folder)
-    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in ("pixels", "rows", "weights")}
+    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in BY_HAND}
     source = digest(learned_from(pack))
     return Training(
         configuration, labelled_of(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},

@@ -198,7 +198,7 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
     """What a device's prices multiply, (M,) each, of whole trials and in the order of `Device.prices`: operations, bytes of activations
     and of weights, launches, channels of slices."""
     slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
-    steps = work.epochs * np.maximum(1, work.slices // batch)
+    steps = work.epochs * np.ceil(work.slices / batch)               # the last one may be of fewer slices
     return (
         3.0 * slices * cost.busy_flop(device.filters_at_once),
         3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once

@@ -194,11 +194,13 @@ def train_network(
     facts: Mapping[str, Any],
     report: Callable[[Progress, int], None] | None = None,
     begin: Beginning | None = None,
+    source: str = "",
 ) -> Ending:
     """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.  It begins with the network of `begin`, if any.
 
     Killed and called again, it goes on after the last whole epoch, on a CPU to the same bits; so does one that ended, where more epochs
-    are asked for now, until `forget(keep)`.  `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
+    are asked for now, until `forget(keep)`.  `source` is a hash of the data, wherever other data could have been there before the kill.
+    `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
     Never raises for what a network does: every exception is a status.  Raises SearchError ("disk-full") for what no network can help.
     """
     if data.device.type == "cuda":
@@ -209,7 +211,8 @@ def train_network(
         classes = facts.get("classes", ())
         progress = _begin(net, learning_rate, seed, data.device, averaged=recipe.averaging > 0, begin=begin, classes=classes)
         decides = _decides(net, learning_rate, batch, seed, recipe, facts)
-        checkpoint = Checkpoint(keep, decides if begin is None else {**decides, "begin": begin.sha256})
+        given = {"begin": begin and begin.sha256, "source": source}
+        checkpoint = Checkpoint(keep, {**decides, **{name: digits for name, digits in given.items() if digits}})
         checkpoint.resume(progress)
         before = progress.seconds
         end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report).run(progress)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from fovnet.net.training import Data, Progress
 
+Stamp = tuple[int, int, int]
+
 
 @dataclass(frozen=True)
 class Job:
@@ -50,6 +52,7 @@ class Job:
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
     rate_factor  learning rates are so many times those of the configurations
+    source   a hash of what is learned from and validated on, where a checkpoint made on something else may lie in `weights`
     """
 
     pixels: Path
@@ -82,6 +85,7 @@ class Job:
     kinds: tuple[str, ...] = ("slice",)
     begin: tuple[Beginning, ...] = ()
     rate_factor: float = 1.0
+    source: str = ""
 
 
 class TrainingPool:
@@ -143,7 +147,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     from fovnet.net.training import Recipe, choose_device, train_network
 
     device = choose_device(job.device)
-    data = _resident(job.pixels, job.rows, device, job.kinds)
+    data = _resident(job.pixels, job.rows, (_stamp(job.pixels), _stamp(job.rows)), device, job.kinds)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
@@ -159,6 +163,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
         begin=nearest(job.begin, proposal.configuration) if job.begin else None,
+        source=job.source,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -176,8 +181,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
 
 @lru_cache(maxsize=1)
-def _resident(pixels: Path, rows: Path, device: torch.device, kinds: tuple[str, ...]) -> Data:
-    """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB."""
+def _resident(pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]) -> Data:
+    """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB.  `stamps` tell files that were
+    written anew from those they replaced."""
     from fovnet.net.training import place
 
     with np.load(rows, allow_pickle=False) as kept:
@@ -185,6 +191,12 @@ def _resident(pixels: Path, rows: Path, device: torch.device, kinds: tuple[str, 
         placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
     slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch wants writable memory, nobody writes
     return place(slices, targets, training, validation, device, placing, kinds)
+
+
+def _stamp(path: Path) -> Stamp:
+    """Size, time of change and number of a file; every writing gives it another number or time."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:

@@ -63,7 +63,8 @@ def simulate_collection(
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject` different fields of view.
 
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
-    A person whose volumes are all there from an earlier run with the same seed is not simulated again; tables are written last.
+    A person whose volumes are all there from an earlier run with the same seed is not simulated again; earlier tables go first, new ones
+    are written last.
     `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
     `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
     ("phantom-other-tables") where tables of another origin lie in `out`, and ConfigError ("phantom-feature") for a feature that there is
@@ -77,6 +78,8 @@ def simulate_collection(
         )
     refuse_other_tables(out)
     out.mkdir(parents=True, exist_ok=True)
+    for table in ("volumes.tsv", "regions.tsv"):        # a run that is killed leaves no rows of volumes that it has written over
+        (out / table).unlink(missing_ok=True)
     jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}
 
@@ -129,7 +132,8 @@ def simulate_subject(
     regions: list[Row] = []
     for at, family in enumerate(choose_families(volumes, rng)):
         volume_id, key = f"{subject_id}_acq-{at + 1}", (seed, number, at)
-        if 0 < at == volumes - 1 and rng.integers(NO_BODY_EVERY) == 0:
+        bodiless = 0 < at == volumes - 1 and bool(rng.integers(NO_BODY_EVERY) == 0)
+        if bodiless:
             kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
             make = _no_body_maker(kind, person, marks, site, key, without)
             rows.append(_no_body_row(volume_id, subject_id, site))
@@ -138,7 +142,7 @@ def simulate_subject(
             acquired = varied(acquired, person, marks, key, without)
             make = partial(_with_body, person, acquired, paint=partial(label_volume, without=without))
             rows.append(_volume_row(volume_id, subject_id, person, acquired))
-        regions += [{"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, without, make)]
+        regions += [{"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, bodiless, without, make)]
     return rows, regions
 
 
@@ -147,10 +151,14 @@ Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
 def _kept(
-    out: Path, volume_id: str, key: tuple[int, int, int], without: frozenset[str], make: Callable[[np.random.Generator], Made]
-) -> list[Row]:
-    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run made just this one."""
-    decides = [RECIPE, *key, *sorted(without)]
+    out: Path, volume_id: str, key: tuple[int, int, int], bodiless: bool, without: frozenset[str],
+    make: Callable[[np.random.Generator], Made],
+) -> list[Row]:  # fmt: skip
+    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run made just this one.
+
+    bodiless  as the last of a person's volumes may be: with more volumes a person, a body's stands in its place
+    """
+    decides = [RECIPE, *key, bodiless, *sorted(without)]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
     if path.exists() and facts.exists():
         known = read_json(facts)

@@ -36,9 +36,17 @@ from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.collection import BEYOND_MM
+from fovnet.volume.grid import Limits
+from fovnet.volume.nifti import header_of
+from fovnet.volume.orient import closest_canonical
+from fovnet.volume.readers import guarded, reader_of, volume_name
+from fovnet.volume.volume import Volume
 
 DARK = 0.05         # proton density below which a label is air
 MAX_PD = 2.0        # of water's is 1, and nothing in a body has many more protons
+MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
+"""Columns of a tissue of one's own that may be left out, and the most that each may say: shares of fat and of what flows, mmol / L of
+contrast agent (arteries at the peak of a bolus have ten), and the texture's coefficient of variation."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +65,11 @@ class Segmentation:
 def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
     """The segmentation in three files, of a subject called as the first one is unless told otherwise.
 
-    Raises VolumeError ("labels-unreadable", "labels-not-whole", "labels-unnamed", "labels-empty") and CollectionError ("tissues-invalid",
-    "regions-invalid") with the file and what is wrong; labels that the table lacks are named.
+    Raises VolumeError ("labels-not-whole", "labels-unnamed", "labels-empty", and those of the readers of volumes: a file that is damaged,
+    or does not say where it lies) and CollectionError ("tissues-invalid", "regions-invalid") with the file and what is wrong; labels that
+    the table lacks are named.
     """
-    try:
-        image = nib.as_closest_canonical(nib.load(labels))  # type: ignore[no-untyped-call]
-        values, affine = np.squeeze(np.asarray(image.dataobj)), np.asarray(image.affine, dtype=float)
-    except (OSError, ValueError, nib.filebasedimages.ImageFileError) as fault:
-        raise VolumeError("labels-unreadable", f"{labels}: not readable as a label volume ({fault}). Give a NIfTI file.") from None
+    values, affine = _stored(labels)
     if values.ndim != 3 or not np.all(values == np.rint(values)):
         seen = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
         raise VolumeError("labels-not-whole", f"{labels}: has {seen}; wanted are three axes of whole numbers, a label each voxel. "
@@ -80,8 +85,23 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
                                           "right table?")
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
-    name = labels.name.removesuffix(".gz").removesuffix(".nii")
-    return Segmentation(LabelVolume(index, affine), tuple(table[label] for label in there.tolist()), spans, subject or name)
+    known = tuple(table[label] for label in there.tolist())
+    return Segmentation(LabelVolume(index, affine), known, spans, subject or volume_name(labels))
+
+
+def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """(numbers, (4, 4) affine in mm) of a label volume in its closest RAS order, placed as the reader of its format places a volume."""
+    reader = reader_of(path)
+    if reader.name == "NIfTI":
+        _, affine = guarded(reader, path, lambda: header_of(path))
+        values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
+    else:
+        volume = guarded(reader, path, lambda: reader.read(path, Limits()))
+        values, affine = volume.voxels, volume.vox_to_ras
+    if values.ndim != 3:
+        return values, affine
+    canonical = closest_canonical(Volume(values, affine, str(path)))
+    return canonical.voxels, canonical.vox_to_ras
 
 
 def _table(path: Path) -> dict[int, Tissue]:
@@ -105,7 +125,10 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
         raise ValueError(f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; times above 0)")
-    more = {column: float(row[column]) for column in ("fat", "flow", "uptake", "mottle") if row.get(column)}
+    more = {column: float(row[column]) for column in MORE if row.get(column)}
+    for column, value in more.items():
+        if not 0 <= value <= MORE[column]:
+            raise ValueError(f"no tissue has {column} {value:g} (from 0 to {MORE[column]:g})")
     t2star = 1 / (1 / t2 + 0.012)                               # R2' as of the tissues of the simulated body
     return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
 
@@ -197,6 +220,7 @@ def simulate_labels(
     lacking = left_out(without)
     refuse_other_tables(out, own_labels=True)
     volumes, regions = _of_others(out, given.name)
+    _write_tables(out, volumes, regions)            # so that a run that is killed leaves no rows of volumes that it has written over
     person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # two people are not scanned alike
     for number in range(1, count + 1):
         volume_id = f"{given.name}_sim-{number:04d}"
@@ -207,8 +231,16 @@ def simulate_labels(
         regions += [{"volume_id": volume_id, **row} for row in rows]
         if progress is not None:
             progress(number, count)
+    return _write_tables(out, volumes, regions)
+
+
+def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
+    """volumes.tsv, written last where there are more rows, first where there are fewer: no region is ever of a volume that it lacks."""
+    table = out / "volumes.tsv"
+    if table.exists() and len(read_tsv(table)) > len(volumes):
+        write_tsv(table, VOLUME_COLUMNS, volumes)
     write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
-    return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+    return write_tsv(table, VOLUME_COLUMNS, volumes)
 
 
 def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:

@@ -25,28 +25,36 @@ BITS = (8, 16, 32)
 def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     """(n, rows, columns) float32 of images of one size, rescaled, in the order given.
 
-    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt".
+    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt", "volume-photometric".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
     by_item: dict[Item, list[int]] = {}
     for index, frame in enumerate(frames):
         by_item.setdefault(frame.item, []).append(index)
-    inverted, padding = False, np.zeros(planes.shape, dtype=bool)
+    inverted, padding = np.zeros(len(frames), dtype=bool), np.zeros(planes.shape, dtype=bool)
     with Decoder() as decoder:
         for item, indices in by_item.items():
             dataset = dataset_of(item, pixels=True)
             _refuse_pixels(item, dataset)
-            inverted = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
+            inverted[indices] = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
             limits = _padding(dataset)
             for index, stored in zip(indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True):
                 planes[index] = _rescaled(stored, frames[index])
                 if limits:
                     padding[index] = (stored >= limits[0]) & (stored <= limits[1])
-    if inverted:
+    _refuse_both(source, int(inverted.sum()), len(frames))
+    if inverted.any():
         planes = planes.max() + planes.min() - planes
     if padding.any() and not padding.all():
         planes[padding] = planes[~padding].min()
     return planes
+
+
+def _refuse_both(source: str, inverted: int, images: int) -> None:
+    """Raises VolumeError where white is low in some images and high in others: nothing says what of one is as bright as what of another."""
+    if 0 < inverted < images:
+        raise VolumeError("volume-photometric", f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
+                                                "of a volume must be alike. Export the series again, or name the images of one kind.")
 
 
 def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:

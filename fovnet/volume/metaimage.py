@@ -153,5 +153,10 @@ def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool,
     if skipped == -1 and stored is not None:
         file.seek(-grid.bytes, 2)
         skipped = 0
+    if skipped > 0:
+        behind = file.tell()                # ITK counts HeaderSize from the beginning of the file, where the header itself may stand
+        if skipped < behind:
+            raise corrupt(path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends")
+        skipped -= behind
     skip(path, file, skipped)
     return unpacked(file, "zlib" if packed else "raw")

@@ -84,6 +84,21 @@ def read(path: Path, limits: Limits) -> Volume:
     return volume
 
 
+def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """(voxels along each axis, at least three; (4, 4) affine in mm) as the header tells, of a label map too.  Raises VolumeError as `read`,
+    and "volume-format" for what is no NIfTI."""
+    files = files_of(path)
+    with opened(files[0]) as file:
+        block = file.read(540)
+    if not claims(files[0], block):
+        raise VolumeError("volume-format", f"{path}: this is no NIfTI file. Save it as NIfTI.")
+    stored = _header(path, block, pair=len(files) == 2)
+    _refuse_type(path, stored)
+    header = stored.copy()
+    header.check_fix(logger=_QUIET)
+    return _grid(path, header, Limits()).sizes, _geometry(path, stored, header)[0]
+
+
 def _first_byte(path: Path, header: Any, pair: bool) -> int:
     """Where the voxels begin.  Raises VolumeError "volume-corrupt" where that is within the header: its bytes would be read as voxels."""
     first, length = int(header.get_data_offset()), int(header.sizeof_hdr)
@@ -124,13 +139,19 @@ def _header(path: Path, block: bytes, pair: bool) -> Any:
 
 def _refuse_kind(path: Path, stored: Any) -> None:
     """Raises VolumeError if type or intent cannot be those of an MR volume."""
-    kind, intent = int(stored["datatype"]), int(stored["intent_code"])
-    if kind in NOT_A_NUMBER:
-        code, what, remedy = NOT_A_NUMBER[kind]
-        raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
+    _refuse_type(path, stored)
+    intent = int(stored["intent_code"])
     if intent in NOT_AN_IMAGE:
         code, what = NOT_AN_IMAGE[intent]
         raise VolumeError(code, f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume itself.")
+
+
+def _refuse_type(path: Path, stored: Any) -> None:
+    """Raises VolumeError if a voxel is something else than one number of up to 64 bits."""
+    kind = int(stored["datatype"])
+    if kind in NOT_A_NUMBER:
+        code, what, remedy = NOT_A_NUMBER[kind]
+        raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
 
 
 def _grid(path: Path, header: Any, limits: Limits) -> Grid:

@@ -7,7 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from fovnet.bench.coverage import Coverage, Study, coverage, simulated_study, truths
+from fovnet.bench.coverage import Coverage, Study, coverage, intervals_of, simulated_study, truths
+from fovnet.maths.intervals import cluster_weights
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,18 @@ def test_slices_of_one_body_are_as_alike_as_was_asked_for(large: Study) -> None:
     p = 0.05
     extra = share.var() - (p * (1 - p) * (1 - 0.2) / slices).mean()
     assert extra / (p * (1 - p)) == pytest.approx(0.2, abs=0.03)
+
+
+def test_runs_that_differ_in_slices_are_told_apart_as_single_slices_would_be() -> None:
+    """Against a list of every slice, whose standard error is that of a mean; gains and losses of one body do not cancel."""
+    study = simulated_study(np.random.default_rng(4), 200, 0.01)
+    change, moved, slices = (int(counts.sum()) for counts in (study.wrong_again - study.wrong, study.moved, study.slices))
+    each = np.zeros(slices)
+    each[: (moved + change) // 2], each[(moved + change) // 2 : moved] = 1, -1
+    half = 1.96 * each.std() / np.sqrt(slices)
+    low, high = intervals_of(study, cluster_weights(200, 50, 1))["difference of two runs"]["every slice a body"]
+    assert (low, high) == pytest.approx((each.mean() - half, each.mean() + half), rel=1e-4)
+    assert (study.moved >= np.abs(study.wrong_again - study.wrong)).all() and (study.moved <= study.slices).all()
 
 
 def used(rows: list[Coverage]) -> list[Coverage]:

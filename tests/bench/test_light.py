@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,14 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 from typer.testing import CliRunner
 
-from fovnet.bench.light import COLUMNS, LIGHTS, darker_to_one_side, in_light, to_the_power
+from fovnet.bench.light import COLUMNS, LIGHTS, darker_to_one_side, in_light, in_lights, to_the_power
+from fovnet.bench.simulator import Accuracy
 from fovnet.cli import app
 from fovnet.cli.bench_answers import _with_ends
+from fovnet.decision.ensemble import load
+from fovnet.evaluate.balanced import balanced, balanced_change
 from fovnet.phantom.collection import simulate_collection
-from fovnet.records import read_tsv
+from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.pack import slice_collections
 from fovnet.volume.slices import Slicing
 
@@ -82,6 +86,21 @@ def test_the_table_has_a_row_a_light_and_the_first_is_the_slices_as_they_are(fin
     assert CliRunner().invoke(app, [*words, "--split", "validation", "--most", "1000"]).exit_code == 0
     assert (tmp_path / "light.tsv").read_bytes() == first
     assert "nan" not in first.decode()
+    simulate_collection(tmp_path / "others", subjects=4, volumes_per_subject=1, seed=4, without=["everything"])
+    for table in ("volumes.tsv", "regions.tsv"):
+        named = [{**row, "volume_id": f"other_{row['volume_id']}"} for row in read_tsv(tmp_path / "others" / table)]
+        write_tsv(tmp_path / "others" / table, list(named[0]), named)
+    both = slice_collections({"made": people, "others": tmp_path / "others"}, tmp_path / "both", slicing=Slicing(), seed=1,
+                             fractions=(0.25, 0.5, 0.25))
+    asked: list[set[str]] = []
+
+    def scored(said: np.ndarray, truth: np.ndarray, owners: Sequence[str], *, counts: np.ndarray) -> Accuracy:
+        asked.append(set(owners))
+        return balanced(said, truth, owners, counts=counts)
+
+    list(in_lights({"it": load(finished / "ensemble")}, both, "validation", scored, balanced_change, most=5, seed=0))
+    people_asked = {(record.collection, record.subject_id) for record in both.records if record.split == "validation"}
+    assert len(people_asked) == len(asked[0]) > len({subject_id for _, subject_id in people_asked}), "sub-0001 of both is two people"
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
     assert getattr(refused.exception, "code", "") == "bench-unlabelled"
     slice_collections({"made": people}, tmp_path / "slices", slicing=Slicing(target_spacing_mm=6.0), seed=1)

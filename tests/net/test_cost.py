@@ -12,8 +12,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from fovnet.errors import SearchError
 from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
 from fovnet.net.columns import columns_of, columns_of_space
-from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, training_bytes, training_seconds
+from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, terms, training_bytes, training_seconds
 from fovnet.net.model import build
+from fovnet.net.training import shuffled
 from fovnet.search.space import Space, paper_space
 
 NETS = [
@@ -100,6 +101,15 @@ def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net
     assert cost.weights == net.weights
     assert (cost.convolution_flop, cost.dense_flop) == (sum(counted.values()) - dense, dense)
     assert cost.weights == sum(tensor.numel() for name, tensor in model.state_dict().items() if "num_batches" not in name)
+
+
+def test_a_batch_that_is_not_full_is_a_step_like_any_other() -> None:
+    """20 slices in batches of 8 are three steps of training, each with its launches and its way through the weights."""
+    device, work = Device(65.0, 34.0, 350.0), Work(20, 6, 2)
+    found = terms(cost_of(NETS[0]), 8, work, device)
+    each = terms(cost_of(NETS[0]), 20, work, device)
+    assert [float(a / b) for a, b in zip(found, each, strict=True)] == [1, 1, 3, 3, 1]
+    assert len(list(shuffled(torch.arange(50), 20, 8, torch.Generator()))) == 3
 
 
 def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:

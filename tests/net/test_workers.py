@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +62,33 @@ def test_a_share_of_a_learning_rate_is_a_smaller_one(job: Job, tmp_path: Path) -
     whole, other = (train(replace(job, weights=tmp_path / str(rate)), proposal(5, log10_learning_rate=rate)) for rate in (-3, -2))
     assert share.validation_loss == pytest.approx(whole.validation_loss, rel=1e-4)
     assert share.validation_loss != pytest.approx(other.validation_loss, rel=1e-4)
+
+
+def test_files_that_were_written_anew_are_read_anew(job: Job, tmp_path: Path, draw: Callable[..., tuple[np.ndarray, np.ndarray]]) -> None:
+    """In one process, as a notebook trains: what lay at that path before is not what is learned from."""
+    where = {"pixels": tmp_path / "pixels.npy", "rows": tmp_path / "rows.npz"}
+    outcomes = []
+    for seed in (2, 3):
+        pixels, targets = draw(48, seed)
+        for path, save in ((where["pixels"], partial(np.save, arr=pixels)),
+                           (where["rows"], partial(np.savez, targets=targets, train=np.arange(32), validation=np.arange(32, 48)))):
+            save(tmp_path / f"new{path.suffix}")
+            (tmp_path / f"new{path.suffix}").replace(path)
+        outcomes.append(train(replace(job, weights=tmp_path / f"{seed}", **where), proposal(6)))
+    fresh = train(replace(job, weights=tmp_path / "fresh", pixels=shutil.copy(where["pixels"], tmp_path / "again.npy"),
+                          rows=where["rows"]), proposal(6))
+    assert outcomes[1].training_loss == fresh.training_loss != outcomes[0].training_loss
+
+
+def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Path) -> None:
+    """What `fovnet train` leaves when it is killed; the slices are then cut anew, and it is called again."""
+    keep, first = replace(job, weights=tmp_path / "kept", source="these"), replace(job, weights=tmp_path / "fresh", epochs=3)
+    begun, expected = train(keep, proposal(7)), train(first, proposal(7))
+    on = train(replace(keep, epochs=3), proposal(7))
+    assert on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
+    told: list[int] = []
+    train(replace(keep, epochs=3, source="those"), proposal(7), report=lambda progress, wanted: told.append(len(progress.training_loss)))
+    assert told == [1, 2, 3], "all epochs were trained again"
 
 
 @pytest.mark.slow

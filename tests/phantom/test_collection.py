@@ -14,7 +14,7 @@ import pytest
 
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import landmarks
-from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection
+from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection, simulate_subject
 from fovnet.phantom.families import FAMILIES, SMALL, Family, choose_families
 from fovnet.phantom.person import sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
@@ -136,3 +136,23 @@ def test_every_family_can_be_planned_for_everyone() -> None:
         person = sample_person((6, number))
         shape = plan(person, landmarks(person), family, SITES[0], rng).grid.shape
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
+
+
+def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_gives(tmp_path: Path) -> None:
+    """The last volume of a person may show no body; it is the last one no more where there are more."""
+    of_two = simulate_subject(tmp_path / "grown", 7, 2, 3)[0]
+    assert of_two[-1]["field_of_view"] == "no body"
+    grown, new = (simulate_subject(tmp_path / name, 7, 3, 3) for name in ("grown", "new"))
+    assert grown == new and grown[0][1]["field_of_view"] != "no body"
+    assert sums(tmp_path / "grown") == sums(tmp_path / "new")
+
+
+def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_written_over(tmp_path: Path) -> None:
+    simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=3)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=4, progress=stop)
+    assert not (tmp_path / "volumes.tsv").exists() and not (tmp_path / "regions.tsv").exists()

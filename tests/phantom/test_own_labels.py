@@ -7,6 +7,7 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 import pytest
+import SimpleITK
 from typer.testing import CliRunner
 
 from fovnet.cli import app
@@ -193,3 +194,61 @@ def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
     nib.save(nib.Nifti1Image(np.full((6, 6, 6), 0.5, np.float32), np.eye(4)), files[0])
     with pytest.raises(VolumeError, match="labels-not-whole"):
         read_labels(*files)
+
+
+@pytest.mark.parametrize("row", ["-0.1\t\t\t", "7\t\t\t", "\t2\t\t", "\t\t-5\t", "\t\t\tnan", "\t\t\tinf"])
+def test_a_share_that_no_tissue_has_is_refused_with_its_line(files: tuple[Path, Path, Path], row: str) -> None:
+    files[1].write_text(f"label\ttissue\tpd\tt1_ms\tt2_ms\tfat\tflow\tuptake\tmottle\n0\tair\n7\tmuscle\n12\t\t0.9\t600\t50\t{row}\n")
+    with pytest.raises(CollectionError, match=r"line 4: no tissue has (fat|flow|uptake|mottle) .*tissues-invalid"):
+        read_labels(*files)
+
+
+def test_a_segmentation_in_metres_or_nowhere_is_placed_as_a_volume_is(files: tuple[Path, Path, Path]) -> None:
+    before = read_labels(*files)
+    image = nib.load(files[0])
+    metres = nib.Nifti1Image(np.asarray(image.dataobj), np.diag([1e-3, 1e-3, 1e-3, 1.0]) @ image.affine)
+    metres.header.set_xyzt_units("meter")
+    nib.save(metres, files[0])
+    np.testing.assert_allclose(read_labels(*files).body.vox_to_ras, before.body.vox_to_ras, atol=1e-4)
+    metres.set_sform(None, 0)
+    metres.set_qform(None, 0)
+    nib.save(metres, files[0])
+    with pytest.raises(VolumeError, match="volume-geometry"):
+        read_labels(*files)
+
+
+@pytest.mark.parametrize("suffix", [".mgz", ".nrrd"])
+def test_a_segmentation_may_be_of_any_format_that_is_read(files: tuple[Path, Path, Path], suffix: str) -> None:
+    """Against SimpleITK's NRRD and nibabel's MGH, which FreeSurfer writes."""
+    before, image, other = read_labels(*files), nib.load(files[0]), files[0].with_name(f"seg{suffix}")
+    if suffix == ".mgz":
+        nib.save(nib.MGHImage(np.asarray(image.dataobj).astype(np.int32), image.affine), other)
+    else:
+        SimpleITK.WriteImage(SimpleITK.ReadImage(files[0]), other)
+    again = read_labels(other, *files[1:])
+    assert np.array_equal(again.body.labels, before.body.labels) and again.spans == before.spans and again.name == "seg"
+    np.testing.assert_allclose(again.body.vox_to_ras, before.body.vox_to_ras, atol=1e-4)
+
+
+def test_a_damaged_or_coloured_segmentation_gets_a_sentence(files: tuple[Path, Path, Path]) -> None:
+    whole = files[0].read_bytes()
+    files[0].write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(VolumeError, match="volume-truncated"):
+        read_labels(*files)
+    colours = np.zeros((6, 6, 6), np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")]))
+    nib.save(nib.Nifti1Image(colours, np.eye(4)), files[0])
+    with pytest.raises(VolumeError, match="volume-rgb"):
+        read_labels(*files)
+
+
+def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    for subject in ("ann", "bob"):
+        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING))
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_labels(read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop)
+    found = read_collection(tmp_path / "made")
+    assert [row.volume_id for row in found.volumes] == ["bob_sim-0001"] == list(found.regions)

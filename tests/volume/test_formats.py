@@ -174,6 +174,18 @@ def test_bytes_in_front_of_the_voxels_are_skipped(tmp_path, made, skip):
         assert np.array_equal(read(path).voxels, body.voxels)
 
 
+def test_a_metaimages_header_size_counts_from_the_beginning_of_the_file_as_in_itk(tmp_path, made):
+    body = made.body()
+    path = made.metaimage(tmp_path / "a.mha", body, HeaderSize="0512")
+    whole, length = path.read_bytes(), body.voxels.size * 2
+    path.write_bytes(whole[:-length].ljust(512, b"x") + whole[-length:])
+    assert np.array_equal(read(path).voxels, body.voxels)
+    assert np.array_equal(SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(path)).T, body.voxels)
+    path.write_bytes(whole.replace(b"HeaderSize = 0512", b"HeaderSize = 0100"))
+    with pytest.raises(VolumeError, match=r"HeaderSize.*100.*where the header ends.*volume-corrupt"):
+        read(path)
+
+
 def test_a_volume_keeps_its_name_whatever_its_format():
     assert {volume_name(name) for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")} == {"a"}
 

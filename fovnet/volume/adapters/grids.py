@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.errors import VolumeError
-from fovnet.volume import metaimage
-from fovnet.volume.fitness import refuse_affine
+from fovnet.volume import metaimage, nifti
 from fovnet.volume.orient import closest_axes
 
 THICKER = 1.5           # a slice thickness of so many in-plane spacings tells the plane of the scan; nearer to 1 it is a 3-D scan
@@ -65,16 +61,11 @@ class Grid:
 
 def nifti_grid(path: Path) -> Grid:
     """The grid of a NIfTI file.  Raises VolumeError where the header cannot be read, or is no scanner's grid."""
-    from fovnet.volume.readers import reader_of
+    from fovnet.volume.readers import guarded, reader_of
 
-    reader_of(path)                         # says what it is instead, where it is none: empty, a text, a pointer of git-annex
-    try:
-        image: Any = nibabel.load(path)
-        shape, affine = [*image.shape, 1, 1][:3], np.asarray(image.affine, dtype=np.float64)
-    except Exception as fault:              # nibabel raises what its parts raise
-        raise VolumeError("volume-corrupt", f"{path}: its header cannot be read ({fault}). Copy it again.") from fault
-    refuse_affine(str(path), affine)
-    return Grid((int(shape[0]), int(shape[1]), int(shape[2])), affine)
+    reader = reader_of(path)                # says what it is instead, where it is none: empty, a text, a pointer of git-annex
+    sizes, vox_to_ras = guarded(reader, path, lambda: nifti.header_of(path))
+    return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 
 
 def metaimage_grid(path: Path) -> Grid:

@@ -226,6 +226,14 @@ def test_slope_intercept_inversion_and_padding(tmp_path, write):
     assert np.array_equal(read(folder).voxels, np.where(voxels == 4000, voxels.min(), voxels))
 
 
+@pytest.mark.parametrize("inverted", [(0,), (8,), (1, 2, 3)])
+def test_a_stack_of_images_white_on_black_and_black_on_white_is_refused(tmp_path, write, inverted):
+    """Whichever image is read last: the stack was once turned as that one told."""
+    how = write.images(write.noise(), PhotometricInterpretation=lambda k: f"MONOCHROME{1 if k in inverted else 2}")
+    with pytest.raises(VolumeError, match=f"{len(inverted)} of 9 images are MONOCHROME1.*volume-photometric"):
+        read(write.save(tmp_path, how))
+
+
 def test_bits_above_the_stored_ones_are_not_read(tmp_path, write):
     """Twelve bits stored of sixteen; the four above hold overlays in old archives."""
     voxels = write.noise(dtype=np.uint16)
