@@ -38,7 +38,13 @@ def settings_of(*sections):
 
 CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers
 
-SETTINGS_FILE = fovnet.config.write_settings(Path(RESULTS, "config.yaml"), SETTINGS)
+BEGUN = [path for path in [f"{SETTINGS.training.begin}/ensemble.json"] if Path(path).exists()]    # whose networks trainings begin with
+
+SETTINGS_FILE = Path(RESULTS, "config.yaml")    # what the jobs read; not written by a dry run, beside which another run may be under way
+
+
+onstart:
+    fovnet.config.write_settings(SETTINGS_FILE, SETTINGS)
 
 
 rule all:

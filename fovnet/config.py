@@ -311,7 +311,7 @@ class Report(Section):
 class Settings(Section):
     """A whole configuration; `configs/default.yaml` shows every key with its meaning."""
 
-    results: str = "results/default"
+    results: str = Field("results/default", min_length=1)
     seed: int = Field(1, ge=0)
     collections: dict[str, str] = {}
     regions: str = "default"
@@ -447,11 +447,19 @@ class RegionEntry(Section):
     name: Annotated[str, Field(strict=True, min_length=1)]
     rung: Annotated[int, Field(strict=True)] | None
     colour: str = Field("#555555", pattern="^#[0-9a-fA-F]{6}$")
-    sct: Annotated[str, BeforeValidator(str)] = ""           # YAML reads digits without quotes as a number
-    body_part: str = ""
+    sct: Annotated[str, BeforeValidator(str), Field(pattern=r"^(\d{6,16})?$")] = ""        # YAML reads digits without quotes as a number
+    body_part: str = Field("", pattern="^[A-Z0-9 _]{0,16}$")
     synonyms: tuple[Annotated[str, BeforeValidator(lambda word: str(word).upper())], ...] = ()
     level: str = ""
-    meaning: str = ""
+    meaning: str = Field("", max_length=64)
+
+
+ENTRY_WANTED = {
+    "colour": "'#' and six digits from 0 to f, in quotes, are wanted",
+    "sct": "a SNOMED CT concept is wanted, 6 to 16 digits",
+    "body_part": "a DICOM code string is wanted: up to 16 capitals, digits, blanks and _",
+    "meaning": "up to 64 characters are wanted, as DICOM has them",
+}
 
 
 def _region(source: str, entry: Any) -> Region:
@@ -464,7 +472,7 @@ def _region(source: str, entry: Any) -> Region:
         return Region(**RegionEntry(**entry).model_dump())
     except ValidationError as faults:
         fault = faults.errors()[0]
-        wanted = "'#' and six digits from 0 to f, in quotes, are wanted" if fault["loc"] == ("colour",) else _wanted(fault)
+        wanted = ENTRY_WANTED.get(str(fault["loc"][0]), _wanted(fault))
         raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{fault['loc'][0]}: {fault['input']!r}: {wanted}") from None
 
 
@@ -498,8 +506,8 @@ def _fault(fault: Any) -> str:
 
 def _section(annotation: Any) -> Any:
     """The section that an annotation means, where it allows a word beside it."""
-    said = (get_args(choice)[0] for choice in get_args(annotation))
-    return next((choice for choice in said if isinstance(choice, type)), annotation)
+    said = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
+    return next((choice for choice in said if isinstance(choice, type) and issubclass(choice, Section)), annotation)
 
 
 def _where(fault: Any) -> str:

@@ -67,11 +67,15 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     assert "training.augmentation.rotation: unknown key; did you mean 'rotation_deg'?" in faults(
         training={"augmentation": {"rotation": 3}}
     )
+    assert "training.early_stopping.plateau.patients: unknown key; did you mean 'patience'?" in faults(
+        training={"early_stopping": {"plateau": {"patients": 5}}}
+    )
 
 
 @pytest.mark.parametrize(("raw", "said"), [
     ({"collections": "/scans"}, "collections: '/scans': names with a value each are wanted, such as NAME: /scans"),
     ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
+    ({"results": ""}, "results: '': string should have at least 1 character"),
     ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
 ])  # fmt: skip
 def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], said: str) -> None:
@@ -135,7 +139,9 @@ def test_regions_of_ones_own_are_read_from_yaml(tmp_path: Path) -> None:
     "entry",
     ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}", "{name: a}",
      "{name: a, rung: top}", "{name: 12, rung: 0}", "{name: yes, rung: 0}", "{name: '', rung: 0}", "{name: a, rung: 0, colour: red}",
-     "{name: a, rung: 0, colour: '#zz'}", "{name: a, rung: 0, synonyms: 3}"],
+     "{name: a, rung: 0, colour: '#zz'}", "{name: a, rung: 0, synonyms: 3}",
+     "{name: a, rung: 0, body_part: pelvis}", "{name: a, rung: 0, body_part: MUCHLONGERTHANDICOM}", "{name: a, rung: 0, sct: T-71000}",
+     f"{{name: a, rung: 0, meaning: {'m' * 65}}}"],
 )  # fmt: skip
 def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "regions.yaml"

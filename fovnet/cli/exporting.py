@@ -30,8 +30,10 @@ def export_sr(
     regions: Regions = "default",
 ) -> None:  # fmt: skip
     """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
+    from fovnet.report.copies import refuse_beside_sources
     from fovnet.report.structured import write_report
 
+    refuse_beside_sources(answers, folder)
     _exported(answers, "SR", lambda told, words: write_report(told, words, folder), folder, regions)
 
 

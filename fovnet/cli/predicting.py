@@ -49,6 +49,7 @@ def predict(
     named = _named(found.volumes)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder):
+        predictions.refuse_others(out_folder)
         _tell_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
@@ -108,7 +109,9 @@ def _kept(
 
 def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
     """How many earlier answers in the folder are on other files, which the new ones are written over."""
-    other = [volume_id for volume_id, path in fresh if predictions.answered_before(folder, volume_id) not in ("", str(path))]
+    from fovnet.decision.foreign import answered_before
+
+    other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
     if other:
         told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
         err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)

@@ -19,6 +19,7 @@ from fovnet import __version__
 from fovnet.decision import novelty
 from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
+from fovnet.decision.foreign import answered_before, is_our_table, refuse_foreign
 from fovnet.decision.model import Model
 from fovnet.errors import ModelError
 from fovnet.records import copy, write_json, write_text, write_tsv
@@ -39,15 +40,20 @@ def network(folder: str) -> nn.Module:
 
 
 class Evaluator:
-    """What MONAI runs: every volume of a data set answered, `spans.tsv` and a JSON a volume in `output_dir`."""
+    """What MONAI runs: every volume of a data set of files and folders answered, `spans.tsv` and a JSON a volume in `output_dir`."""
 
     def __init__(self, model: Model, dataset: Sequence[Any], output_dir: str) -> None:
         self._model, self._dataset, self._out = model, dataset, Path(output_dir)
 
     def run(self) -> Path:
-        """The table, spans.tsv; what cannot be read stands in it as refused."""
+        """The table, spans.tsv; what cannot be read stands in it as refused.
+
+        Raises ConfigError "out-foreign" where a file of an answer's name lies in `output_dir` that is none.
+        """
+        refuse_foreign(self._out / TABLE, is_our_table)
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([one["image"] for one in self._dataset]):
+            answered_before(self._out, answer.volume_id)
             told = answer.to_dict()
             rows += told["rows"]
             write_json(self._out / f"{answer.volume_id}.json", told)
@@ -128,13 +134,13 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
 
 
 INFERENCE: dict[str, Any] = {
-    "imports": ["$import glob", "$import torch"],
+    "imports": ["$import torch"],
     "bundle_root": ".",
     "models": "$@bundle_root + '/models'",
     "dataset_dir": "$@bundle_root + '/data'",
     "output_dir": "$@bundle_root + '/eval'",
     "device": "$torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')",
-    "datalist": "$[{'image': path} for path in sorted(glob.glob(@dataset_dir + '/*'))]",
+    "datalist": "$[{'image': @dataset_dir}]",
     "dataset": {"_target_": "monai.data.Dataset", "data": "@datalist"},
     "network_def": {"_target_": "fovnet.decision.bundle.network", "folder": "@models"},
     "network": "$@network_def.to(@device)",

@@ -7,7 +7,7 @@ file that was touched, copied or fetched again keeps its answer, and one that to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +56,13 @@ def kept_rows(
         drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
         if beside and kept["status"] != "refused" and not drawn:
             return None
-        return list(kept["rows"]) if _unchanged(path, kept["file"]) else None
+        return list(kept["rows"]) if unchanged(path, kept["file"]) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _unchanged(path: Path, known: dict[str, Any]) -> bool:
+def unchanged(path: Path, known: Mapping[str, Any]) -> bool:
+    """Whether the files of a volume are those with the marks `places` and `sha256`: where they lie as they lay, else by their content."""
     found = places(path)
     if found is not None and found == known["places"]:
         return True

@@ -26,12 +26,14 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     """One case a labelled volume that has an answer, in the collection's order; the names of those without one, set aside or not given;
     and the names of the answers that are about no labelled volume.
 
-    An answer belongs to the volume whose file it is about, else to the one of its name.  Raises CollectionError where `answers` holds
-    none of the labelled volumes, where none is labelled, or where one was answered with other regions.
+    An answer belongs to the volume whose file it is about; where it is about no labelled file, to the one of its name.  Raises
+    CollectionError where `answers` holds none of the labelled volumes, where none is labelled, or where one has other regions.
     """
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
-    found = [by_path.get(row.path.resolve()) or by_name.get(row.volume_id) for row in labelled]
+    files = {row.path.resolve() for row in labelled}
+    named = {name: said for name, said in by_name.items() if Path(said["path"]).resolve() not in files}
+    found = [by_path.get(row.path.resolve()) or named.get(row.volume_id) for row in labelled]
     if not labelled:
         raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; its regions.tsv tells what is true.")
     if not any(found):

@@ -59,13 +59,17 @@ def concluded(results: Results) -> tuple[Path, list[Trial]]:
 
 
 def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
-    """The search in a journal, and what can be said of it afterwards, from all its trials or from these."""
+    """The search in a journal, and what can be said of it afterwards, from all its trials or from these, which are all that was asked for
+    unless the search has ended before."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import asked_and_told
 
-    owner, trials = read_search(journal), read_trials(journal) if trials is None else trials
-    asked, notes = asked_and_told(journal, len(trials))
+    owner, known = read_search(journal), read_trials(journal) if trials is None else trials
+    asked, notes = asked_and_told(journal, len(known))
+    if trials is not None and not any("ends after" in note for note in notes):
+        asked = len(known)
+    trials = known
     return owner, explain(owner, trials, asked=asked, notes=notes)
 
 

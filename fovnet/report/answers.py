@@ -22,7 +22,7 @@ class Told:
     """One volume's answer: what was said, and of which images.
 
     model     changes with the ensemble or its rule          images  None where the source was no DICOM
-    confidence  None where the volume was refused
+    confidence  None where the volume was refused             file    marks of what was read, as `fovnet.decision.kept` takes them
     """
 
     volume_id: str
@@ -34,6 +34,7 @@ class Told:
     images: Images | None
     model: str
     version: str
+    file: Mapping[str, Any] | None = None
 
     def identity(self) -> tuple[object, ...]:
         """What tells this answer from any other on the same images: who gave it, and all that it says."""
@@ -70,5 +71,5 @@ def _told(facts: Mapping[str, Any]) -> Told:
     return Told(
         facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans), facts.get("confidence"),
         images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])), facts["model"],
-        facts["fovnet"]["version"],
+        facts["fovnet"]["version"], facts.get("file"),
     )  # fmt: skip

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from fovnet import __version__
-from fovnet.errors import ModelError
-from fovnet.records import write_text
+from fovnet.errors import ConfigError, ModelError
+from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
 from fovnet.report.copies import said_together
 
 VERSION = "1.10.0"
+DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
@@ -29,8 +30,10 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits.
+    do those that would share a sidecar, with eight more digits.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
+    fovnet has not made: its description would be lost.
     """
+    _refuse_other_dataset(folder / DESCRIPTION)
     described = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
@@ -38,7 +41,17 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     wanted = Counter(map(sidecar, answers))
     places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
     written = [_write(folder / path, facts(told, vocabulary)) for path, told in zip(places, answers, strict=True)]
-    return [_write(folder / "dataset_description.json", described), *written]
+    return [_write(folder / DESCRIPTION, described), *written]
+
+
+def _refuse_other_dataset(path: Path) -> None:
+    try:
+        made_by = [one["Name"] for one in read_json(path)["GeneratedBy"]] if path.exists() else ["fovnet"]
+    except (OSError, ValueError, KeyError, TypeError):
+        made_by = []
+    if "fovnet" not in made_by:
+        raise ConfigError("bids-other-dataset", f"--out {path.parent}: {path.name} lies there, of a data set that fovnet has not made, and "
+                                                "would be written over; give a folder of its own, such as derivatives/fovnet")
 
 
 def sidecar(told: Told, *, alone: bool = True) -> Path:

@@ -77,7 +77,7 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
             text.set_text(drawable(text.get_text()))
     buffer = io.BytesIO()
     with house_style():
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": "fovnet"})
     return buffer.getvalue()
 
 

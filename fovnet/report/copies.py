@@ -8,7 +8,7 @@ Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import astuple
@@ -17,33 +17,37 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fovnet.errors import ConfigError, ModelError
+from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
+from fovnet.report.owned import is_our_dicom
 from fovnet.report.sources import Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import dataset_of, quietly
+from fovnet.volume.dicom_pixels import with_transfer_syntax
 
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
-    """Nothing, where no source lies in `folder`, nor `folder` in one.  Raises ConfigError "copies-beside-sources": copies there would be
-    read as sources."""
+    """Nothing, where no source lies in `folder`, nor `folder` in one, that of a refused volume included.  Raises ConfigError
+    "copies-beside-sources": what is written there would be read as sources, or take the place of one."""
     place = folder.resolve()
     for told in read_answers(answers):
-        source = Path(str(told.path).partition("#")[0]).resolve()
-        if told.images is not None and (source == place or place in source.parents or (source.is_dir() and source in place.parents)):
-            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it or holds it, and copies there would be "
-                                                       "taken for sources; give a folder of their own, beside them")
+        source = split_address(told.path)[0].resolve()
+        within = {place, (folder / told.volume_id).resolve()} & {source, *source.parents} or (source.is_dir() and source in place.parents)
+        if within and (told.images is not None or told.status == "refused"):
+            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it or holds it, and what is written there "
+                                                       "would be taken for sources; give a folder of their own, beside them")
 
 
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
-    "export-no-code", "export-refused", "export-other-places"; those of `sources_of`.
+    "export-no-code", "export-refused", "export-other-places", "export-header", "export-foreign"; those of `sources_of`.
     """
     place = folder / told.volume_id
     if told.status == "refused":
@@ -57,13 +61,29 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
             _refuse_other_places(told, source)
     identity = told.model, told.version, *astuple(term)
     series = uid_for("copy-series", *identity, *told_apart(sources))
-    for number, source in enumerate(sources, start=1):
-        with quietly():
-            dataset = dataset_of(source.item, pixels=True)
-            _relabel(dataset, term, series, uid_for("copy", *identity, *told_apart([source])))
-            paths.append(replace_with(place / f"{number:04d}.dcm", partial(dataset.save_as, enforce_file_format=True)))
+    with _or_none(place):
+        for number, source in enumerate(sources, start=1):
+            uid = uid_for("copy", *identity, *told_apart([source]))
+            paths.append(_write(told, source, place / f"{number:04d}.dcm", partial(_relabel, term=term, series_uid=series, uid=uid)))
     _remove_others(place, paths)
     return paths
+
+
+def _write(told: Told, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
+    """One copy, relabelled; of an object without the header of a file, as older archives hold, the copy has one."""
+    refuse_foreign(path)
+    try:
+        with quietly():
+            dataset = dataset_of(source.item, pixels=True)
+            with_transfer_syntax(dataset)
+            dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+            relabel(dataset)
+            return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
+    except (FovnetError, OSError, MemoryError):
+        raise
+    except Exception as fault:          # headers hold values that the library's authors never saw, and whose words may name somebody
+        raise ModelError("export-header", f"{told.path}: {told.volume_id} has a header of which no copy can be made "
+                                          f"({type(fault).__name__}). Correct the series in its archive.") from fault
 
 
 @contextmanager
@@ -94,12 +114,18 @@ def _refuse_other_places(told: Told, source: Source) -> None:
 def _remove_others(place: Path, written: Collection[Path]) -> None:
     """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said.
 
-    And what a run that was killed had begun: half an image that names the patient.
+    And what a run that was killed had begun: half an image that names the patient.  Of other files none.
     """
     number = "[0-9]" * 4
-    for path in (*place.glob(f"{number}*.dcm"), *place.glob(f".{number}*.dcm.*.part")):
-        if path not in written:
-            path.unlink()
+    copies = [path for path in place.glob(f"{number}*.dcm") if path not in written and is_our_dicom(path)]
+    for path in (*copies, *place.glob(f".{number}*.dcm.*.part")):
+        path.unlink()
+
+
+def refuse_foreign(path: Path) -> None:
+    """Nothing, where no DICOM file lies there but one written here before.  Raises ModelError "export-foreign"."""
+    if path.exists() and not is_our_dicom(path):
+        raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
 
 
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:
@@ -132,7 +158,7 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
     from pydicom.sequence import Sequence
 
     before = Dataset()
-    for name in CHANGED:
+    for name in (*CHANGED, *_told_of_frames(dataset)):
         if name in dataset:
             before.add(deepcopy(dataset[name]))
     kept = Dataset()
@@ -147,6 +173,12 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
         dataset.AnatomicRegionSequence = Sequence([_region(term)])
     for anatomy in _frame_anatomies(dataset):
         anatomy.AnatomicRegionSequence = Sequence([_region(term)])
+
+
+def _told_of_frames(dataset: Any) -> list[str]:
+    """The groups in which a multi-frame object says what its frames show: those that are changed, if any."""
+    groups = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
+    return [name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])][:1]
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:

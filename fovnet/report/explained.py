@@ -51,9 +51,10 @@ def ending(explanation: Explanation) -> str:
         f"{one.scored:,} with a score.",
         *one.notes,
     ]
-    if one.finished >= one.asked:
+    ended = any("ends after" in note for note in one.notes)
+    if one.finished >= one.asked and not ended:
         words.append("It stopped because all trials that were asked for are done.")
-    elif not any("ends after" in note for note in one.notes):
+    elif not ended:
         words.append("It is under way, or was interrupted: the same search command goes on from here.")
     if one.missing:
         words.append(f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} missing.")
@@ -67,10 +68,12 @@ def convergence(explanation: Explanation) -> str:
         return "No trial came to a score: there is nothing to converge to."
     last = explanation.steps[-1]
     spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
-    began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
+    began = ""
+    if spread and best.slot >= explanation.initial:
+        began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
-        f"{began if spread and best.slot >= explanation.initial else ''}.",
+        f"{began}.",
         f"{several(len(explanation.steps) - explanation.steps.index(best) - 1, 'trial')} after it brought nothing better.",
         f"All trainings together took {duration(last.seconds_spent)}, predicted {duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),

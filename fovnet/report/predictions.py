@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fovnet.decision.foreign import is_our_json, is_our_page, is_our_table, refuse_foreign
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,23 +25,14 @@ def page_name(volume_id: str) -> str:
     return f"{PAGES}/{volume_id}.html"
 
 
-def answered_before(folder: Path, volume_id: str) -> str:
-    """The path of the volume whose answer has that name already, "" where there is none.
+def refuse_others(folder: Path) -> None:
+    """Nothing, where what a run writes about all its volumes is in `folder` from earlier runs alone.  Raises ConfigError "out-foreign"."""
+    from fovnet.decision.answer import TABLE
 
-    Raises ConfigError "out-foreign" where a JSON of that name is somebody else's, as the sidecar is that a converter leaves beside its
-    volume.
-    """
-    from fovnet.records import read_json
-
-    path = folder / f"{volume_id}.json"
-    try:
-        facts = read_json(path) if path.exists() else {"fovnet": {}}
-    except (OSError, ValueError):
-        return ""                                    # no facts of anybody
-    if "fovnet" not in facts:
-        raise ConfigError("out-foreign", f"--out {folder}: {path.name} lies there and is no answer of fovnet's, and would be written over; "
-                                         "give a folder of its own")
-    return str(facts.get("path", ""))
+    for name in (TABLE, "found.tsv"):
+        refuse_foreign(folder / name, is_our_table)
+    refuse_foreign(folder / "found.json", is_our_json)
+    refuse_foreign(folder / INDEX, is_our_page)
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:

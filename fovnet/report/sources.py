@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fovnet.decision.kept import unchanged
 from fovnet.errors import ModelError
 from fovnet.report.answers import Told
 from fovnet.volume.dicom import images_of
@@ -40,13 +41,26 @@ class Source:
 
 
 def sources_of(told: Told) -> list[Source]:
-    """The objects behind an answer, in the order of its slices.  Raises ModelError where they are no DICOM, or not those any more."""
+    """The objects behind an answer, in the order of its slices.
+
+    Raises ModelError as `images_answered`, "export-changed" where they are not what was read any more, and "export-no-uid" where images
+    have no SOP Instance UID of their own, so that nothing can refer to one of them.
+    """
     wanted = list(dict.fromkeys(images_answered(told).uids))
-    items = {frame.sop_uid: frame.item for frame in images_of(told.path)}
-    lacking = [uid for uid in wanted if uid not in items]
-    if lacking:
-        raise ModelError("export-changed", f"{told.path}: {len(lacking)} of {len(wanted)} images that {told.volume_id} was answered from "
-                                           "are not there any more. Predict it again.")
+    objects: dict[str, set[Item]] = {}
+    for frame in images_of(told.path):
+        objects.setdefault(frame.sop_uid, set()).add(frame.item)
+    lacking = [uid for uid in wanted if uid not in objects]
+    if lacking or not (told.file is None or unchanged(told.path, told.file)):
+        how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
+        why = "are not there any more" if lacking else "have changed since"
+        raise ModelError("export-changed", f"{told.path}: {how} that {told.volume_id} was answered from {why}. Predict it again.")
+    nameless = [uid for uid in wanted if not uid or len(objects[uid]) > 1]
+    if nameless:
+        how = "share" if nameless[0] else "lack"
+        raise ModelError("export-no-uid", f"{told.path}: images of {told.volume_id} {how} a SOP Instance UID, so nothing can refer to one "
+                                          "of them. Give each its own, and predict again.")
+    items = {uid: next(iter(objects[uid])) for uid in wanted}
     sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
     return [found for source in sources if (found := source.only(told.images)) is not None]
 

@@ -17,6 +17,8 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
+from fovnet.report.copies import refuse_foreign
+from fovnet.report.owned import is_our_dicom
 from fovnet.report.sources import Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
 
 SCHEME = "99FOVNET"             # what the standard has no code for: the two ends of a span
+SHOWN, NO_REGION = ("regions", "Body regions shown"), ("none", "None of the regions")
 LOWER, UPPER = ("lower-end", "Height of the lower end, scanner coordinates"), ("upper-end", "Height of the upper end, scanner coordinates")
 MAY_BE_EMPTY = (                # what a study's objects must have, if only empty, and real ones lack
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
@@ -59,12 +62,12 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
     )
     algorithm = AlgorithmIdentification("fovnet", told.version, parameters=(f"ensemble {told.model}", *_caution(told)))
     groups = [_group(told, number, span, vocabulary, sources, algorithm) for number, span in enumerate(told.spans, start=1)]
+    groups = groups or [_nothing(told, sources, algorithm)]
     content = MeasurementReport(
         ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device)),
         procedure_reported=_code("113091000", "SCT", "Magnetic resonance imaging"),
-        imaging_measurements=groups or None,
+        imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
-        referenced_images=None if groups else [source.header for source in sources],
     )
     identity = *told.identity(), *told_apart(sources)
     return Comprehensive3DSR(
@@ -128,6 +131,25 @@ def _group(
     )  # fmt: skip
 
 
+def _nothing(told: Told, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:
+    """The group of a volume that shows none of the regions: it says so of all its images."""
+    from highdicom.sr import (
+        MeasurementsAndQualitativeEvaluations,
+        QualitativeEvaluation,
+        SourceImageForMeasurementGroup,
+        TrackingIdentifier,
+    )
+
+    images = [
+        SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None) for used in sources
+    ]
+    return MeasurementsAndQualitativeEvaluations(
+        TrackingIdentifier(uid_for("span", *told.identity(), 0, *told_apart(sources)), "no region"), algorithm_id=algorithm,
+        qualitative_evaluations=[QualitativeEvaluation(_code(SHOWN[0], SCHEME, SHOWN[1]), _code(NO_REGION[0], SCHEME, NO_REGION[1]))],
+        source_images=images,
+    )
+
+
 def _caution(told: Told) -> tuple[str, ...]:
     return () if told.status == "ok" else (f"uncertain: {told.message}"[:1024],)
 
@@ -141,12 +163,15 @@ def _code(value: str, scheme: str, meaning: str) -> Any:
 def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
     """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
 
-    Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's.
+    Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
+    lies there that is no report of fovnet's.
     """
     path = folder / f"{told.volume_id}.dcm"
-    if told.status == "refused":
-        path.unlink(missing_ok=True)
+    if told.status == "refused" and is_our_dicom(path):
+        path.unlink()
     try:
+        if told.status != "refused":
+            refuse_foreign(path)
         with quietly():
             report = structured_report(told, vocabulary)
             return replace_with(path, partial(report.save_as, enforce_file_format=True))

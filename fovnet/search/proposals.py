@@ -83,14 +83,14 @@ def _clock(folder: Path) -> Clock:
 def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:
     """How many trials were asked for, and the sentences that a reader of the journal should know.
 
-    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for, and the last proposal may say
-    why it ends.  Raises SearchError for an unreadable journal.
+    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for, and a proposal may say why it
+    ends there, which those behind it, of an earlier search for more, do not count against.  Raises SearchError for an unreadable journal.
     """
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))
-    last = read_proposal(folder, proposed - 1) if proposed else ""
-    ending = [last] if isinstance(last, str) and last else []
-    return int(header.get("trials", max(proposed - len(ending), finished))), [*header["notes"], *ending]
+    said = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
+    slot, ending = next(((slot, [told]) for slot, told in said if isinstance(told, str)), (proposed, []))
+    return int(header.get("trials", max(slot, finished))), [*header["notes"], *ending]
 
 
 def ends(folder: Path, slot: int) -> bool:

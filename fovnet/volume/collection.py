@@ -34,7 +34,7 @@ from fovnet.volume.split import SPLITS
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
 RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
-NAME = re.compile(r"[^\s./\\][^/\\\x00-\x1f]*")
+NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 LONGEST = 200           # bytes of a volume_id: <volume_id>.json and its temporary name have to fit into the 255 of a file name
 
 

@@ -121,16 +121,9 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
 
     Raises VolumeError "volume-transfer-syntax" for one that has no decoder.
     """
-    from pydicom.dataset import FileMetaDataset
     from pydicom.pixels.decoders.base import get_decoder
-    from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
-    if not text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
-        implicit, little = dataset.original_encoding
-        dataset.file_meta = FileMetaDataset()
-        dataset.file_meta.TransferSyntaxUID = (
-            ImplicitVRLittleEndian if implicit else ExplicitVRLittleEndian if little else ExplicitVRBigEndian
-        )
+    with_transfer_syntax(dataset)
     syntax = dataset.file_meta.TransferSyntaxUID
     try:
         decoder = get_decoder(syntax)
@@ -141,6 +134,19 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
         raise VolumeError("volume-transfer-syntax", f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
                                                     "its archive's tools, or dcmdjpeg.") from fault
     return syntax
+
+
+def with_transfer_syntax(dataset: Any) -> None:
+    """Names the transfer syntax of a dataset whose file does not: the one that its elements were found to be written in."""
+    from pydicom.dataset import FileMetaDataset
+    from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
+
+    if not text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
+        implicit, little = dataset.original_encoding
+        dataset.file_meta = FileMetaDataset()
+        dataset.file_meta.TransferSyntaxUID = (
+            ImplicitVRLittleEndian if implicit else ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+        )
 
 
 def _refuse_length(item: Item, dataset: Any) -> None:

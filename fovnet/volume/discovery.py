@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.errors import VolumeError
+from fovnet.records import BLANKED
 from fovnet.volume import dicom
 from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom_address import address
@@ -26,7 +27,7 @@ from fovnet.volume.readers import is_known, volume_name
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", ".ima", ".zip")      # an .img is its .hdr's other half
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")        # a table would hold another name than the JSON has
 TAKEN = ("found",)  # found.json lists the DICOM series
 
 

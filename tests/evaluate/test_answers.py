@@ -15,7 +15,7 @@ from fovnet.decision.spans import Rule, decide
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.evaluate.answers import answered_cases, shown
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.records import write_json, write_tsv
+from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection
 from fovnet.volume.slices import SliceStack
@@ -73,6 +73,19 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
     dark = sum(int(case.empty.sum()) for case in cases if case.empty is not None)
     assert seen is not None and (seen.numerator, seen.denominator) == (5 - 2, 40 - dark) and dark > 2
+
+
+def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(tmp_path: Path) -> None:
+    """Right's file was answered under the name that the collection gives to half, whose own was not."""
+    answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
+    said = read_json(answers / "renamed-right.json")
+    for name in ("renamed-right", "renamed-half"):
+        (answers / f"{name}.json").unlink()
+    write_json(answers / "half.json", {**said, "volume_id": "half"})
+    rows = [{**row, "volume_id": "half"} for row in read_tsv(answers / "spans.tsv") if row["volume_id"] == "renamed-right"]
+    write_tsv(answers / "spans.tsv", COLUMNS, rows)
+    cases, lacking, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
 
 
 def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:

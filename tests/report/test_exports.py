@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.kept import content, places
 from fovnet.decision.spans import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, write_json, write_tsv
@@ -255,6 +256,35 @@ def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.parametrize(("verb", "name"), [("copies", "0001.dcm"), ("sr", "one.dcm")])
+def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write, verb, name):
+    """Sources may be called as what is exported, that of a refused volume too, by a link, and below a folder with a # in its name."""
+    places = {"copies": ("knee #1", "knee #1/one"), "sr": ("scans #1", "scans #1")}[verb]
+    images = write.images(body())
+    folder = write.save(tmp_path / places[1], images if verb == "copies" else [write.enhanced(
+        np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)])])
+    for number, path in enumerate(sorted(folder.iterdir()), start=1):
+        path.rename(folder / (f"{number:04d}.dcm" if verb == "copies" else name))
+    source = folder if verb == "copies" else folder / name
+    before = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+    (tmp_path / "linked").symlink_to(tmp_path / places[0], target_is_directory=True)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "one").symlink_to(folder, target_is_directory=True)
+    for status in ("ok", "refused"):
+        answers = answered(tmp_path / "answers", source, ["chest"], name="one")
+        said = json.loads((answers / "one.json").read_text())
+        write_json(answers / "one.json", {**said, "status": status, **({"images": None} if status == "refused" else {})})
+        for out in (tmp_path / places[0], tmp_path / "linked", tmp_path / "work")[: 3 if verb == "copies" else 2]:
+            fault = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(out)]).exception
+            assert isinstance(fault, ConfigError) and fault.code == "copies-beside-sources"
+        own = tmp_path / f"own-{status}" / ("one" if verb == "copies" else ".") / name
+        own.parent.mkdir(parents=True)
+        shutil.copy(next(iter(before)), own)
+        said = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")])
+        assert said.exit_code == 3 and ("was not written by fovnet" in said.output) == (status == "ok")
+        assert own.read_bytes() == next(iter(before.values())) and {path: path.read_bytes() for path in before} == before
+
+
 @pytest.mark.parametrize("write_out", [write_copies, write_report])
 def test_of_a_volume_that_is_refused_by_now_nothing_stays(tmp_path, classic, write_out):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
@@ -271,6 +301,94 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
     with pytest.raises(ModelError, match="1 of 40 images") as refusal:
         structured_report(told, DEFAULT)
     assert refusal.value.code == "export-changed"
+
+
+def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp_path, classic):
+    answers = answered(tmp_path / "answers", classic, ["chest"])
+    file = {"places": places(classic), "sha256": content(classic)}
+    write_json(answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file})
+    told, = read_answers(answers)
+    assert sources_of(told)
+    moved = [(path, path.read_bytes()) for path in classic.iterdir()]
+    for path, held in moved:                    # copied back from elsewhere: other places on the disk, the same content
+        path.unlink()
+        path.write_bytes(held)
+    assert sources_of(told)
+    path, held = moved[3]
+    path.write_bytes(held[:-400])
+    with pytest.raises(ModelError, match=r"have changed since.*export-changed"):
+        sources_of(told)
+
+
+@pytest.mark.parametrize(("uid", "how"), [("1.2.3.4", "share"), ("", "lack")])
+def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write, uid, how):
+    """Careless anonymisers leave one UID, or none."""
+    folder = write.save(tmp_path / "series", write.images(body()))
+    for path in folder.iterdir():
+        one = pydicom.dcmread(path)
+        one.SOPInstanceUID = uid
+        if not uid:
+            del one.SOPInstanceUID
+        one.save_as(path)
+    told, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    for export in (lambda: structured_report(told, DEFAULT), lambda: write_copies(told, DEFAULT, tmp_path / "copies")):
+        with pytest.raises(ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"):
+            export()
+    row, = compare([told], DEFAULT)
+    assert row.gone and not list(tmp_path.glob("copies/**/*.dcm"))
+
+
+def test_a_copy_of_an_object_without_a_files_header_has_one(tmp_path, write):
+    """Archives of the nineties hold bare datasets."""
+    folder = write.save(tmp_path / "series", write.images(body(), SOPClassUID="1.2.840.10008.5.1.4.1.1.4"))
+    for path in folder.iterdir():
+        one = pydicom.dcmread(path)
+        bare = pydicom.Dataset({element.tag: element for element in one})
+        bare.save_as(path, implicit_vr=True, little_endian=True, enforce_file_format=False)
+    assert sorted(folder.iterdir())[0].read_bytes()[128:132] != b"DICM"
+    told, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    copies = write_copies(told, DEFAULT, tmp_path / "copies")
+    assert len(copies) == 40 and pydicom.dcmread(copies[0]).BodyPartExamined == "CHEST"
+    assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(folder).pixels)
+
+
+def test_a_report_on_a_volume_that_shows_no_region_says_so_of_its_images(tmp_path, classic):
+    answers = answered(tmp_path / "answers", classic, ["none"])
+    path = write_report(*read_answers(answers), DEFAULT, tmp_path)
+    report = srread(path)
+    groups = report.content.get_image_measurement_groups()
+    assert len(groups) == 1 and not groups[0].get_measurements()
+    said, = groups[0].get_qualitative_evaluations()
+    assert said.value.meaning == "None of the regions"
+    assert len(report.CurrentRequestedProcedureEvidenceSequence[0].ReferencedSeriesSequence[0].ReferencedSOPSequence) == 40
+    checked = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True) if shutil.which("dciodvfy") else None
+    assert checked is None or "Error" not in checked.stderr
+
+
+def test_what_an_enhanced_object_said_of_its_frames_is_kept(tmp_path, write):
+    one = write.enhanced(np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)])
+    kidney = pydicom.Dataset()
+    kidney.CodeValue, kidney.CodingSchemeDesignator, kidney.CodeMeaning = "T-71000", "SRT", "Kidney"
+    anatomy = pydicom.Dataset()
+    anatomy.AnatomicRegionSequence, anatomy.FrameLaterality = pydicom.Sequence([kidney]), "U"
+    one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = pydicom.Sequence([anatomy])
+    folder = write.save(tmp_path / "series", [one])
+    told, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["abdomen"]))
+    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    new = copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0]
+    kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].SharedFunctionalGroupsSequence[0]
+    assert (new.CodeValue, kept.FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue) == ("818981001", "T-71000")
+
+
+def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, classic):
+    answers, raw = answered(tmp_path / "answers", classic, ["chest"]), tmp_path / "raw"
+    for _ in range(2):
+        assert CliRunner().invoke(app, ["export", "bids", str(answers), "--out", str(tmp_path / "own")]).exit_code == 0
+    raw.mkdir()
+    (raw / "dataset_description.json").write_text('{"Name": "My study", "BIDSVersion": "1.8.0", "Authors": ["Dr A"]}')
+    fault = CliRunner().invoke(app, ["export", "bids", str(answers), "--out", str(raw)]).exception
+    assert isinstance(fault, ConfigError) and fault.code == "bids-other-dataset"
+    assert "Dr A" in (raw / "dataset_description.json").read_text() and len(list(raw.rglob("*"))) == 1
 
 
 @pytest.mark.parametrize(("names", "body_part"), [

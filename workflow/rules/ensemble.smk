@@ -10,6 +10,7 @@ rule ensemble:
     input:
         trials=f"{RESULTS}/search/trials.tsv",
         pixels=f"{RESULTS}/slices/pixels.npy",
+        begun=BEGUN,
     output:
         facts=f"{RESULTS}/ensemble/ensemble.json",
         weighing=f"{RESULTS}/ensemble/weighing.json",

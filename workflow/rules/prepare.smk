@@ -6,8 +6,11 @@ Act 1: prepare.
 
 
 def collection_tables(_):
-    """The tables of all collections; a user's own are watched for changes, and so is the simulated one."""
-    own = [f"{folder}/{table}" for folder in SETTINGS.collections.values() for table in ("volumes.tsv", "regions.tsv")]
+    """The tables of all collections; a user's own are watched for changes, and so is the simulated one.  A collection is a folder or a
+    table in it."""
+    given = [Path(place) for place in SETTINGS.collections.values()]
+    tables = [place if place.is_file() else place / "volumes.tsv" for place in given]
+    own = [str(path) for table in tables for path in (table, table.parent / "regions.tsv")]
     simulated = [f"{RESULTS}/phantom/volumes.tsv"] if SETTINGS.phantom.subjects else []
     return [table for table in own if Path(table).exists()] + simulated
 

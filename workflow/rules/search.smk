@@ -12,6 +12,7 @@ rule search:
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
+        begun=BEGUN,
     output: f"{RESULTS}/search/trials.tsv"
     params:
         settings=settings_of("search", "training", "seed"),

@@ -52,6 +52,7 @@ checkpoint begin:
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
+        begun=BEGUN,
     output:
         facts=f"{JOURNAL}/search.json",
         arrays=f"{JOURNAL}/search.npz",

@@ -1,0 +1,73 @@
+"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever lies beside them or has their name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fovnet.errors import ConfigError
+from fovnet.records import read_json
+
+SOFTWARE = b"Software\x00fovnet"        # in the first chunks of every picture that is drawn here
+TABLES = (b"volume_id\tpath\tstatus\tregion", b"patient\tstudy\tseries_number\tseries\tkind")
+OPENING = 4096
+
+
+def answered_before(folder: Path, volume_id: str) -> str:
+    """The path of the volume whose answer has that name already, "" where there is none.
+
+    Raises ConfigError "out-foreign" where a JSON or a picture of that name is somebody else's, as the sidecar is that a converter leaves
+    beside its volume.
+    """
+    path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
+    if not path.exists():
+        refuse_foreign(picture, is_our_picture)
+        return ""
+    try:
+        facts = read_json(path)
+        if "fovnet" in facts:
+            return str(facts.get("path", ""))
+    except (OSError, ValueError):
+        content = path.read_bytes()
+        if not content or b'"fovnet"' in content:       # an answer that a failing disk has damaged
+            return ""
+    raise _foreign(path)
+
+
+def refuse_foreign(path: Path, ours: Callable[[Path], bool]) -> None:
+    """Nothing, where nothing lies at `path`, or what is ours.  Raises ConfigError "out-foreign"."""
+    if path.exists() and not ours(path):
+        raise _foreign(path)
+
+
+def is_our_picture(path: Path) -> bool:
+    """Whether a PNG was drawn here."""
+    return SOFTWARE in _opening(path)
+
+
+def is_our_table(path: Path) -> bool:
+    """Whether a table is one of spans, or of DICOM series found."""
+    return _opening(path).startswith(TABLES)
+
+
+def is_our_page(path: Path) -> bool:
+    """Whether a page is one of fovnet's."""
+    return b"<title>fovnet" in _opening(path)
+
+
+def is_our_json(path: Path) -> bool:
+    """Whether a JSON has fovnet's stamp."""
+    return b'"fovnet"' in _opening(path)
+
+
+def _opening(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(OPENING)
+    except OSError:
+        return b""
+
+
+def _foreign(path: Path) -> ConfigError:
+    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} lies there and is no answer of fovnet's, and would be written "
+                                      "over; give a folder of its own")
