@@ -52,7 +52,8 @@ def is_our_table(path: Path) -> bool:
 
 def is_our_page(path: Path) -> bool:
     """Whether a page is one of fovnet's."""
-    return b"<title>fovnet" in _opening(path)
+    opening = _opening(path)
+    return b"<title>fovnet" in opening or b": fovnet</title>" in opening
 
 
 def is_our_json(path: Path) -> bool:

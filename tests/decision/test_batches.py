@@ -324,6 +324,33 @@ def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Pa
     assert sidecar.read_text() == '{"EchoTime": 0.08}' and sorted(path.name for path in tmp_path.iterdir()) == ["leg.json", "leg.nii"]
 
 
+@pytest.mark.parametrize(("name", "held"), [
+    ("leg.json", '{"InstitutionName": "Universit\xe4tsklinikum"}'.encode("latin-1")), ("leg.json", b"[1, 2]"), ("leg.json", b"notes"),
+    ("leg.png", b"\x89PNG of somebody's"), ("index.html", b"<html><title>my study</title>"), ("spans.tsv", b"name\tspan\n"),
+    ("found.tsv", b"what\twhere\n"), ("found.json", b'{"found": 3}'),
+])  # fmt: skip
+def test_nothing_that_is_not_fovnets_is_written_over(incoming: Path, model: Path, tmp_path: Path, name: str, held: bytes) -> None:
+    shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
+    (tmp_path / name).write_bytes(held)
+    for more in ([], ["--no-pages", "--no-pictures"]):
+        line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
+        refused = CliRunner().invoke(app, line).exception
+        assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and name in refused.sentence
+    assert (tmp_path / name).read_bytes() == held and sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "leg.nii"})
+
+
+@pytest.mark.parametrize("held", [b"", b'{"fovnet": {"version": "0.1.0"}, "volume_id": "le'])
+def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(incoming: Path, model: Path, tmp_path: Path, held: bytes) -> None:
+    """And so is one of which a killed run left the picture alone."""
+    shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
+    line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path / "out"), "--no-pages"]
+    assert CliRunner().invoke(app, line).exit_code == 0
+    (tmp_path / "out" / "leg.json").write_bytes(held)
+    assert CliRunner().invoke(app, line).exit_code == 0 and read_json(tmp_path / "out" / "leg.json")["status"] != "refused"
+    (tmp_path / "out" / "leg.json").unlink()
+    assert CliRunner().invoke(app, line).exit_code == 0
+
+
 def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:
     """Moving keeps size and time of modification; only inode, time of change and content tell."""
     first, second = tmp_path / "a.nii", tmp_path / "b.nii"

@@ -148,6 +148,14 @@ def test_an_id_is_what_a_table_gives_back_and_no_other_file_beside_the_answers(t
     assert [row["volume_id"] for row in rows] == names
 
 
+def test_an_id_holds_no_character_that_a_table_would_blank(tmp_path: Path) -> None:
+    """U+0096 is what a dash of Windows becomes in an archive that is unpacked carelessly."""
+    names = [f"knee {chr(code)} left.nii.gz" for code in (0x0B, 0x7F, 0x80, 0x85, 0x96, 0x9F, 0x2028)]
+    for volume_id in name_volumes([tmp_path / name for name in names]):
+        write_tsv(tmp_path / "table.tsv", ("volume_id",), [{"volume_id": volume_id}])
+        assert read_tsv(tmp_path / "table.tsv")[0]["volume_id"] == volume_id
+
+
 def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tmp_path, made):
     volume, nested = made.nifti(tmp_path / "brain.nii.gz", made.body()), io.BytesIO()
     with zipfile.ZipFile(nested, "w") as inner:

@@ -42,9 +42,28 @@ def test_a_new_title_repeats_the_report_and_not_the_search(smoke: Path, shell: S
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     raw["report"]["title"] = "another title"
     (tmp_path / "retitled.yaml").write_text(yaml.safe_dump(raw))
+    settings = (smoke / "config.yaml").read_bytes()
     dry = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile", tmp_path / "retitled.yaml")
     assert "Writing the report" in dry.stdout + dry.stderr
     assert "Searching with" not in dry.stdout + dry.stderr
+    assert (smoke / "config.yaml").read_bytes() == settings, "what a run under way reads is not a dry run's to change"
+
+
+def test_tables_and_ensembles_that_are_named_are_watched(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """A collection may be named by its table; trainings may begin with the networks of another run."""
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    table = smoke / "phantom" / "volumes.tsv"
+    raw |= {"results": str(tmp_path / "next"), "collections": {"mine": str(table)}, "phantom": {"subjects": 0}}
+    raw["training"]["begin"] = str(smoke / "ensemble")
+    raw["search"] = {"space": "members", "trials": 2}
+    (tmp_path / "next.yaml").write_text(yaml.safe_dump(raw))
+    dry = shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile", tmp_path / "next.yaml")
+    said = dry.stdout + dry.stderr
+    cut, searched, made = (next(part for part in said.split("\n\n") if words in part) for words in
+                           ("Cutting the volumes", "Searching with", "best networks as members"))
+    assert str(table) in cut and str(table.with_name("regions.tsv")) in cut
+    assert all(str(smoke / "ensemble" / "ensemble.json") in part for part in (searched, made))
+    assert not (tmp_path / "next").exists()
 
 
 def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_colours(shell: Shell, tmp_path: Path) -> None:
