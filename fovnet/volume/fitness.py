@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ A_GLANCE = 20_000               # voxels that show, in a millisecond, that most 
 LABEL_FLATNESS = 0.7            # share of equal neighbours among nonzero voxels: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 FLATNESS_PLANES = 40
+DARKEST = 0.001                 # of the voxels: darker ones may be broken, as one of -32768 in an image of 0 to 4095 is
+LONGEST_MM = 1e4                # of a volume's sides: a body and its table are 2.5 m
+MOST_PIXELS = 2**15             # along the square that an axial cut is padded to, of its smallest pixels
 LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
 
 
@@ -48,15 +51,28 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raises VolumeError "volume-shape" where an axial cut of a RAS volume would be a line or a point."""
+    """Raises VolumeError "volume-shape" where an axial cut of a RAS volume would be a line or a point; as `refuse_extent`."""
     columns, rows, _ = volume.voxels.shape
+    refuse_extent(volume.source, volume.voxels.shape, volume.spacing_mm, 2)
     if min(columns, rows) < 2:
         raise VolumeError("volume-shape", f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
                                           "or more. Give the whole series, not one sagittal or coronal image.")
 
 
+def refuse_extent(source: str, shape: Sequence[int], spacing_mm: NDArray[np.float64], height: int) -> None:
+    """Raises VolumeError "volume-geometry" for a volume longer than 10 m, or one whose axial cuts are so narrow in so small pixels that a
+    square about them would not fit into memory.  `height` is the axis from feet to head."""
+    sides_mm, across = np.asarray(shape) * spacing_mm, [axis for axis in range(3) if axis != height]
+    pixels = sides_mm[across].max() / spacing_mm[across].min()
+    if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
+        voxels = times(f"{mm:.4g}" for mm in spacing_mm)
+        raise VolumeError("volume-geometry", f"{source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up to "
+                                             f"{pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check the "
+                                             "header's spacings, or convert the series again.")
+
+
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN, infinities and what lies beyond 1e20, if fewer than half, become the smallest other value.
+    """(voxels all finite, notes): NaN, infinities and what lies beyond 1e20, if fewer than half, become as dark as the darkest others.
 
     Raises VolumeError "volume-nonfinite" from half on, "volume-constant" where all voxels are equal.
     """
@@ -67,9 +83,16 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
         finite = np.abs(voxels) <= LARGEST
         notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
         low, high = float(voxels[finite].min()), float(voxels[finite].max())
-        voxels = np.where(finite, voxels, np.float32(low))
+        voxels = np.where(finite, voxels, darkest(lattice(np.where(finite, voxels, np.float32(np.nan))), low))
     refuse_constant(source, low, high)
     return voxels, notes
+
+
+def darkest(sample: NDArray[np.float32], low: float) -> np.float32:
+    """What a thousandth of the finite values in a sample (m,) lies at or below, a hole's value: a single broken voxel would make holes
+    as dark as itself, and all else white.  `low` where the sample has none."""
+    finite = sample[np.isfinite(sample)]
+    return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
 
 
 def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
@@ -77,7 +100,7 @@ def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
     if 2 * bad >= voxels:
         raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
                                               "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).")
-    return (f"{bad} NaN or infinite voxels set to the smallest finite value",) if bad else ()
+    return (f"{bad} NaN or infinite voxels set to the darkest finite value",) if bad else ()
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:

@@ -26,9 +26,12 @@ SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corn
 OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
 SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would say so on stderr
+SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or of nothing
+SPACE_UNITS = {1: "meter", 3: "micron"}
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
 NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR intensities
     1002: ("volume-labels", "a label map"),
+    1003: ("volume-labels", "a map of NeuroNames"),
     1004: ("volume-shape", "a matrix at each voxel"),
     1005: ("volume-shape", "a symmetric matrix at each voxel"),
     1006: ("volume-shape", "a displacement field"),
@@ -36,6 +39,8 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR
     1008: ("volume-shape", "a list of points"),
     1009: ("volume-shape", "a list of triangles"),
     1010: ("volume-shape", "a list of quaternions"),
+    2003: ("volume-rgb", "colours at each voxel"),
+    2004: ("volume-rgb", "colours at each voxel"),
 }
 NOT_A_NUMBER = {                # data types that hold something else than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
@@ -176,7 +181,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     if not (sform or qform):
         raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
                                              "Convert the original series again (dcm2niix sets both).")
-    unit = header.get_xyzt_units()[0]
+    unit = SPACE_UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, "")
     scale = np.diag([*[UNITS_TO_MM.get(unit, 1.0)] * 3, 1.0])
     notes = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
     if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
@@ -200,16 +205,22 @@ def _refuse_pixdim(path: Path, stored: Any) -> None:
 
 
 def _compared(path: Path, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if the qform puts a corner of the volume elsewhere than the sform.  Raises VolumeError where an axis points elsewhere."""
-    qform = scale @ header.get_qform()
+    """A note if the qform puts a corner of the volume elsewhere than the sform, or is none.  Raises VolumeError where an axis points
+    elsewhere."""
+    try:
+        qform = scale @ header.get_qform()
+    except Exception:           # a quaternion that is none: nibabel raises what its parts raise
+        qform = np.full((4, 4), np.nan)
     cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
     apart = chosen - qform
     apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
-    turned_deg = float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
+    turned_deg = float(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0).min(initial=1.0, where=np.isfinite(cosines)))))
     if turned_deg > OTHER_WAY_DEG:
         raise VolumeError("volume-geometry", f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
                                              "corners), so one of them is wrong about left or up. Convert the original series again.")
+    if not np.isfinite(apart_mm):
+        return ("the qform is damaged; the sform is used",)
     return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 

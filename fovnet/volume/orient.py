@@ -16,6 +16,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.fitness import times
+from fovnet.volume.intensity import window
 from fovnet.volume.volume import NO_AXIS, Volume
 
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
@@ -28,7 +29,7 @@ def to_ras(volume: Volume, max_tilt_deg: float = 20.0) -> Volume:
 
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
     Beyond it the result is interpolated (trilinear) on a straight grid with the same centre and spacings that covers the
-    volume; what lies outside gets the volume's minimum, and `counted_z_mm` keeps the heights of the slices before.  Raises
+    volume; what lies outside is black, as its window has it, and `counted_z_mm` keeps the heights of the slices before.  Raises
     VolumeError "volume-too-large" where that grid would have more than MOST_STRAIGHT voxels, before it takes any memory.
     """
     canonical = closest_canonical(volume)
@@ -97,7 +98,7 @@ def _straightened(canonical: Volume) -> Volume:
     offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
     voxels = ndimage.affine_transform(
         np.ascontiguousarray(canonical.voxels), straight_to_stored, offset, tuple(straight_shape),
-        order=1, mode="constant", cval=float(canonical.voxels.min()), prefilter=False,
+        order=1, mode="constant", cval=(canonical.window or window(canonical.voxels))[0], prefilter=False,
     )
     centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
     vox_to_ras = np.diag([*spacing, 1.0])

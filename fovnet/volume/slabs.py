@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import CT_AIR, LARGEST, finite_enough, refuse_air, refuse_constant, refuse_labels, times
+from fovnet.volume.fitness import CT_AIR, LARGEST, darkest, finite_enough, refuse_air, refuse_constant, refuse_extent, refuse_labels, times
 from fovnet.volume.grid import Grid, Limits, first_usable, frames, intensities
 from fovnet.volume.intensity import SAMPLE_VOXELS, lattice_steps, window_of
 from fovnet.volume.orient import closest_axes
@@ -48,7 +48,7 @@ def read_grid(
         voxels, more = first_usable(path, frames(path, stream, grid), math.prod(grid.sizes) // math.prod(grid.shape))
         return Volume(voxels, vox_to_ras, str(path), (*notes, *more))
     layout = Layout.of(path, grid, vox_to_ras)
-    count = math.prod(grid.sizes[grid.together :])
+    count, interleaved = math.prod(grid.sizes[grid.together :]), math.prod(grid.sizes[: grid.together]) // math.prod(grid.shape)
     first_fault: VolumeError | None = None
     for number in range(1, count + 1):
         sums = Sums(path, layout)
@@ -60,8 +60,12 @@ def read_grid(
             first_fault = first_fault or fault
             continue
         chosen = (f"frame {number} of {count}, the first usable one",) if count > 1 else ()
-        return replace(volume, notes=(*notes, *chosen, *volume.notes))
+        beside = (f"the first of {interleaved} frames that are stored voxel by voxel side by side",) if interleaved > 1 else ()
+        return replace(volume, notes=(*notes, *chosen, *beside, *volume.notes))
     assert first_fault is not None
+    if interleaved > 1:
+        told = f"{first_fault.sentence} It is the first of {interleaved} frames stored side by side; the others were not looked at."
+        raise VolumeError(first_fault.code, told)
     raise first_fault
 
 
@@ -104,6 +108,7 @@ class Layout:
         first, second = (axis for axis in range(3) if axis != height)
         _refuse(path, grid, shape[height], min(shape[first], shape[second]))
         spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+        refuse_extent(str(path), shape, spacing_mm, height)
         side_mm = float(max(spacing_mm[first] * shape[first], spacing_mm[second] * shape[second]))
         weights = {axis: resize_weights(shape[axis], float(spacing_mm[axis]), side_mm) for axis in (first, second)}
         affine = vox_to_ras.copy()
@@ -188,13 +193,14 @@ class Sums:
         layout, source, size = self.layout, str(self.path), math.prod(self.layout.shape)
         notes = finite_enough(source, self.bad, size)
         refuse_constant(source, self.low, self.high)
-        refuse_air(source, (self.air + (self.bad if self.low <= CT_AIR else 0)) / size)
+        sample = np.concatenate(self.sample)
+        dark = darkest(sample, self.low)
+        refuse_air(source, (self.air + (self.bad if dark <= CT_AIR else 0)) / size)
         assert self.middle is not None
         refuse_labels(Volume(self.middle, layout.affine, source))
-        sample = np.concatenate(self.sample)
-        window = window_of(np.where(np.isfinite(sample), sample, np.float32(self.low)), lambda: (self.low, self.high))
+        window = window_of(np.where(np.isfinite(sample), sample, dark), lambda: (self.low, self.high))
         if self.holes is not None:
-            self.planes += self.holes * np.float32(self.low)
+            self.planes += self.holes * dark
         planes = self.planes.transpose(np.argsort(layout.order))
         planes += np.float32(window[0]) * layout.outside()
         note = f"{times(layout.shape)} voxels: read slab by slab, each plane brought to {SIDE} × {SIDE} pixels on the way"

@@ -108,6 +108,20 @@ def test_resampling_a_linear_ramp_is_exact_inside_the_volume(degrees):
     assert (reach > -1).all() and (reach < np.asarray(straight.voxels.shape)).all()
 
 
+@pytest.mark.parametrize("low", [-1000.0, -32768.0])
+def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
+    """What lies outside the oblique volume was as dark as its darkest voxel, and all of the body white beside it."""
+    rng = np.random.default_rng(0)
+    voxels = np.where(np.hypot(*np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 44), indexing="ij"))[:, :, None] < 0.7, 900.0, 0.0)
+    voxels = (voxels + rng.rayleigh(20.0, (40, 44, 30))).astype(np.float32)
+    affine = np.eye(4)
+    affine[:3, :3] = rotation(0, 30.0) * 4.0
+    before = cut(to_ras(Volume(voxels, affine, "whole"))).pixels
+    voxels[5, 5, 5] = low
+    spoilt = cut(to_ras(Volume(voxels, affine, "spoilt"))).pixels
+    assert np.abs(before.astype(int) - spoilt).mean() < 0.5 and np.median(before) == np.median(spoilt)
+
+
 def test_a_grid_that_would_not_fit_is_refused_before_it_is_made():
     """32 slices 400 mm apart of pixels of 0.01 mm, turned by 45° about the second axis: 8.77 m, in hundredths of a millimetre."""
     along = (399 * 0.01 + 31 * 400) / np.sqrt(2)

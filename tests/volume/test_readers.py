@@ -109,12 +109,74 @@ def test_the_first_usable_frame_is_taken_and_said(tmp_path):
     assert read(saved(tmp_path / "single.nii", frames[..., 1:2])).notes == ()
 
 
-def test_a_few_nan_become_the_smallest_finite_value(tmp_path):
+def test_a_few_nan_become_the_darkest_finite_value(tmp_path):
     voxels = noise(dtype=np.float32) + 10
     voxels[:3], voxels[4, 0, 0] = np.nan, np.inf
     volume = read(saved(tmp_path / "nan.nii", voxels))
     assert np.isfinite(volume.voxels).all() and (volume.voxels[:3] == 10).all()
-    assert volume.notes == (f"{3 * 24 * 9 + 1} NaN or infinite voxels set to the smallest finite value",)
+    assert volume.notes == (f"{3 * 24 * 9 + 1} NaN or infinite voxels set to the darkest finite value",)
+
+
+def test_a_broken_voxel_makes_no_hole_darker_and_no_mr_a_ct(tmp_path):
+    """A masked image of 0 to 4095 with one voxel of -32768: the mask was taken for the air of a CT."""
+    rng = np.random.default_rng(0)
+    voxels = rng.integers(200, 4096, (40, 40, 30)).astype(np.float32)
+    voxels[:6] = np.nan
+    whole = slice_volume(saved(tmp_path / "masked.nii", voxels)).pixels
+    voxels[20, 20, 10] = -32768
+    spoilt = slice_volume(saved(tmp_path / "spoilt.nii", voxels)).pixels
+    assert np.abs(whole.astype(int) - spoilt).mean() < 1
+
+
+def test_a_volume_no_body_is_as_long_as_is_refused_before_its_slices_take_memory(tmp_path):
+    """4 kB of voxels of 0.05 × 100 mm took 4 GB."""
+    for shape, mm in (((2, 1000, 2), (0.05, 100.0, 3.0)), ((2, 2, 4000), (1.0, 1.0, 3.0)), ((2, 20_000, 2), (0.05, 0.2, 3.0))):
+        image = nibabel.Nifti1Image(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), np.diag([*mm, 1.0]))
+        nibabel.save(image, tmp_path / "long.nii")
+        with pytest.raises(VolumeError, match=r"are believed.*volume-geometry"):
+            slice_volume(tmp_path / "long.nii")
+
+
+@pytest.mark.parametrize(("bits", "scale"), [(2 | 64, 1.0), (2 | 56, 1.0), (4, 1.0), (1 | 8, 1000.0), (3 | 128, 0.001), (0, 1.0)])
+def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_path, bits, scale):
+    """nifti1.h: XYZT_TO_SPACE is the lowest three bits."""
+    path = saved(tmp_path / "a.nii", noise())
+    before, raw = read(path).vox_to_ras, bytearray(path.read_bytes())
+    raw[123] = bits
+    for place in (*range(80, 92, 4), *range(268, 328, 4)):
+        raw[place : place + 4] = struct.pack("<f", struct.unpack("<f", raw[place : place + 4])[0] / scale)
+    path.write_bytes(raw)
+    np.testing.assert_allclose(read(path).vox_to_ras, before, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("place", "damage"), [(88, np.nan), (80, np.nan), (256, 3.0)])
+def test_a_damaged_qform_is_told_and_does_not_hide_that_left_is_right(tmp_path, place, damage):
+    """pixdim 3 and 1, and a quaternion longer than 1, beside a good sform; and beside one that is mirrored."""
+    image = nibabel.Nifti1Image(noise(), np.diag([1.5, 1.5, 4.0, 1.0]))
+    image.set_sform(image.affine, code=1)
+    image.set_qform(image.affine, code=1)
+    path = tmp_path / "a.nii"
+    nibabel.save(image, path)
+    raw = bytearray(path.read_bytes())
+    raw[place : place + 4] = struct.pack("<f", damage)
+    path.write_bytes(raw)
+    assert any("the qform is damaged" in note for note in read(path).notes)
+    if place == 88:
+        x, = struct.unpack("<f", raw[280:284])
+        raw[280:284] = struct.pack("<f", -x)
+        path.write_bytes(raw)
+        with pytest.raises(VolumeError, match=r"180° apart.*volume-geometry"):
+            read(path)
+
+
+@pytest.mark.parametrize(("intent", "code"), [(1003, "volume-labels"), (2003, "volume-rgb"), (2004, "volume-rgb")])
+def test_what_the_header_calls_no_intensities_is_refused(tmp_path, intent, code):
+    path = saved(tmp_path / "a.nii", noise())
+    raw = bytearray(path.read_bytes())
+    raw[68:70] = struct.pack("<h", intent)
+    path.write_bytes(raw)
+    with pytest.raises(VolumeError, match=code):
+        read(path)
 
 
 def test_microns_become_millimetres(tmp_path):
