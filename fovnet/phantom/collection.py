@@ -20,7 +20,7 @@ from fovnet.phantom.artefacts import wrapped
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.families import choose_families
 from fovnet.phantom.features import left_out
-from fovnet.phantom.headers import along_claimed_axes, claimed, region_alone, sized
+from fovnet.phantom.headers import along_claimed_axes, claimed, region_alone
 from fovnet.phantom.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.masks import Finish, along_slices, finished, shown
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
@@ -146,7 +146,7 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 12     # raised where the same numbers begin to give other volumes: those of an older release are made again
+RECIPE = 11     # raised where the same numbers begin to give other volumes: those of an older release are made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
@@ -178,7 +178,6 @@ def _with_body(
     person: Person, acquired: Plan, rng: np.random.Generator, *, paint: Painter = label_volume, nothing: bool = False
 ) -> Made:
     volume, regions = acquire(person, acquired, rng, paint)
-    volume = sized(volume, acquired.enlarged)
     return volume, acquired.stored_axes, [_span(NONE, np.arange(volume.voxels.shape[2]))] if nothing else regions
 
 

@@ -21,7 +21,6 @@ ANATOMY: Mapping[str, str] = {
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
     "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
-    "flat and small bodies": "lean trunks up to twice as wide as deep, children from two years on",
 }
 """What the bodies vary: a name and a sentence each."""
 
@@ -40,7 +39,6 @@ SCANNING: Mapping[str, str] = {
     "echo-planar images pulled out of shape",
     "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",
     "turned headers": "one in six volumes of one region alone, four of five hearts along their own axes, claims that its slices are axial",
-    "wrong sizes": "one header in sixteen calls all lengths half to twice as long, or every voxel 1 mm wide",
 }
 """What the scanner varies: a name and a sentence each."""
 

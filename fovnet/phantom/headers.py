@@ -1,7 +1,7 @@
-"""Headers that turn: an affine of plain voxel sizes, which calls every stack axial; and headers that tell other sizes.
+"""Headers that turn: an affine of plain voxel sizes, which calls every stack axial.
 
-Converters that know the voxel sizes and no orientation write the former.  A brain then comes from the front, a knee from the side, a heart
-in its short axis, all of them as slices from below upwards.  Of voxels resampled, or kept as pictures, headers say what they were, or 1 mm.
+Converters that know the voxel sizes and no orientation write it.  A brain then comes from the front, a knee from the side, a heart in its
+short axis, all of them as slices from below upwards.
 """
 
 from __future__ import annotations
@@ -37,14 +37,6 @@ def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
     counts = np.bincount(rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1)
     rung = int(counts.argmax())
     return rung if counts[rung] and counts[rung] >= least * counts.sum() else None
-
-
-def sized(volume: Volume, enlarged: float) -> Volume:
-    """The volume under a header that multiplies all lengths, or for 0 calls every voxel 1 mm wide."""
-    factors = enlarged or 1.0 / volume.spacing_mm
-    affine = volume.vox_to_ras.copy()
-    affine[:3, :3] *= factors
-    return volume if enlarged == 1.0 else replace(volume, vox_to_ras=affine)
 
 
 def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:

@@ -109,11 +109,10 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         breath_mm=float(rng.uniform(-10, 18)),
         spread_mm=float(rng.uniform(-6, 28)),
     )
-    odd = "flat and small bodies" not in without
-    varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91]), odd))))
+    varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
     swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
     bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
-    figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]), odd)
+    figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]))
     return figured if "kinds of breasts" in without else _of_own_breasts(figured)
 
 
@@ -127,17 +126,13 @@ PRONE_SHARE = 0.34
 """Of the women who are varied, those seen lying on their fronts: enough that most breasts a collection looks at closely hang."""
 
 
-def _varied(person: Person, rng: np.random.Generator, small: bool) -> Person:
-    """The person with what is uncommon: a child (1 in 20), very fat, wasted or marbled muscle, lying prone, parts missing or replaced.
-
-    small  whether children are of 2 to 14 years, rather than of 6 to 14
-    """
+def _varied(person: Person, rng: np.random.Generator) -> Person:
+    """The person with what is uncommon: a child (1 in 20), very fat, wasted or marbled muscle, lying prone, parts missing or replaced."""
     kind, size, missing = rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share}
     marbling = float(np.clip(0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12), 0.02, 0.3))
     if kind < 0.05:
-        least_mm, least_age = (860, 2) if small else (1150, 6)
-        morph = _sample_morph(rng, person.female, least_mm + (1480 - least_mm) * float(size[0]))
-        age = least_age + (14 - least_age) * float(size[0])
+        morph = _sample_morph(rng, person.female, 1150 + 330 * float(size[0]))
+        age = 6 + 8 * float(size[0])
         return replace(person, morph=morph, age=age, fat_mm=5 + 9 * float(size[1]), belly_mm=0.0, brawn=0.85, marbling=0.02)
     if kind < 0.13:
         fat, belly = 30 + 26 * float(size[0]), 20 + 45 * float(size[1])
@@ -193,20 +188,17 @@ def _bent(person: Person) -> Person:
     return replace(person, morph=replace(person.morph, lift_mm=lift))
 
 
-def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
-    """The person with fat in places, on a body broader and flatter, or narrower and deeper; one in four is left plain.
+def _figured(person: Person, rng: np.random.Generator) -> Person:
+    """The person with fat in places, on a body up to a tenth broader and flatter, or narrower and deeper; one in four is left plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; where they may be `flat`, those of lean people 1.1 to 2 times: on the back a lean belly is
-    16 to 18 cm deep and up to 32 cm wide.  Who has much fat behind lies higher above the table, on a part of it.
+    Trunks are 1.2 to 1.8 times as wide as deep.  Who has much fat behind lies higher above the table, on a part of it.
     """
     figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
     if figure is None:
         return person
     # A full belly spreads sideways on the back.
     spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
-    lean = 0.0 if person.prone or not flat else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
-    broad, under = float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)), float(rng.uniform(0.3, 0.9))
-    broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
+    broad, under = float(np.clip(rng.lognormal(spread, 0.05), 0.9, 1.1)), float(rng.uniform(0.3, 0.9))
     wide, deep = person.morph.trunk
     higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
     morph = replace(person.morph, trunk=(wide * broad, deep / broad))

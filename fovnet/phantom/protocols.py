@@ -84,7 +84,6 @@ class Plan:
     finish       what is done to the image afterwards
     tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header says so
     turn         what a header of plain voxel sizes makes of the grid's axes; () where it tells them as they are
-    enlarged     what the header multiplies all lengths with; 0 where it calls every voxel 1 mm wide
     """
 
     family: Family
@@ -99,7 +98,6 @@ class Plan:
     tilted: bool = False
     truthful: bool = True
     turn: Turn = ()
-    enlarged: float = 1.0
 
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:

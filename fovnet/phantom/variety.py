@@ -54,7 +54,6 @@ TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
 STANDING_WAVE_SHARE = 0.25
 """Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
-WRONG_SIZES, UNIT_VOXELS = 1 / 16, 0.4     # of all volumes; of these, those that claim voxels of 1 mm
 UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
 OF_THE_CHEST = 0.5
 """Least share of a field about a heart or breast that is chest: both reach below the liver's dome, and what is shown is still the chest."""
@@ -247,15 +246,6 @@ def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     return replace(plain, turn=turn, stored_axes=np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
 
 
-def _wrong_sizes(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A header of other lengths; of stacks whose voxels are no squares in an axial cut none says 1 mm, nor of those labelled in mm."""
-    wrong, unit, octaves = rng.random() < WRONG_SIZES, rng.random() < UNIT_VOXELS, float(rng.uniform(-1, 1))
-    if not wrong or (plain.tilted and plain.truthful):
-        return plain
-    square = bool(plain.turn) or plain.plane in ("axial", "isotropic")
-    return replace(plain, enlarged=0.0 if unit and square else 2.0**octaves)
-
-
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
 CHANGES: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _small_field),
@@ -270,7 +260,6 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "artefacts": (4, _artefacts),
     "masks": (5, _masks),
     "turned headers": (6, _turned_header),
-    "wrong sizes": (12, _wrong_sizes),
 }
 """What each of `features.SCANNING` does to a plan, in the order in which it is done, and the number of its generator."""
 

@@ -72,15 +72,3 @@ def test_three_people_of_four_have_a_figure_of_their_own_and_no_landmark_moves()
     ratios = [one.morph.trunk[0] / one.morph.trunk[1] / (other.morph.trunk[0] / other.morph.trunk[1]) for one, other in people]
     assert min(ratios) < 0.9 and max(ratios) > 1.12
     assert min(one.figure.outside for one, _ in people) < 0.15 and max(one.figure.outside for one, _ in people) > 0.6
-
-
-def test_lean_trunks_are_the_flattest_and_children_begin_at_two_years() -> None:
-    """Without the feature a body is what it was; heavy ones stay within a tenth either way."""
-    without = frozenset({"flat and small bodies"})
-    both = [(sample_person((12, number)), sample_person((12, number), without)) for number in range(1, 800)]
-    flatness = np.array([odd.morph.trunk[0] / odd.morph.trunk[1] for odd, _ in both])
-    spare = np.array([person.fat_mm + max(person.belly_mm, 0.0) for person, _ in both])
-    grown = np.array([person.age >= 18 and not person.prone for person, _ in both])
-    assert 1.3 < flatness[grown & (spare < 15)].max() < 1.7 and flatness[grown & (spare > 45)].max() < 1.4
-    assert {age < 6 for age in (odd.age for odd, _ in both)} == {True, False} and min(plain.age for _, plain in both) >= 6
-    assert all(plain == odd for odd, plain in both if odd.prone and odd.age >= 18)

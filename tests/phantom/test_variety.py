@@ -16,10 +16,10 @@ from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
 from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.coils import _arrays
-from fovnet.phantom.collection import REGION_COLUMNS, _with_body, acquire, nifti_bytes
+from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
 from fovnet.phantom.families import LEG_MASS, Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
-from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone, sized
+from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
 from fovnet.phantom.heart_stacks import along_the_axis, short_axis
 from fovnet.phantom.lesions import leg_mass
@@ -394,19 +394,3 @@ def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
     found = [mass for number in range(1200) if (mass := leg_mass(sample_person((6, number))))]
     assert 70 < len(found) < 130                                                    # 100 give or take three standard deviations
     assert all(30 <= across <= 150 for _, _, across in found)
-
-
-def test_a_header_of_wrong_sizes_changes_lengths_and_neither_voxels_nor_labels() -> None:
-    """Of 200 plans about a sixteenth; every length is multiplied alike, or each voxel called 1 mm wide."""
-    plans = [(number, varied(*plain_of(number))) for number in range(1, 201)]
-    wrong = [(number, one) for number, one in plans if one.enlarged != 1]
-    assert 4 <= len(wrong) <= 25 and all(one.enlarged == 0 or 0.5 <= one.enlarged <= 2 for _, one in wrong)
-    assert not any(one.tilted and one.truthful for _, one in wrong), "labels in mm would lie elsewhere"
-    for number, one in wrong[:2]:
-        person = plain_of(number)[1]
-        told, true = (_with_body(person, plan, np.random.default_rng(1)) for plan in (one, replace(one, enlarged=1.0)))
-        assert np.array_equal(told[0].voxels, true[0].voxels) and told[2] == true[2]
-        np.testing.assert_allclose(told[0].spacing_mm, true[0].spacing_mm * one.enlarged if one.enlarged else 1.0)
-    for factor, spacing in ((0.0, 1.0), (2.0, 5.0)):
-        sizes = sized(Volume(np.zeros((2, 2, 2), np.float32), np.diag([-2.5, 2.5, 2.5, 1]), ""), factor).spacing_mm
-        np.testing.assert_allclose(sizes, spacing)
