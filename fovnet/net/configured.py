@@ -69,8 +69,7 @@ def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Sea
     asked, notes = asked_and_told(journal, len(known))
     if trials is not None and not any("ends after" in note for note in notes):
         asked = len(known)
-    trials = known
-    return owner, explain(owner, trials, asked=asked, notes=notes)
+    return owner, explain(owner, known, asked=asked, notes=notes)
 
 
 def vocabulary_of(settings: Settings) -> Vocabulary:

@@ -21,7 +21,7 @@ from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.owned import is_our_dicom
+from fovnet.report.owned import is_our_dicom, refuse_foreign
 from fovnet.report.sources import Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import dataset_of, quietly
@@ -120,12 +120,6 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
     copies = [path for path in place.glob(f"{number}*.dcm") if path not in written and is_our_dicom(path)]
     for path in (*copies, *place.glob(f".{number}*.dcm.*.part")):
         path.unlink()
-
-
-def refuse_foreign(path: Path) -> None:
-    """Nothing, where no DICOM file lies there but one written here before.  Raises ModelError "export-foreign"."""
-    if path.exists() and not is_our_dicom(path):
-        raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
 
 
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:

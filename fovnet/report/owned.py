@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fovnet.errors import ModelError
 from fovnet.volume.dicom_header import quietly
+
+
+def refuse_foreign(path: Path) -> None:
+    """Nothing, where no DICOM file lies there but one written here before.  Raises ModelError "export-foreign"."""
+    if path.exists() and not is_our_dicom(path):
+        raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
 
 
 def is_our_dicom(path: Path) -> bool:

@@ -17,8 +17,7 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
-from fovnet.report.copies import refuse_foreign
-from fovnet.report.owned import is_our_dicom
+from fovnet.report.owned import is_our_dicom, refuse_foreign
 from fovnet.report.sources import Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
