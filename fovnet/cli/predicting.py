@@ -49,7 +49,6 @@ def predict(
     named = _named(found.volumes)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder):
-        predictions.refuse_others(out_folder)
         _tell_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]

@@ -100,7 +100,7 @@ def claimed(folder: Path) -> Iterator[None]:
     """The folder as one run's alone while the block runs: the tables of two at once would each lack what the other answered.
 
     The kernel lets go of it when the process dies, however it dies.  Where a file system knows no locks, nobody is kept out.  Raises
-    ConfigError "out-busy" where another run has it.
+    ConfigError "out-busy" where another run has it, "out-foreign" as `refuse_others`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = os.open(folder, os.O_RDONLY)
@@ -113,6 +113,7 @@ def claimed(folder: Path) -> Iterator[None]:
     except OSError:
         pass
     try:
+        refuse_others(folder)
         yield
     finally:
         os.close(place)
