@@ -24,7 +24,7 @@ BULGE_MM = (
 def bulge_mm(person: Person, z: float) -> float:
     """How far this person's erectors stand out behind the plain trunk at a height of the written anatomy."""
     heights, out = zip(*BULGE_MM, strict=True)
-    grown = float(person.generator(38).uniform(0.85, 1.35)) * person.brawn * (0.6 if person.age < 15 else 1.0)
+    grown = float(person.generator(38).uniform(0.85, 1.35)) * person.brawn * person.build.back * (0.6 if person.age < 15 else 1.0)
     return grown * float(np.interp(z, heights, out))
 
 
@@ -98,7 +98,7 @@ def _spinous(person: Person, z: float, deep: float, lumbar: bool) -> list[Paint]
 
 def flat_loin(person: Person, side: int) -> list[Paint]:
     """Quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and 1 to 2 cm thick; the flank that meets it."""
-    thick = 7.5 * person.brawn
+    thick = 7.5 * person.brawn * person.build.back
     rows = (
         (1040.0, 68.0, 22.0, 0.8), (1075.0, 66.0, 25.0, 1.0), (1115.0, 60.0, 22.0, 1.0), (1150.0, 53.0, 18.0, 0.9),
         (1180.0, 46.0, 14.0, 0.6),
@@ -130,7 +130,7 @@ def psoas(person: Person, side: int) -> Solid:
 
     At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001), Clin Biomech 16:38.
     """
-    grown = person.brawn * (0.9 if person.female else 1.05) * float(np.exp(person.generator(924).normal(0, 0.08)))
+    grown = person.brawn * person.build.loin * (0.9 if person.female else 1.05) * float(np.exp(person.generator(924).normal(0, 0.08)))
     rows = []
     for z, x, ahead, wide, deep in PSOAS:
         apart = x + (grown - 1) * wide if z > 1020 else x            # more of it reaches outwards from the bodies, not into them

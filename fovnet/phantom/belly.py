@@ -32,7 +32,9 @@ def cavity(person: Person) -> Loft:
         if not 860 < z < 1360:
             continue
         inwards = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
-        rows.append((z, 0.0, 0.0, a - inwards, front - (30 if z < 920 else 16), min(back - 18, 74.0)))
+        more = person.build.wall_mm(z)
+        before = (30 if z < 920 else 16 * person.build.front) + 0.5 * more
+        rows.append((z, 0.0, 0.0, a - inwards - more, front - before, min(back - 18, 74.0)))
     return Loft(tuple(rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
 
 
@@ -57,7 +59,7 @@ def space(person: Person, fine: bool = False) -> list[Paint]:
             (side * 90, 40, 925),
             (side * 104, 20, 880),
         ]
-        plain = tube(line, [r * person.brawn for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
+        plain = tube(line, [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
         loin = tube([(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)], [25 * person.brawn, 22 * person.brawn, 13.0])
         made += flat_loin(person, side) if fine else [paint(loin, "muscle", Layer.CAVITY)]
         made.append(paint(psoas(person, side) if fine else plain, "muscle", Layer.CAVITY))

@@ -17,6 +17,8 @@ ANATOMY: Mapping[str, str] = {
     "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
     "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks from round to square and flat",
+    "builds": "a wall of the abdomen from 1 to 4 cm thick, much or little psoas, back and buttocks, narrow waists, lean trunks up to twice "
+    "as wide as deep",
     "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
     "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",

@@ -57,9 +57,10 @@ def _flank(person: Person) -> list[Paint]:
     Nerve 34:320, table 2.
     """
     wall, thick = muscular_trunk(person), 0.6 + 3.0 * person.marbling + 0.02 * person.fat_mm
+    brawn = person.brawn * person.build.wall
     made: list[Paint] = []
     for low, high in ((-260.0, -62.0), (62.0, 260.0)):
-        seams = Shells(wall, Box((low, -62.0, 1020.0), (high, 200.0, 1185.0)), (7.0 * person.brawn, 15.0 * person.brawn), thick)
+        seams = Shells(wall, Box((low, -62.0, 1020.0), (high, 200.0, 1185.0)), (7.0 * brawn, 15.0 * brawn), thick)
         made.append(paint(seams, "intermuscular fat", Layer.DETAIL, over=("muscle",)))
     y = 100.0 + person.belly_mm
     lines = tuple(((x, y, 960.0), (x, y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0))

@@ -60,7 +60,9 @@ def muscular_trunk(person: Person) -> Loft:
         wide = hips if z < 1030 else shoulders if z > 1330 else 0.97 if person.female else 1.0
         stout = 1 + 0.35 * (person.brawn - 1)
         belly = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
-        rows.append((z, 0.0, 0.0, a * wide * stout + 0.35 * belly, front * stout + belly, back * stout))
+        more = person.build.wall_mm(z)
+        beside = a * wide * stout + 0.35 * belly + person.build.waist(z) + more
+        rows.append((z, 0.0, 0.0, beside, front * stout + belly + 0.5 * more, back * stout))
     return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
 
 
@@ -93,7 +95,8 @@ def wall(person: Person) -> list[Paint]:
 
 def _buttock(person: Person, side: int) -> list[Paint]:
     fat = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
-    gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, 44.0 * person.brawn, 72.0), (0.0, 18.0 * side, -25.0 * side))
+    thick = 44.0 * person.brawn * person.build.hips
+    gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, thick, 72.0), (0.0, 18.0 * side, -25.0 * side))
     pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
     return [
         paint(on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
@@ -119,7 +122,7 @@ def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
 
 def _back_muscles(person: Person, side: int) -> list[Paint]:
     """The erector of the spine and the seams between the layers of the back and the abdominal wall."""
-    thick = 19 * person.brawn
+    thick = 19 * person.brawn * person.build.back
     back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
     return [paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(erector, "muscle", Layer.SEAM)]

@@ -109,7 +109,7 @@ def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]
     At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins 1 cm below the crest.
     """
     table, seam = wing_table(person), 0.8 + 0.05 * person.fat_mm
-    blade, brawn = Blade(table, side), person.brawn
+    blade, brawn = Blade(table, side), person.brawn * person.build.hips
 
     def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)) -> Blade:
         rows = tuple((*row[:5], thick, row[6]) for row in table if low <= row[0] <= high)
