@@ -229,8 +229,9 @@ def _independent_difference(change: int, moved: int, total: int) -> Ends:
 
 
 def _balanced(sums: Floats) -> Floats:
-    """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones."""
-    return np.asarray(1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).mean(axis=1))
+    """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones, over the classes that have slices."""
+    has = sums[:, 0] > 0
+    return np.asarray(1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).sum(axis=1) / np.maximum(has.sum(axis=1), 1))
 
 
 def _percentile(values: Floats, level: float = 0.95) -> Ends:

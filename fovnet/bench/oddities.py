@@ -87,6 +87,6 @@ def _said(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Said
     decision, signs = given.decision, given.signs
     assert decision is not None and signs is not None                # only a refused volume has none
     return Said(
-        kind, number, len(stack.pixels), given.status, " ".join(span.region for span in decision.spans), decision.sure,
+        kind, number, len(stack.pixels), given.status, " ".join(dict.fromkeys(span.region for span in decision.spans)), decision.sure,
         signs.novelty, signs.agreement, signs.disorder, " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
     )  # fmt: skip

@@ -99,11 +99,11 @@ class Curve:
 
 
 def goal_losses(table: Table) -> dict[str, float]:
-    """The highest loss that meets each of GOALS."""
-    ranked = np.sort(np.where(np.isfinite(table.loss), table.loss, np.inf))
+    """The highest loss that meets each of GOALS; a training that diverged meets none, where fewer than that share did not."""
+    ranked = np.sort(table.loss[np.isfinite(table.loss)])
 
     def top(share: float) -> float:
-        return float(ranked[max(0, int(np.ceil(share * len(ranked))) - 1)])
+        return float(ranked[min(max(0, int(np.ceil(share * len(table.loss))) - 1), len(ranked) - 1)])
 
     margin = abs(table.best)
     within = {f"within {percent} %": table.best + margin * percent / 100 for percent in (1, 5, 10)}
@@ -173,7 +173,7 @@ def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Sta
         found = [one.draws_until(loss) for one in replays]
         needed = np.array([entry.draws if draw is None else draw for draw in found])
         times = [one.time_until(loss) for one in replays]
-        time = float(np.mean([float(one.ends[-1]) if at is None else at for one, at in zip(replays, times, strict=True)]))
+        time = float(np.mean([float(one.ends.max()) if at is None else at for one, at in zip(replays, times, strict=True)]))
         low, high = mean_interval(needed)
         rows.append(Standing(
             table.name, entry.method, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,

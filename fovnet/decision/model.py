@@ -51,8 +51,8 @@ class Prediction:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of the regions shown, feet to head; none where there is no body, or nothing could be read."""
-        return tuple(span.region for span in self.spans)
+        """The names of the regions shown, feet to head, each once; none where there is no body, or nothing could be read."""
+        return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything said of the volume, as JSON knows it: what `<volume_id>.json` of `fovnet predict` holds, and `rows` of spans.tsv."""

@@ -66,9 +66,15 @@ def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tu
 
 
 def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
-    """Height of each border; of several of one kind, the topmost."""
+    """Height of each border; of several of one kind, the lowest where a region begins beside none, else the topmost.
+
+    A region that is said about dark slices in its midst, a signal void, begins and ends there for the eye; its borders are those outside.
+    """
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)
-    return {
-        (int(rung[at]), int(rung[at + 1])): float(edges_mm[at + 1]) for at in np.flatnonzero((np.diff(rung) != 0) & judged)
-    }
+    heights: dict[tuple[int, int], float] = {}
+    for at in np.flatnonzero((np.diff(rung) != 0) & judged).tolist():
+        kind = int(rung[at]), int(rung[at + 1])
+        if kind[0] != n or kind not in heights:
+            heights[kind] = float(edges_mm[at + 1])
+    return heights

@@ -6,7 +6,7 @@
                                   SWEEPS are done; among equals the least smoothing, the lowest toll
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
     usual_misfit, usual_roughness, flipped_gain
-                                  so high that at most FALSE_ALARMS of the volumes exceed it
+                                  so high that about FALSE_ALARMS of the volumes exceed it, one at least
     interval_stretch              so wide that SHARE of the borders lie in their intervals
 
 What the networks say is weighed before (weighing.py), and when to abstain is settled after it (settling.py).

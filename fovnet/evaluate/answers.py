@@ -16,6 +16,7 @@ from fovnet.decision.answer import TABLE
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.reading import said_borders, stretches
+from fovnet.evaluate.slices import said_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
@@ -109,7 +110,7 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
     Whoever labels a head from end to end labels the black margin of its volume too; nobody can see a head there.
     """
     for case in cases:
-        wrong = np.asarray(~(case.truth & case.decided).any(axis=1))
+        wrong = ~case.truth[np.arange(len(case.z_mm)), said_classes(case, "decided", vocabulary)]
         true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": int((~wrong).sum()),
                "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}  # fmt: skip

@@ -26,6 +26,8 @@ AGREEMENT_MM = 10.0
 """People who draw the same border differ by about this much."""
 ROUNDING_MM = 1e-6
 """Heights halfway between slices are exact only to rounding."""
+SAME_MM = 0.01
+"""Two heights as near as this are one: those of a table have three digits behind the point."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,14 @@ def untold(truth: NDArray[np.bool_], vocabulary: Vocabulary) -> NDArray[np.bool_
 
 
 def _interval(below: str, above: str, said_mm: float | None, borders: Sequence[SaidBorder]) -> tuple[float | None, float | None]:
-    """The ends of the interval that the decision gives the border it put at `said_mm`, of the same kind and nearest to it."""
-    same = [border for border in borders if (border.below, border.above) == (below, above)]
-    if said_mm is None or not same:
-        return None, None
-    nearest = min(same, key=lambda border: abs(border.mm - said_mm))
-    return nearest.low_mm, nearest.high_mm
+    """The ends of the interval that the decision gives the border it put at `said_mm`; None where it gives that one none.
+
+    An edge of a signal void within a region is no border to the decision, and the next border's interval says nothing of it.
+    """
+    for border in borders:
+        if said_mm is not None and (border.below, border.above) == (below, above) and abs(border.mm - said_mm) <= SAME_MM:
+            return border.low_mm, border.high_mm
+    return None, None
 
 
 def _heights(

@@ -107,12 +107,10 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """The slice error of what is not all dark, where it is known which slices are: in a black margin nobody can see what its label says."""
-    cases = [one.case for one in tallies]
-    if all(case.empty is None for case in cases):
+    if all(one.case.empty is None for one in tallies):
         return []
-    lit = [np.ones(len(case.z_mm), dtype=bool) if case.empty is None else ~case.empty for case in cases]
-    wrong = [int((seen & ~(case.truth & case.decided).any(axis=1)).sum()) for seen, case in zip(lit, cases, strict=True)]
-    return draws.rates("slice_error_not_dark", np.array(wrong)[:, None], np.array([[seen.sum()] for seen in lit]), stage="decided")
+    lit, wrong = np.array([one.lit for one in tallies]).T[..., None]
+    return draws.rates("slice_error_not_dark", wrong, lit, stage="decided")
 
 
 def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
@@ -251,7 +249,7 @@ def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[M
             name, count = "expected_calibration_error_one_class", int(plain[..., 0].sum())
             measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
         if all(stage in one.brier for one in tallies):
-            measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage))
+            measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0))
             measures.append(draws.mean("surprise_nats", np.array([one.surprise[stage] for one in tallies]), slices, stage=stage))
     return measures + _set_measures(tallies, draws)
 
@@ -264,8 +262,8 @@ def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     stated = np.array([each or 0.0 for each in told])
     exact, one_each = np.array([one.exact for one in tallies], dtype=np.float64), np.ones(len(tallies))
     return [
-        draws.mean("set_probability", stated, one_each, stage="decided"),
-        draws.mean("set_brier", (stated - exact) ** 2, one_each, stage="decided"),
+        draws.mean("set_probability", stated, one_each, stage="decided", most=1.0),
+        draws.mean("set_brier", (stated - exact) ** 2, one_each, stage="decided", most=1.0),
     ]
 
 

@@ -132,13 +132,19 @@ class Resampling:
         ends = studentised_interval(totals, value_of, self.weights)
         return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects)
 
-    def mean(self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "") -> Measure:
-        """A mean over slices, volumes or borders of something that is no share: totals (c,) of the cases over how many they have (c,)."""
+    def mean(
+        self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "", most: float = math.inf
+    ) -> Measure:
+        """A mean over slices, volumes or borders of something that is no share: totals (c,) of the cases over how many they have (c,).
+
+        most  no single value can be more, so that no end of the interval is
+        """
         totals, slices = self.by_subject(per_case[:, None]), self.by_subject(wholes[:, None])
         low, high = ratio_interval(totals, slices, self.weights, share=False)
         count, subjects = int(slices.sum()), int((slices > 0).sum())
-        value, least = float(totals.sum() / count) if count else None, np.maximum(low[0], 0.0)
-        return self._spread(name, stage, region, None, count, value, _known(least), _known(high[0]), subjects)
+        value = float(totals.sum() / count) if count else None
+        ends = _known(np.maximum(low[0], 0.0)), _known(np.minimum(high[0], most))
+        return self._spread(name, stage, region, None, count, value, *ends, subjects)
 
     def roc_area(
         self, name: str, scores: Floats, positive: NDArray[np.bool_], cases: NDArray[np.int64], *, stage: str = "", region: str = ""
@@ -154,9 +160,15 @@ class Resampling:
         return self._spread(name, stage, region, None, count, value, _known(ends[0][0]), _known(ends[1][0]), subjects)
 
     def weighted(self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = "") -> Measure:
-        """Any function of how often each case is drawn, from weights (B, c) to values (B,)."""
+        """Any share that is a function of how often each case is drawn, from weights (B, c) to values (B,).
+
+        One of 0 or 1 has Wilson's interval over subjects: resampling subjects that are all alike would claim certainty.
+        """
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
+        if value in (0.0, 1.0) and self.subjects > 1:
+            ends = wilson_interval(self.subjects * value, self.subjects)
+            return self._spread(name, stage, "", None, denominator, value, *ends, self.subjects, "wilson over subjects")
         replicates = of_cases(self.weights)
         low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
         return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)

@@ -30,6 +30,7 @@ class Tally:
     brier, surprise  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
     confidence  mean probability of the decided labels
+    lit         slices that are not all dark, and those of them that are wrong after the decision; all count where it is not known
     """
 
     case: Case
@@ -45,6 +46,7 @@ class Tally:
     surprise: Mapping[str, float]
     spans: tuple[int, int, int]
     confidence: float
+    lit: tuple[int, int]
 
     @property
     def slices(self) -> int:
@@ -81,6 +83,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     stated = {stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
     stated["decided"] = case.confidence, case.truth[every, said["decided"]]
     plain = case.truth.sum(axis=1) == 1
+    lit = np.ones(len(every), dtype=bool) if case.empty is None else ~case.empty
     return Tally(
         case=case,
         matrices=matrices,
@@ -95,4 +98,5 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()),
+        lit=(int(lit.sum()), int((lit & ~case.truth[every, said["decided"]]).sum())),
     )

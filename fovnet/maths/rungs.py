@@ -87,7 +87,10 @@ def log_weight(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: climbs.Rungs | None = None,
     toll: float = 0.0, known: NDArray[np.int64] | None = None,
 ) -> float:
-    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
+    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0).
+
+    Runs too light beside the best path, or `known`, are left out: where that path is none of those asked for, theirs is a lower bound.
+    """
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return climbs.ahead(runs, evidence, np.logaddexp, between).total
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
 from fovnet.report.wording import duration, percent, score, settings, several
-from fovnet.search.explaining import Explanation, FailureGroup, Share
+from fovnet.search.explaining import Explanation, FailureGroup, Share, ends_after
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 
 STATED = 0.95
@@ -51,7 +51,7 @@ def ending(explanation: Explanation) -> str:
         f"{one.scored:,} with a score.",
         *one.notes,
     ]
-    ended = any("ends after" in note for note in one.notes)
+    ended = one.finished >= ends_after(one.notes)
     if one.finished >= one.asked and not ended:
         words.append("It stopped because all trials that were asked for are done.")
     elif not ended:

@@ -7,6 +7,8 @@ Everything here is a function of the search and its trials alone, and becomes JS
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -178,7 +180,7 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
         None if best is None else best.proposal.slot,
         None if best is None else dict(best.proposal.configuration),
         _steps(search, trials), _forecasts(trials), matter, _grouped(failures), failures,
-        _seconds(search, trials, 0 if _is_over(notes) else asked),
+        _seconds(search, trials, min(asked, ends_after(notes))),
     )  # fmt: skip
 
 
@@ -226,7 +228,7 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
     return lower, middle, upper
 
 
-def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | None:
+def _seconds(search: Search, trials: Sequence[Trial], asked: float) -> Seconds | None:
     features, told = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
     if not told:
         return None
@@ -240,9 +242,9 @@ def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | N
     )
 
 
-def _is_over(notes: Sequence[str]) -> bool:
-    """Whether the search has noted that it ends before all trials that were asked for."""
-    return any("ends after" in note for note in notes)
+def ends_after(notes: Sequence[str]) -> float:
+    """After how many trials the search has noted that it ends; infinite where it ends with those asked for."""
+    return min((int(found[1]) for note in notes if (found := re.search(r"ends after (\d+)", note))), default=math.inf)
 
 
 def _near(trial: Trial, seconds: float) -> bool:

@@ -87,7 +87,7 @@ def source_of(folder: Path) -> str:
     """The hash of settings and slices that the journal in `folder` was begun for.  Raises SearchError where it was not."""
     source = read_header(folder).get("source")
     if not isinstance(source, str):
-        raise SearchError("journal-header", f"{folder}: its search was not begun to run slot by slot; `fovnet slot begin` begins one.")
+        raise SearchError("journal-header", f"{folder}: its search was begun in one process; give `fovnet slot begin` a folder of its own.")
     return source
 
 
@@ -108,7 +108,7 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
         trial = read_slot(path)
     except FileNotFoundError:
         raise SearchError("slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it") from None
-    except (ValueError, KeyError, TypeError) as fault:
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise SearchError("slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again") from fault
     if trial.proposal != proposal:
         raise SearchError("slot-contradiction", f"{path}: not the trial that was proposed; remove it, and its slot is done again")

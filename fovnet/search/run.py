@@ -56,7 +56,7 @@ class Run:
     def to_the_end(self) -> list[Trial]:
         """All trials, by slot."""
         slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
-        before = read_header(self.book.folder)["trials"] if (self.book.folder / "search.json").exists() else 0
+        before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
         trials, notes = max(before, self.trials), self._notes(slots)
         self.book.write_header(trials, notes)
         try:

@@ -97,6 +97,22 @@ def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: Table) -> None:
     assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))         # two runs, resampled: both, either, both
 
 
+@pytest.mark.parametrize("diverged", [np.inf, np.nan])
+def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float) -> None:
+    """Of 30 rows two have a loss: the best three do not."""
+    loss = np.full(30, diverged)
+    loss[[4, 9]] = 1.0, 2.0
+    table = load_table(saved(tmp_path, y=loss))
+    assert goal_losses(table)["top 10 %"] == 2.0 and goal_losses(table)["top 1 %"] == 1.0
+    run = replay(table, "random", first_row=0, seed=1, draws=30)
+    assert (run.draws_until(goal_losses(table)["top 10 %"]) or 0) > 1
+
+
+def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) -> None:
+    slow = Replay(np.array([0, 1]), table.loss[[0, 1]], np.array([500.0, 2.0]), np.array([0.1, 0.1]))
+    assert standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [slow])[0].time == 500.0
+
+
 def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> None:
     """1 of 2 by draw 2, and never more; Wilson's interval for 1 of 2 is 9-91 %."""
     best = int(table.loss.argmin())

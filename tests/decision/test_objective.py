@@ -41,6 +41,12 @@ def test_missed_and_invented_borders_cost_one_each() -> None:
     assert border_losses(said, true, edges(20), N) == [1.0, 1.0]
 
 
+def test_a_void_within_a_region_is_no_border_of_it() -> None:
+    """A chest from 50 to 300 mm, in whose midst four slices are dark, begins at 50 mm and ends at 300."""
+    true, said = labels([(6, 10), (3, 50), (6, 5)]), labels([(6, 10), (3, 21), (6, 4), (3, 25), (6, 5)])
+    assert border_errors(said, true, edges(65), N) == border_errors(true, said, edges(65), N) == {(3, N): 0.0, (N, 3): 0.0}
+
+
 def test_slices_of_spine_alone_tell_nothing_of_the_chain() -> None:
     """Neither the border inside them nor one at their end counts; the one above them does."""
     true = labels([(None, 10), (2, 10), (3, 4)])

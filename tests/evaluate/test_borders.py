@@ -112,3 +112,10 @@ class TestIntervals:
         case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
         case = replace(case, borders=(SaidBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
         assert [border.held for border in borders_of(case, DEFAULT)] == [None] * 3
+
+    def test_an_edge_that_the_decision_calls_no_border_has_none_and_not_the_next_ones(self, planted):
+        """A chest is labelled in two stretches; the decision sees a signal void there, and gives an interval to its lower end alone."""
+        case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
+        case = replace(case, borders=(SaidBorder("none", "chest", 47.5, 38.5, 54.2),))
+        begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
+        assert [(border.said_mm, border.held) for border in begins] == [(47.5, True), (177.5, None)]

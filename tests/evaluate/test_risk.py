@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
+from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.risk import ranked
+from fovnet.maths.intervals import wilson_interval
+from fovnet.regions import DEFAULT
 
 
 def looped(confidence, wrong, total):
@@ -54,3 +58,21 @@ def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
     knowing, blind, boasting = (ranked(np.array(sure), wrong, np.ones(6)) for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6]))
     areas = [float(one.area(np.ones((1, 6)))[0]) for one in (knowing, blind, boasting)]
     assert areas == pytest.approx([(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6])
+
+
+@pytest.mark.parametrize(("said", "wrong"), [("chest", 0.0), ("head", 1.0)])
+def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(planted, said, wrong):
+    cases = [planted.case(["chest"] * 10, [said] * 10, volume_id=f"v{number}") for number in range(12)]
+    told = evaluate(cases, DEFAULT, bootstrap=50, seed=1).everything
+    for name in ("risk_coverage_slices", "risk_coverage_sets"):
+        found = told.find(name, "decided")
+        assert found.value == wrong and (found.low, found.high) == pytest.approx(wilson_interval(12 * wrong, 12))
+
+
+@given(seed=integers(0, 999))
+@settings(deadline=None, max_examples=50)
+def test_no_end_of_an_interval_is_a_probability_above_one(seed):
+    rng = np.random.default_rng(seed)
+    subjects, stated = rng.integers(0, 6, 8), rng.beta(0.5, 0.4, 8)
+    found = Resampling([str(one) for one in subjects], repeats=100, seed=1).mean("set_probability", stated, np.ones(8), most=1.0)
+    assert found.low is None or 0.0 <= found.low <= found.high <= 1.0

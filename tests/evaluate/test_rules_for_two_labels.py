@@ -1,10 +1,14 @@
 """A slice may truly show spine and one chain region; one answer is right when it is among them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
+from fovnet.evaluate.answers import shown
+from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.slices import confusion, far_apart, foremost, said_classes, true_rows
 from fovnet.regions import DEFAULT
 
@@ -49,3 +53,13 @@ def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
     assert not any("none" in pair or "spine" in pair for pair in pairs)
     assert not {("legs", "pelvis"), ("chest", "abdomen"), ("head", "head")} & pairs
     assert len(pairs) == 12                                   # 5 chain regions: 20 ordered pairs, 8 of them neighbours
+
+
+def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(planted):
+    """A spine invented before a true chest is wrong in every table, though the chest was said too."""
+    cases = [planted.case(["chest"] * 10, ["spine+chest"] * 5 + ["chest"] * 5, volume_id=f"v{number}") for number in range(8)]
+    cases = [replace(case, empty=np.zeros(10, dtype=bool)) for case in cases]
+    told = evaluate(cases, DEFAULT, bootstrap=20, seed=1)
+    errors = [told.everything.find(name, "decided") for name in ("slice_error", "slice_error_not_dark")]
+    assert [(one.numerator, one.denominator) for one in errors] == [(40, 80)] * 2
+    assert [row["right"] for row in shown(cases, DEFAULT)] == [10 - row.wrong for row in told.volumes] == [5] * 8

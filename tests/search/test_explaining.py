@@ -1,6 +1,7 @@
 """A search explained: what is said of it follows from its trials, and of any search, however it went, something can be said."""
 
 import json
+from concurrent.futures import Future
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 from fovnet.maths import gp
 from fovnet.maths.kernels import matern52
 from fovnet.records import write_json
-from fovnet.search.explaining import explain
+from fovnet.search.explaining import ends_after, explain
 from fovnet.search.gaussian import believe
+from fovnet.search.journal import read_trials
 from fovnet.search.methods import METHODS
+from fovnet.search.proposals import asked_and_told
 from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.run import go_on
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast, Outcome, Trial
 from fovnet.search.view import Modelling, View
@@ -211,3 +215,28 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
 
 def test_the_same_trials_give_the_same_explanation(search, trials, explanation):
     assert explain(search, trials, asked=34) == explanation
+
+
+@pytest.mark.parametrize("asked", [25, 26])
+def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
+    """Of a space of 25 rows no more than 25 can be asked for; that the search says so at its start does not end it."""
+    search = search_of(Space.of({"a": range(5), "b": range(5)}), workers=1, predicted_seconds=np.full(25, 60.0), feasible=np.ones(25, bool))
+    begun = []
+
+    def submit(proposal):
+        begun.append(proposal)
+        if len(begun) > 6:
+            raise KeyboardInterrupt
+        future = Future()
+        future.set_result(Outcome("completed", validation_loss=(1.0,), score=1.0 + proposal.row, seconds=60.0))
+        return future
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on(search, trials=asked, journal=tmp_path, submit=submit)
+    _, notes = asked_and_told(tmp_path, 6)
+    assert len(notes) == asked - 25
+    told = explain(search, read_trials(tmp_path), asked=asked, notes=notes)
+    assert told.seconds.left == 19 * 60.0 and (ends_after(notes) == 25) == bool(notes)
+    ended = ["The search ends after 6 trials: no more than 0.1 of the score is expected to be gained."]
+    done = explain(search, read_trials(tmp_path), asked=25, notes=ended)
+    assert done.seconds.left == 0.0

@@ -130,7 +130,9 @@ def test_a_second_owner_is_noticed(tmp_path):
     assert len(search(tmp_path, trials=2)) == 2                            # free again
 
 
-@pytest.mark.parametrize("damage", [b"", b'{"proposal": {', b"[]", b'{"proposal": {}}', b"\xff\xfe", b'{"proposal": 3}'])
+@pytest.mark.parametrize(
+    "damage", [b"", b'{"proposal": {', b"[]", b'{"proposal": {}}', b"\xff\xfe", b'{"proposal": 3}', b'{"proposal": null}']
+)
 def test_a_damaged_slot_is_put_aside_and_done_again(tmp_path, damage):
     search(tmp_path)
     whole = lasting(tmp_path)
