@@ -32,6 +32,7 @@ from fovnet.phantom.tissues import AIR
 from fovnet.phantom.variety import varied
 from fovnet.records import read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
 from fovnet.volume.parallel import spawned
 from fovnet.volume.volume import Volume
 
@@ -222,10 +223,18 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     heights, area = along_slices(heights, area, visible, acquired.acquisition.average, acquired.finish, float(volume.spacing_mm[2]))
     volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
     if acquired.tilted and acquired.truthful:
-        return volume, rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2])
+        return volume, _reached(rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2]), volume)
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
     return volume, region_rows(heights, area, marks, acquired.family.protocol)
+
+
+def _reached(rows: list[Row], volume: Volume) -> list[Row]:
+    """The rows in mm that a cut of a tilted volume is at: one tilted little is cut along its own slices, whose middles miss its corners."""
+    if tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
+        return rows
+    z = volume.slice_heights_mm()
+    return [row for row in rows if row["to_mm"] >= z.min() and row["from_mm"] <= z.max()]
 
 
 def _claimed_rows(

@@ -19,12 +19,13 @@ from fovnet.volume.fitness import times
 from fovnet.volume.intensity import window
 from fovnet.volume.volume import NO_AXIS, Volume
 
+MAX_TILT_DEG = 20.0             # beyond it a volume is resampled, unless settings say otherwise
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A cube turned on its corner takes 5.2 times its own
 MATTERS_MM = 1e-3               # a grid line this close to the volume's edge needs no further grid line beyond it
 
 
-def to_ras(volume: Volume, max_tilt_deg: float = 20.0) -> Volume:
+def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     """The volume with axes running left→right, back→front, feet→head.
 
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.

@@ -16,7 +16,7 @@ from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
 from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.coils import _arrays
-from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
+from fovnet.phantom.collection import REGION_COLUMNS, _reached, acquire, nifti_bytes
 from fovnet.phantom.families import LEG_MASS, Family, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
 from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
@@ -36,6 +36,7 @@ from fovnet.phantom.variety import CHANGES, _tilted, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
+from fovnet.volume.orient import to_ras
 from fovnet.volume.slices import Slicing, slice_volume
 from fovnet.volume.volume import Volume
 
@@ -141,6 +142,21 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
         near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # of the steps in which heights are told
         assert near or flags[-1] or flags[rung]
     assert (~seen[:, -1]).mean() > 0.5
+
+
+@pytest.mark.parametrize(("tilt_deg", "kept"), [(16.0, ["pelvis"]), (24.0, ["pelvis", "abdomen"])])
+def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_along_its_own_slices(tilt_deg: float, kept: list[str]) -> None:
+    """Slices 28 cm deep: their corners lie 4 cm and more above their middles, where no cut is unless the volume is resampled."""
+    turn = np.deg2rad(tilt_deg)
+    affine = np.diag([2.0, 2.0, 8.0, 1.0])
+    affine[1:3, 1:3] = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ np.diag([2.0, 8.0])
+    volume = Volume(np.zeros((10, 140, 8), np.float32), affine, "")
+    z = volume.slice_heights_mm()
+    ends = z[0] - 20, z[-1] + 25, z[-1] + 35
+    rows = [{"region": name, "from_mm": ends[at], "to_mm": ends[at + 1]} for at, name in enumerate(("pelvis", "abdomen"))]
+    assert [row["region"] for row in _reached(rows, volume)] == kept
+    straight = to_ras(volume).slice_heights_mm()
+    assert (straight.max() > rows[1]["from_mm"]) == (len(kept) == 2)
 
 
 def test_canonical_grids_keep_their_corners() -> None:
