@@ -32,6 +32,11 @@ from fovnet.cli import (
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 
+WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises where words on the command line are none of its own; it has no public name for it."""
+
+STOPPED = 130       # by Ctrl-C, as shells count
+
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
@@ -61,7 +66,10 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        status = app(standalone_mode=False)
+    except WrongUsage as fault:
+        _explain(fault)
+        sys.exit(2)
     except FovnetError as error:
         err.print("[bold red]error[/] ", end="")
         err.print(str(error), markup=False, highlight=False)
@@ -75,8 +83,7 @@ def main() -> None:
         err.print(f"{fault.filename}: {fault.strerror}; {wanted}", markup=False, highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
-        err.print("stopped; the same command goes on from here")
-        sys.exit(130)
+        status = STOPPED
     except Exception:
         with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
             told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
@@ -84,3 +91,20 @@ def main() -> None:
         err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
         err.print(f"The traceback is in {log.name}; please report it.")
         sys.exit(1)
+    if status == STOPPED:
+        err.print("stopped; the same command goes on from here")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _explain(fault: Exception) -> None:
+    """A sentence on words that are no command; of a verb named alone that only has others under it, its help."""
+    context = getattr(fault, "ctx", None)
+    words = context.command_path if context else "fovnet"
+    if type(fault).__name__ == "NoArgsIsHelpError":
+        if told := context.get_help() if context else str(fault):         # typer prints it itself, and returns nothing
+            err.print(told, markup=False, highlight=False)
+        return
+    said = getattr(fault, "format_message", fault.__str__)().rstrip(".")
+    said += "" if said.endswith("?") else ";"
+    err.print("[bold red]error[/] ", end="")
+    err.print(f"{words}: {said} `{words} --help` says what it takes [usage]", markup=False, highlight=False)

@@ -258,8 +258,10 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
         (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
-        (["slice"], "Missing option"),
-        (["sliec"], "No such command"),
+        (["slice"], "fovnet slice: Missing option '--config'; `fovnet slice --help` says what it takes [usage]"),
+        (["sliec"], "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` says what it takes [usage]"),
+        (["cost", "--confg", "x"], "No such option: --confg (Possible options: --config); `fovnet cost --help` says what it takes [usage]"),
+        (["bench", "bound", "--rows", "0"], "[usage]"),
         (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: is a file"),
         (["bench", "search", "nowhere.npz", "--out", "o"], "table-missing"),
         (["bench", "search", "nowhere.npz", "--out", "o", "--method", "gp-ie"], "choose among"),
@@ -270,6 +272,11 @@ def test_wrong_usage_is_a_sentence_and_status_2(shell: Shell, words: list[str], 
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_verb_that_has_others_under_it_shows_them(shell: Shell) -> None:
+    done = shell("fovnet", "bench", check=False)
+    assert done.returncode == 2 and "Usage: fovnet bench" in done.stdout + done.stderr and "[usage]" not in done.stderr
 
 
 def test_verbs_out_of_order_and_devices_that_are_not_there_are_sentences(smoke: Path, shell: Shell, tmp_path: Path) -> None:
