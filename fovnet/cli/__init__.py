@@ -71,16 +71,14 @@ def main() -> None:
         _explain(fault)
         sys.exit(2)
     except FovnetError as error:
-        err.print("[bold red]error[/] ", end="")
-        err.print(str(error), markup=False, highlight=False)
+        _tell(str(error))
         sys.exit(2)
     except OSError as fault:
         if not fault.filename:
             raise
-        err.print("[bold red]error[/] ", end="")
         full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
-        err.print(f"{fault.filename}: {fault.strerror}; {wanted}", markup=False, highlight=False)
+        _tell(f"{fault.filename}: {fault.strerror}; {wanted}")
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
@@ -106,5 +104,10 @@ def _explain(fault: Exception) -> None:
         return
     said = getattr(fault, "format_message", fault.__str__)().rstrip(".")
     said += "" if said.endswith("?") else ";"
+    _tell(f"{words}: {said} `{words} --help` says what it takes [usage]")
+
+
+def _tell(sentence: str) -> None:
+    """The sentence of an error on the screen, as it is: names of files may look like markup."""
     err.print("[bold red]error[/] ", end="")
-    err.print(f"{words}: {said} `{words} --help` says what it takes [usage]", markup=False, highlight=False)
+    err.print(sentence, markup=False, highlight=False)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import TABLE
+from fovnet.decision.tuning import right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.reading import said_borders, stretches
@@ -110,7 +111,7 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
     Whoever labels a head from end to end labels the black margin of its volume too; nobody can see a head there.
     """
     for case in cases:
-        wrong = ~case.truth[np.arange(len(case.z_mm)), said_classes(case, "decided", vocabulary)]
+        wrong = ~right(said_classes(case, "decided", vocabulary), case.truth)
         true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": int((~wrong).sum()),
                "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}  # fmt: skip

@@ -127,8 +127,7 @@ class Resampling:
         totals = self.by_subject(per_case)
         value = _known(value_of(totals.sum(axis=0)[None])[0])
         if value in (0.0, 1.0) and self.subjects > 1:
-            low, high = wilson_interval(self.subjects * value, self.subjects)
-            return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", self.subjects)
+            return self._alike(name, stage, numerator, denominator, value)
         ends = studentised_interval(totals, value_of, self.weights)
         return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects)
 
@@ -167,8 +166,7 @@ class Resampling:
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
         if value in (0.0, 1.0) and self.subjects > 1:
-            ends = wilson_interval(self.subjects * value, self.subjects)
-            return self._spread(name, stage, "", None, denominator, value, *ends, self.subjects, "wilson over subjects")
+            return self._alike(name, stage, None, denominator, value)
         replicates = of_cases(self.weights)
         low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
         return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)
@@ -181,6 +179,11 @@ class Resampling:
         low, high = percentile_interval(replicates, widened_level(subjects)) if subjects > 1 else (np.nan, np.nan)
         value = float(np.quantile(values, share)) if len(values) else None
         return self._spread(name, "decided", region, None, len(values), value, _known(low), _known(high), subjects, PERCENTILE)
+
+    def _alike(self, name: str, stage: str, numerator: float | None, denominator: int, value: float) -> Measure:
+        """A share of 0 or 1, for which all subjects speak alike, with Wilson's interval over them."""
+        low, high = wilson_interval(self.subjects * value, self.subjects)
+        return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", self.subjects)
 
     @staticmethod
     def _spread(

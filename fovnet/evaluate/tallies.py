@@ -98,5 +98,5 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()),
-        lit=(int(lit.sum()), int((lit & ~case.truth[every, said["decided"]]).sum())),
+        lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),
     )

@@ -5,6 +5,7 @@ Nothing heavy is imported before it is needed: pricing a space costs no torch.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +62,13 @@ def concluded(results: Results) -> tuple[Path, list[Trial]]:
 def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
     """The search in a journal, and what can be said of it afterwards, from all its trials or from these, which are all that was asked for
     unless the search has ended before."""
-    from fovnet.search.explaining import explain
+    from fovnet.search.explaining import ends_after, explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import asked_and_told
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
     asked, notes = asked_and_told(journal, len(known))
-    if trials is not None and not any("ends after" in note for note in notes):
+    if trials is not None and math.isinf(ends_after(notes)):
         asked = len(known)
     return owner, explain(owner, known, asked=asked, notes=notes)
 

@@ -108,7 +108,7 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
         trial = read_slot(path)
     except FileNotFoundError:
         raise SearchError("slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (ValueError, KeyError, TypeError) as fault:
         raise SearchError("slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again") from fault
     if trial.proposal != proposal:
         raise SearchError("slot-contradiction", f"{path}: not the trial that was proposed; remove it, and its slot is done again")

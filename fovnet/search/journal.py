@@ -43,7 +43,7 @@ class Journal:
             return read_slot(path)
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError):
             path.replace(path.with_suffix(".json.damaged"))
             return None
 
@@ -136,7 +136,7 @@ def read_trials(folder: Path) -> list[Trial]:
     for path in folder.glob("slot-*.json"):
         try:
             trials.append(read_slot(path))
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        except (ValueError, KeyError, TypeError) as fault:
             raise SearchError("slot-damaged", f"{path}: unreadable ({fault}): search again, it repeats the slot.") from fault
     return sorted(trials, key=lambda trial: trial.proposal.slot)
 

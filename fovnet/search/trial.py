@@ -128,8 +128,8 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     """The proposal in its facts.  Raises KeyError or TypeError where they are no such facts."""
-    forecast = facts.get("forecast")
     known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
+    forecast = facts.get("forecast")
     return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
 
 
