@@ -171,6 +171,32 @@ def bench_light(
     out.print(f"{out_file}")
 
 
+@verbs.command("axes")
+def bench_axes(
+    slices: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a region and way of lying.")],
+    model: Annotated[Path | None, typer.Option(help="An ensemble folder. Else the package's.")] = None,
+    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the turns.")] = 1,
+) -> None:
+    """Turn the volumes of a split against their headers: how many are noticed, and how many thought turned that are not?"""
+    from fovnet.bench.axes import COLUMNS, noticed
+    from fovnet.decision.ensemble import load
+    from fovnet.records import write_tsv
+    from fovnet.volume.pack import load_pack
+
+    with progress_bar("turning") as tell:
+        found = noticed(load(model_folder(model), "cpu"), load_pack(slices), split, seed=seed, progress=tell)
+    rows = [one.row for one in found]
+    write_tsv(out_file, COLUMNS, rows)
+    shown = titled(f"{split} volumes thought to lie otherwise than their headers say", "shows", "lie", "count", "of", "share (95 %)")
+    for row in rows:
+        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        shown.add_row(row["shows"], row["axes"], f"{row['count']:,}", f"{row['of']:,}", told)
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
 @verbs.command("decide")
 def bench_decide(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times.")],

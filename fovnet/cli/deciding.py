@@ -23,7 +23,7 @@ verbs = typer.Typer()
 def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
-    from fovnet.decision.scoring import score, turned_over, weighed
+    from fovnet.decision.scoring import oriented, score, turned_over, weighed
     from fovnet.decision.spans import Rule
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
@@ -51,6 +51,8 @@ def ensemble(config: ConfigFile) -> None:
     if model.sees_the_volume:
         with progress_bar("turned over") as tell:
             scored = turned_over(model, scored, pack, tell)
+    with progress_bar("orientation") as tell:
+        oriented(results.ensemble, pack, seed=settings.seed, progress=tell)
     write_npz(results.probabilities, **scored.arrays())
     told = f"{_counted(len(members), options.members, trials, guess)}, weights {found.way}, {len(scored.rows):,} slices scored"
     out.print(f"{told}: {results.ensemble}")
@@ -71,7 +73,7 @@ def tune(config: ConfigFile) -> None:
     """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to abstain."""
     from dataclasses import replace
 
-    from fovnet.decision import novelty
+    from fovnet.decision import novelty, orientation
     from fovnet.decision.ensemble import save_rule
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import examples, shown, shown_volumes
@@ -91,7 +93,8 @@ def tune(config: ConfigFile) -> None:
     )  # fmt: skip
     judge, abstention = settle(
         Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
-        shown_volumes(pack, scored, "validation"), stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
+        shown_volumes(pack, scored, "validation", orientation.load(results.ensemble)),
+        stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
     )  # fmt: skip
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
@@ -107,7 +110,7 @@ def tune(config: ConfigFile) -> None:
 @verbs.command()
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
-    from fovnet.decision import novelty
+    from fovnet.decision import novelty, orientation
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judging import Judge
@@ -117,7 +120,8 @@ def decide(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     rows = []
-    judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), novelty.load(results.ensemble))
+    known = novelty.load(results.ensemble), orientation.load(results.ensemble)
+    judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), *known)
     for given, stack, raw in decisions(pack, scored_of(results), "test", judge):
         rows += table_rows(given, stack)
         write_json(

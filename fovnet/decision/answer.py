@@ -84,6 +84,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes, "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
         "novelty": signs.novelty if signs else None, "agreement": signs.agreement if signs else None,
+        "upright": signs.bearing.upright if signs and signs.bearing else None,
         "classes": vocabulary.classes,
     }  # fmt: skip
     if given.decision is None or signs is None or stack is None or raw is None:

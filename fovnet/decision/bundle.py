@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet import __version__
-from fovnet.decision import novelty
+from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
 from fovnet.decision.foreign import answered_before, is_our_table, refuse_foreign
@@ -72,7 +72,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
     if model.resolve().is_relative_to(models.resolve()):
         raise ModelError("bundle-of-itself", f"{model}: is the model of the bundle {folder}, which would be replaced; name another folder")
     ensemble = load(model, "cpu")
-    wanted = [FACTS, RULE, novelty.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])]
+    wanted = [FACTS, RULE, novelty.FILE, orientation.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])]
     there = [name for name in wanted if (model / name).is_file()]
     for name in there:
         copy(model / name, models / name)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import EVEN, LOOK_MM, Decision, Rule, Span
 from fovnet.maths.ordering import neighbour_ratio
 from fovnet.regions import Vocabulary
@@ -41,13 +42,15 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Signs:
-    """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it."""
+    """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it,
+    `bearing` where it cannot tell which way a body lies, or nothing is shown that could."""
 
     agreement: float
     disorder: float
     novelty: float | None = None
     slice_agreement: Floats | None = None
     slice_unusual: Floats | None = None
+    bearing: Bearing | None = None
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -82,6 +85,10 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
     if decision.flipped:
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
+    if decision.spans and signs.bearing is not None and signs.bearing.upright < rule.least_upright:
+        share = f"{_below(signs.bearing.upright, rule.least_upright, 1)} that slices run from feet to head"
+        rather = f", as the header has it, at least {rule.least_upright:.1%} wanted; by the picture rather from {signs.bearing.rather}"
+        yield Doubt("turned", f"its axes look wrong: {share}{rather}")
 
 
 def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:

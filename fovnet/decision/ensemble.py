@@ -1,7 +1,8 @@
 """The ensemble: the best trials' networks, what they need to know of their inputs, and the rule that turns them into spans.
 
 On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule, the
-members' weights in it), `novelty.npz` (what is familiar to the networks), `weighing.json` (how the weights were found).
+members' weights in it), `novelty.npz` (what is familiar to the networks), `orientation.safetensors` (which way a body lies),
+`weighing.json` (how the weights were found).
 It is all that prediction needs, and may be moved or sent.
 """
 
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision import novelty
+from fovnet.decision import novelty, orientation
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
+from fovnet.decision.orientation import Orientation
 from fovnet.decision.spans import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
@@ -55,6 +57,7 @@ class Ensemble:
     identity: str
     familiar: Familiar | None = None
     engine: Engine | None = None
+    orientation: Orientation | None = None
 
     @property
     def computed_by(self) -> dict[str, str] | None:
@@ -64,7 +67,7 @@ class Ensemble:
     @property
     def judge(self) -> Judge:
         """What turns a look into an answer."""
-        return Judge(self.vocabulary, self.rule, self.familiar)
+        return Judge(self.vocabulary, self.rule, self.familiar, self.orientation)
 
     @property
     def sees_the_volume(self) -> bool:
@@ -165,7 +168,8 @@ def assemble(
             before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
             path = write_weights(Path(member["weights"]), Path(made) / name, precision, alone=member.get("alone", False), mixed=before)
             facts.append({**member, "weights": name, "sha256": checksum(path)})
-        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in (FACTS, RULE, WEIGHING, novelty.FILE))):
+        beside = (folder / name for name in (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE))
+        for stale in (*folder.glob("member-*.safetensors"), *beside):
             stale.unlink(missing_ok=True)                        # a rule tuned for other members must not survive them
         for member in facts:
             (Path(made) / member["weights"]).replace(folder / member["weights"])
@@ -283,5 +287,8 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     inputs_of(members)
     rule = rule or read_rule(folder)
     identity = checksum(folder / FACTS)[:16]
-    identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE) if (folder / name).exists())
-    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder), engine_of(engine, members, where))
+    identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE, orientation.FILE) if (folder / name).exists())
+    computing = engine_of(engine, members, where)
+    return Ensemble(
+        vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder), computing, orientation.load(folder)
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from fovnet.decision import novelty, weighing
 from fovnet.decision.answer import Answer, answer
 from fovnet.decision.doubting import Signs, disorder
 from fovnet.decision.novelty import Familiar
+from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.spans import Decision, Rule, decide
 from fovnet.maths.agreement import agreement
 from fovnet.regions import Vocabulary
@@ -43,6 +44,7 @@ class Judge:
     vocabulary: Vocabulary
     rule: Rule
     familiar: Familiar | None = None
+    orientation: Orientation | None = None
 
     def raw(self, look: Look) -> Floats:
         """Class probabilities (s, k): the members' weighted mean."""
@@ -56,16 +58,21 @@ class Judge:
         turned = None if look.turned is None else self._mean(look.turned)
         return decide(self.raw(look), z_mm, self.vocabulary, self.rule, turned, edges_mm)
 
-    def signs(self, look: Look, pixels: NDArray[np.uint8]) -> Signs:
-        """What else was measured on a volume of slices (s, side, side)."""
+    def signs(self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None) -> Signs:
+        """What else was measured on a volume of slices (s, side, side); `bearing` as `orientation` has it."""
         each = agreement(look.members, self.rule.say(len(look.members)))
         if self.familiar is None or look.distances is None:
-            return Signs(float(each.mean()), disorder(pixels), slice_agreement=each)
+            return Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing)
         raw = self.raw(look)
         unusual = self.familiar.unusual(look.distances, raw)
-        return Signs(float(each.mean()), disorder(pixels), novelty.of_volume(unusual, raw), each, unusual)
+        return Signs(float(each.mean()), disorder(pixels), novelty.of_volume(unusual, raw), each, unusual, bearing)
+
+    def bearing(self, stack: SliceStack) -> Bearing | None:
+        """Which way the body lies in a volume; None where that is not known, or its pictures are too small to tell."""
+        return None if self.orientation is None else self.orientation.bearing(stack)
 
     def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
-        signs = self.signs(look, stack.pixels)
-        return answer(volume_id, path, self.decision(look, stack.z_mm, stack.edges_mm), signs, self.rule, self.vocabulary, notes)
+        decision = self.decision(look, stack.z_mm, stack.edges_mm)
+        signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None)
+        return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.orientation import Orientation
 from fovnet.decision.settling import Shown
 from fovnet.decision.spans import Rule
 from fovnet.decision.tuning import Example
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack
+from fovnet.volume.planes import tells_axes
 from fovnet.volume.slices import SliceStack
 
 if TYPE_CHECKING:
@@ -111,10 +113,13 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     return Example(mean(look.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
 
 
-def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
-    """The labelled volumes of a split, as settling wants them."""
+def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientation | None = None) -> list[Shown]:
+    """The labelled volumes of a split, as settling wants them; which way each lies as `orientation` tells it, where there is one."""
     return [
-        Shown(pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm)
+        Shown(
+            pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
+            None if orientation is None else orientation.bearing(stack), tells_axes(stack),
+        )
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]
     ]

@@ -38,6 +38,7 @@ MEANINGS = {
     "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is uncertain",
     "heights_for": "all, or presence: heights tell which regions are shown, and the slices alone where the borders lie",
     "least_agreement": "a volume whose members agree less is uncertain",
+    "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
 }
 """What each setting of a rule is, for its table in the report too."""
 
@@ -68,6 +69,7 @@ class Rule:
     least_novelty: float = 0.0
     heights_for: str = "all"
     least_agreement: float = 0.0
+    least_upright: float = 0.0
 
     def say(self, members: int) -> NDArray[np.float64]:
         """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""

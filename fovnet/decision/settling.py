@@ -3,6 +3,7 @@
     beta, line       of the decided labels' confidences, and of the probability of the set of regions
     least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
     least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
+    least_upright    so that at most FALSE_ALARMS of those whose headers tell their axes seem to lie otherwise
     min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
 
 The bar's promise takes the rest of the rule as given, and that was tuned on the same subjects: a dozen numbers, which the promise does
@@ -22,8 +23,12 @@ from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
 from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import Decision, said, shares
-from fovnet.decision.tuning import right
+from fovnet.decision.tuning import FALSE_ALARMS, right
+
+MOST_UPRIGHT = 0.2
+"""The highest bar for running from feet to head, one of five ways: below it, another way is more probable."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Shown:
     """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true.
 
     edges_mm  (s + 1,) where they begin and end, as `spans.decide` has it
+    bearing   which way the body lies, where that can be told        tells_axes  whether its header says anything of its axes
     """
 
     subject: str
@@ -39,12 +45,14 @@ class Shown:
     z_mm: NDArray[np.float64]
     truth: NDArray[np.bool_]
     edges_mm: NDArray[np.float64] | None = None
+    bearing: Bearing | None = None
+    tells_axes: bool = True
 
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
     """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
     decisions = [judge.decision(one.look, one.z_mm, one.edges_mm) for one in volumes]
-    signs = [judge.signs(one.look, one.pixels) for one in volumes]
+    signs = [judge.signs(one.look, one.pixels, one.bearing) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     confidences, alone = [one.confidence for one in decisions], [_share(one, judge) for one in decisions]
@@ -53,6 +61,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
         beta=best_beta(np.concatenate(confidences), np.concatenate(alone), np.concatenate(hits)),
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
+        least_upright=min(MOST_UPRIGHT, floor(_uprights(volumes, decisions), FALSE_ALARMS)),
     )
     rule = replace(rule, line=_line(replace(judge, rule=rule), volumes))
     settled = replace(judge, rule=rule)
@@ -64,6 +73,12 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     found = bar(graded, stated_error, at_risk, seed)
     facts = {"stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes), "curve": risk_coverage(graded)}
     return replace(settled, rule=replace(rule, min_confidence=found.min_confidence)), facts
+
+
+def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:
+    """How probably the slices run from feet to head, of volumes that show something and whose headers say that they do."""
+    told = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
+    return np.array([one.bearing.upright for one in told if one.bearing is not None])
 
 
 def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:

@@ -16,7 +16,7 @@ from typing import Any
 
 from fovnet.config import load as load_settings
 from fovnet.config import write_settings
-from fovnet.decision import novelty
+from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
 from fovnet.errors import ModelError
 from fovnet.records import checksum, read_json, read_tsv, replace_with, write_json, write_text
@@ -76,7 +76,9 @@ def _draft(results: Results, draft: Path) -> None:
                                                "folder of a finished run (snakemake)")
     facts = facts_of(results.ensemble)
     rule = _facts(results.ensemble / RULE)
-    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *(results.ensemble / one["weights"] for one in facts["members"])):
+    asked = [results.ensemble / orientation.FILE] if (results.ensemble / orientation.FILE).exists() else []
+    members = [results.ensemble / one["weights"] for one in facts["members"]]
+    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *asked, *members):
         if not path.is_file():
             raise ModelError("shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report")
         shutil.copyfile(path, draft / path.name)
@@ -126,10 +128,10 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """The draft's files in the folder, the sums last; weights of an earlier ensemble removed."""
+    """The draft's files in the folder, the sums last; weights and orientation of an earlier ensemble removed."""
     for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
-    for stale in folder.glob("member-*.safetensors"):
+    for stale in folder.glob("*.safetensors"):
         if not (draft / stale.name).exists():
             stale.unlink()

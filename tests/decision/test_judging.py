@@ -14,8 +14,9 @@ from fovnet.decision.doubting import doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.novelty import calibrated, familiar
+from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
-from fovnet.decision.settling import Shown, settle
+from fovnet.decision.settling import MOST_UPRIGHT, Shown, settle
 from fovnet.decision.spans import Rule, said
 from fovnet.decision.tuning import Example, right
 from fovnet.errors import ModelError
@@ -125,18 +126,34 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
-    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), least_novelty=0.03, least_agreement=0.7)
+    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), least_novelty=0.03, least_agreement=0.7, least_upright=0.02)
     save_rule(tmp_path, rule, {}, settings={}, seed=1)
     assert read_rule(tmp_path) == rule
 
 
 def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> None:
-    for stale in ("weighing.json", "novelty.npz", "decision.json"):
+    for stale in ("weighing.json", "novelty.npz", "decision.json", "orientation.safetensors"):
         (tmp_path / stale).write_bytes(b"old")
     weights = tmp_path / "slot-0001.safetensors"
     weights.write_bytes(b"any")
     assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
+
+
+def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_them_falls_below(bodies: Bodies) -> None:
+    """Of 199 the second smallest; those whose headers say nothing lie anyhow and do not count, nor do slabs of which nothing is known."""
+    example = bodies(1, noise=0.5)
+    one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
+    told = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
+    others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
+    judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, one], stated_error=0.2, at_risk=0.1, seed=1)
+    assert judge.rule.least_upright == pytest.approx(0.002)
+    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1                     # one is below the bar, and so are those who tell nothing
+    few, _ = settle(Judge(DEFAULT, Rule()), told[:50], stated_error=0.2, at_risk=0.1, seed=1)
+    assert few.rule.least_upright == 0.0
+    clear = [replace(one, bearing=Bearing(0.9, "feet to head"))] * 120
+    sure, _ = settle(Judge(DEFAULT, Rule()), clear, stated_error=0.2, at_risk=0.1, seed=1)
+    assert sure.rule.least_upright == MOST_UPRIGHT
 
 
 def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodies: Bodies) -> None:

@@ -11,13 +11,14 @@ import pytest
 import torch
 import yaml
 
-from fovnet.decision import shipped
+from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load
 from fovnet.errors import ModelError
 from fovnet.net.precision import write_weights
 from fovnet.net.weights import load_tensors, save_tensors
 from fovnet.records import read_json
 from fovnet.results import Results
+from fovnet.volume.outlines import SHAPE
 
 
 @pytest.fixture
@@ -56,6 +57,18 @@ def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_byt
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none(run: Results, tmp_path: Path) -> None:
+    layer = {"layer0.weight": torch.zeros(16, int(np.prod(SHAPE))).half(), "layer0.bias": torch.arange(16).half()}
+    save_tensors(run.ensemble / orientation.FILE, layer, {})
+    folder = shipped.ship(run, tmp_path / "out").folder
+    assert (folder / orientation.FILE).read_bytes() == (run.ensemble / orientation.FILE).read_bytes()
+    assert orientation.FILE in (folder / "SHA256SUMS").read_text()
+    known = load(folder, "cpu").judge.orientation
+    assert known is not None and known.layers[0][1].tolist() == list(range(16))
+    (run.ensemble / orientation.FILE).unlink()
+    assert load(shipped.ship(run, folder).folder, "cpu").orientation is None
+
+
 @pytest.mark.parametrize(("spoil", "code"), [
     (lambda run: (run.ensemble / "decision.json").unlink(), "shipped-incomplete"),
     (lambda run: (run.folder / "model-card.md").unlink(), "shipped-incomplete"),
@@ -64,6 +77,7 @@ def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_byt
     (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
     (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
     (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
+    (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
 ])  # fmt: skip
 def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp_path: Path, spoil: object, code: str) -> None:
     spoil(run)  # type: ignore[operator]

@@ -1,7 +1,8 @@
 """
 Act 3: ensemble.
     NEEDS  {RESULTS}/search/trials.tsv and the networks beside it; {RESULTS}/slices/
-    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz;    {RESULTS}/probabilities.npz
+    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz, and of 50 volumes or more
+                                  orientation.safetensors;    {RESULTS}/probabilities.npz
 """
 
 

@@ -1,0 +1,82 @@
+"""The ways a body may lie in a volume whose axes are called something else, and what the three planes show then.
+
+    axis    0 across the body, 1 from front to back, 2 from feet to head        plane  0 axial, 1 sagittal, 2 coronal
+    view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   a way of lying
+    move    (transposed, rows reversed, columns reversed), in this order: one of the eight ways to lay a picture
+
+A grid's axes may stand for a body's in 3! orders and 2³ directions.  Left and right look alike, so that of 48 ways 24 can be told
+apart, and of 24 views 16.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Axis = tuple[int, int]
+View = tuple[Axis, Axis]
+Move = tuple[int, int, int]
+
+ACROSS = 0
+PLANES: tuple[View, ...] = (((1, 1), (0, 1)), ((2, -1), (1, 1)), ((2, -1), (0, 1)))
+"""The view of each plane in a body that lies as it is called: the front, or the head, on top."""
+
+MOVES: tuple[Move, ...] = tuple((transposed, rows, columns) for transposed, rows, columns in product((0, 1), repeat=3))
+
+RUNS = ("feet to head", "head to feet", "front to back", "back to front", "side to side")
+"""What the third axis of a grid may run along."""
+
+
+def unhanded(view: View) -> View:
+    """The view, from left to right and from right to left being one."""
+    rows, columns = ((axis, 1 if axis == ACROSS else sign) for axis, sign in view)
+    return rows, columns
+
+
+VIEWS: tuple[View, ...] = tuple(dict.fromkeys(
+    unhanded(((rows, a), (columns, b))) for rows, columns in permutations(range(3), 2) for a, b in product((1, -1), repeat=2)
+))  # fmt: skip
+"""The 16 that can be told apart."""
+
+
+def laid(view: View, move: Move) -> View:
+    """What a picture of a view shows once it is moved."""
+    transposed, *reversed_ = move
+    axes = view[::-1] if transposed else view
+    rows, columns = ((axis, -sign if turned else sign) for (axis, sign), turned in zip(axes, reversed_, strict=True))
+    return rows, columns
+
+
+def shown_by(turn: tuple[Axis, ...]) -> tuple[int, ...]:
+    """The view, as a place in VIEWS, of each plane of a grid whose three axes run along these of the body."""
+    def along(axis: Axis) -> Axis:
+        body, sign = turn[axis[0]]
+        return body, sign * axis[1]
+
+    return tuple(VIEWS.index(unhanded((along(rows), along(columns)))) for rows, columns in PLANES)
+
+
+def _runs(turn: tuple[Axis, ...]) -> int:
+    """What the third axis runs along, as a place in RUNS."""
+    axis, sign = turn[2]
+    return 4 if axis == ACROSS else (1 - axis) * 2 + 2 + (sign < 0)
+
+
+_ALL = [
+    tuple(zip(axes, signs, strict=True)) for axes in permutations(range(3)) for signs in product((1, -1), repeat=3)
+]  # fmt: skip
+_FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}           # of ways that look alike, the first
+
+TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))
+"""(24, 3) the view of each plane, for every turn that can be told from the others; the first is none at all."""
+
+ALONG: NDArray[np.int64] = np.array(list(reversed(_FIRST.values())))
+"""(24,) what the third axis runs along, as a place in RUNS."""
+
+SOURCES: tuple[tuple[int, int], ...] = tuple(
+    next((plane, at) for plane, whole in enumerate(PLANES) for at, move in enumerate(MOVES) if unhanded(laid(whole, move)) == view)
+    for view in VIEWS
+)
+"""Of each view, the plane of the body that shows it, and the move, as a place in MOVES, that lays the plane's picture so."""

@@ -1,0 +1,102 @@
+"""Three planes through a volume, each in three places, as pictures about what is bright in them: they show which way a body lies.
+
+    pictures  (3, 3, 128, 128) uint8: plane (axial, sagittal, coronal), place, row, column; 4 mm a pixel
+
+Rows run from front to back in axial pictures and from head to feet in the others; columns from the patient's right to the left, in sagittal
+ones from front to back; all as the header has it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.resizing import SIDE, resize_weights
+from fovnet.volume.sections import PIXEL_MM, rows_along
+from fovnet.volume.slices import SliceStack
+
+PLACES = (0.3, 0.5, 0.7)
+"""Shares of all brightness that lie before the places, along the axis across each plane."""
+THICK_MM = 12.0             # averaged across each plane: noise of one cut is not taken for an edge
+LEAST_MM = 50.0             # along each axis: less than a third of a head shows its outline in none
+
+Floats32 = NDArray[np.float32]
+
+
+def pictures(stack: SliceStack) -> NDArray[np.uint8]:
+    """The nine pictures of a volume; of one longer than 512 mm, those of the 512 mm about what is bright."""
+    slices, along = stack.pixels.astype(np.float32), _rows(stack)
+    across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
+    half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
+    profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
+    up, left, back = (_places(profile) for profile in profiles)
+    axial = [across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T for at in up]
+    sagittal = [_upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T) for at in left]
+    coronal = [_upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T) for at in back]
+    made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
+    grey: NDArray[np.uint8] = np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8)
+    return grey.reshape(3, len(PLACES), SIDE, SIDE)
+
+
+def reach_mm(stack: SliceStack) -> float:
+    """How far a volume's picture reaches along the axis along which it reaches least; what is black counts for nothing."""
+    lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
+    edges_mm = stack.edges_mm
+    return float(min(edges_mm[-1] - edges_mm[0], *(lit.any(axis=axes).sum() * pixel_mm for axes in ((0, 1), (0, 2)))))
+
+
+def tells_axes(stack: SliceStack) -> bool:
+    """Whether a header says which way its axes run: one of voxel sizes alone, with 0 mm in the middle, says nothing.
+
+    Converters that know no orientation write it, and so does the simulator where it turns a header.
+    """
+    affine = stack.vox_to_ras
+    sizes = np.diag(affine)[:3]
+    if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
+        return True
+    middle = (stack.z_mm[0] + stack.z_mm[-1]) / 2 if stack.counted is None else np.inf
+    across = affine[:2, 3] + (stack.side_mm - sizes[:2]) / 2              # of the longer side; the shorter is padded
+    return bool(abs(middle) > sizes[2] or np.abs(across).min() > 0.01 * sizes[:2].max())
+
+
+def _rows(stack: SliceStack) -> Floats32:
+    """(r, s) weights of the slices in at most 128 rows of 4 mm."""
+    along, _ = rows_along(stack.z_mm)
+    if len(along) <= SIDE:
+        return along
+    profile = along @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)
+    middle = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(float(profile.sum()), 1e-9)
+    first = min(max(0, round(middle) - SIDE // 2), len(along) - SIDE)
+    return along[first : first + SIDE]
+
+
+def _places(profile: Floats32) -> list[int]:
+    """Where along a profile the shares PLACES of it are passed."""
+    passed = np.cumsum(profile, dtype=np.float64)
+    return [int(at) for at in np.searchsorted(passed, np.array(PLACES) * passed[-1])]
+
+
+def _upright(section: Floats32) -> Floats32:
+    """A section (r, 128), its rows counted from the feet, in the middle of 128 rows counted from the head."""
+    made, top = np.zeros((SIDE, SIDE), np.float32), (SIDE - len(section)) // 2
+    made[top : top + len(section)] = section[::-1]
+    return made
+
+
+def _centred(picture: Floats32) -> Floats32:
+    """A picture (128, 128), moved by whole pixels so that the middle of its brightness is its own."""
+    total, at = float(picture.sum()), np.arange(SIDE, dtype=np.float32)
+    if not total:
+        return picture
+    for axis in (0, 1):
+        middle = float(picture.sum(axis=1 - axis) @ at) / total
+        picture = _shifted(picture, round((SIDE - 1) / 2 - middle), axis)
+    return picture
+
+
+def _shifted(picture: Floats32, by: int, axis: int) -> Floats32:
+    """A picture moved along an axis; what comes in is black."""
+    made = np.zeros_like(picture)
+    kept, to = slice(max(0, -by), SIDE - max(0, by)), slice(max(0, by), SIDE - max(0, -by))
+    made[(slice(None),) * axis + (to,)] = picture[(slice(None),) * axis + (kept,)]
+    return made
