@@ -19,6 +19,7 @@ from safetensors.numpy import load_file
 from scipy.special import log_softmax
 
 from fovnet.errors import ModelError
+from fovnet.maths.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
 from fovnet.volume.outlines import SHAPE, outlines
 from fovnet.volume.planes import LEAST_MM, pictures, reach_mm
@@ -59,9 +60,10 @@ class Orientation:
     def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
         """(n, 24) the same, from outlines (n, 3, 3, 1024); what is scored in the places of one plane is averaged."""
         *hidden, (weight, bias) = self.layers
-        for inner, offset in hidden:
-            seen = np.maximum(seen @ inner.T + offset, 0)
-        scores = (seen @ weight.T + bias).mean(axis=2, dtype=np.float64)
+        with one_thread():
+            for inner, offset in hidden:
+                seen = np.maximum(seen @ inner.T + offset, 0)
+            scores = (seen @ weight.T + bias).mean(axis=2, dtype=np.float64)
         return np.asarray(log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.maths.threads import one_thread
 from fovnet.volume.resizing import SIDE, resize_weights
 from fovnet.volume.sections import PIXEL_MM, rows_along
 from fovnet.volume.slices import SliceStack
@@ -25,15 +26,16 @@ Floats32 = NDArray[np.float32]
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
     """The nine pictures of a volume; of one longer than 512 mm, those of the 512 mm about what is bright."""
-    slices, along = stack.pixels.astype(np.float32), _rows(stack)
-    across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
-    half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
-    profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
-    up, left, back = (_places(profile) for profile in profiles)
-    axial = [across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T for at in up]
-    sagittal = [_upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T) for at in left]
-    coronal = [_upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T) for at in back]
-    made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
+    with one_thread():
+        slices, along = stack.pixels.astype(np.float32), _rows(stack)
+        across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
+        half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
+        profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
+        up, left, back = (_places(profile) for profile in profiles)
+        axial = [across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T for at in up]
+        sagittal = [_upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T) for at in left]
+        coronal = [_upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T) for at in back]
+        made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
     grey: NDArray[np.uint8] = np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8)
     return grey.reshape(3, len(PLACES), SIDE, SIDE)
 
