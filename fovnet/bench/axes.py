@@ -61,8 +61,8 @@ def noticed(
     where the split has no volume to ask about.
     """
     if ensemble.orientation is None:
-        raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of fewer than 50 volumes that "
-                                                "show it; name another with --model")
+        raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
+                                                "it; name another with --model")
     rng, said = np.random.default_rng(seed), []
     ways = {AS_TOLD: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
     volumes = list(_asked(pack, split))

@@ -17,12 +17,14 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import Ensemble, save_weighing
 from fovnet.decision.packed import SCORED, Scored
 from fovnet.decision.spans import EVEN, Rule
+from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.decision.weighing import Weighing, mean, weigh
 from fovnet.volume.pack import Pack
 from fovnet.volume.planes import LEAST_MM, pictures, reach_mm, tells_axes
 
 Told = Callable[[int, int], Any]
-FEWEST, MOST = 50, 4000         # volumes to learn from which way a body lies; of 1,700, 83 % of wrong axes were found, of 4,100 as many
+FEWEST, MOST = 50, 4000         # volumes to learn from which way a body lies
+JUDGES = round(1 / FALSE_ALARMS) - 1        # volumes of which FALSE_ALARMS is one
 
 
 def score(model: Ensemble, pack: Pack, *, seed: int, progress: Told | None = None) -> tuple[Ensemble, Scored]:
@@ -43,7 +45,8 @@ def weighed(folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str,
 
 
 def oriented(folder: Path, pack: Pack, *, seed: int, progress: Told | None = None) -> Path | None:
-    """`folder/orientation.safetensors`, learned from at most MOST volumes of the training split; None, and none there, of less than FEWEST.
+    """`folder/orientation.safetensors`, learned from at most MOST volumes of the training split; None, and none there, where fewer than
+    FEWEST teach it, or the validation split has too few for a bar.
 
     They show a region, reach far enough to tell which way they lie, and have a header that says it; any collection has some that lie
     otherwise than theirs, but few.
@@ -52,24 +55,24 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: Told | None = Non
     from fovnet.net.weights import save_tensors
 
     (folder / orientation.FILE).unlink(missing_ok=True)
-    known = _lying_as_told(pack, seed)
-    if len(known) < FEWEST:
+    known, judges = _lying_as_told(pack, "train", MOST, seed), _lying_as_told(pack, "validation", JUDGES, seed)
+    if len(known) < FEWEST or len(judges) < JUDGES:
         return None
     tensors = learn(np.stack([pictures(pack.stack(index)) for index in known]), seed=seed, progress=progress)
     halves = {name: tensor.half() for name, tensor in tensors.items()}
     return save_tensors(folder / orientation.FILE, halves, {"volumes": len(known), "seed": seed})
 
 
-def _lying_as_told(pack: Pack, seed: int) -> list[int]:
-    """Volumes of the training split that show which way they lie, and whose headers say it: at most MOST, drawn by the seed."""
-    readable = [at for at, record in enumerate(pack.records) if record.split == "train" and record.status == "ok"]
+def _lying_as_told(pack: Pack, split: str, most: int, seed: int) -> list[int]:
+    """Volumes of a split that show which way they lie, and whose headers say it: at most so many, drawn by the seed."""
+    readable = [at for at, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
     known: list[int] = []
     for index in np.random.default_rng(seed).permutation(readable).tolist():
         stack, record = pack.stack(index), pack.records[index]
         nothing = pack.truth[record.first_row : record.first_row + record.slices, -1].mean() >= EVEN
         if not nothing and tells_axes(stack) and reach_mm(stack) >= LEAST_MM:
             known.append(index)
-        if len(known) == MOST:
+        if len(known) == most:
             break
     return sorted(known)
 

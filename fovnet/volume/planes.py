@@ -20,6 +20,7 @@ PLACES = (0.3, 0.5, 0.7)
 """Shares of all brightness that lie before the places, along the axis across each plane."""
 THICK_MM = 12.0             # averaged across each plane: noise of one cut is not taken for an edge
 LEAST_MM = 50.0             # along each axis: less than a third of a head shows its outline in none
+SLACK = 0.01                # of a voxel: headers hold single precision
 
 Floats32 = NDArray[np.float32]
 
@@ -56,9 +57,9 @@ def tells_axes(stack: SliceStack) -> bool:
     sizes = np.diag(affine)[:3]
     if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
         return True
-    middle = (stack.z_mm[0] + stack.z_mm[-1]) / 2 if stack.counted is None else np.inf
+    middle = stack.edges_mm[[0, -1]].mean()
     across = affine[:2, 3] + (stack.side_mm - sizes[:2]) / 2              # of the longer side; the shorter is padded
-    return bool(abs(middle) > sizes[2] or np.abs(across).min() > 0.01 * sizes[:2].max())
+    return bool(abs(middle) > SLACK * sizes[2] or np.abs(across).min() > SLACK * sizes[:2].max())
 
 
 def _rows(stack: SliceStack) -> Floats32:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import permutations
 from pathlib import Path
 from shutil import copytree
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from fovnet.bench.axes import ALL, AS_TOLD, ASIDE, COLUMNS, OVER, turned
 from fovnet.cli import app
 from fovnet.decision import orientation
-from fovnet.decision.scoring import FEWEST, oriented
+from fovnet.decision.scoring import FEWEST, JUDGES, oriented
 from fovnet.maths.turns import TURNS, shown_by
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.outlines import outlines
@@ -23,10 +24,11 @@ from fovnet.volume.pack import Pack, slice_collections
 from fovnet.volume.slices import Slicing
 from tests.net.test_orientation import body, shown
 
+SHARES = 0.34, 0.6, 0.06
 WAYS = [AS_TOLD, OVER, ASIDE]
 
 
-def pack_of(folder: Path, count: int, plain: int = 0) -> Pack:
+def pack_of(folder: Path, count: int, plain: int = 0, shares: tuple[float, float, float] = SHARES) -> Pack:
     """So many bodies of blocks, each its own person's, labelled chest; the headers of the last `plain` say nothing of their axes."""
     volumes, regions = [], []
     for seed in range(count):
@@ -40,7 +42,7 @@ def pack_of(folder: Path, count: int, plain: int = 0) -> Pack:
         regions.append({"volume_id": f"b{seed}", "region": "chest", "first_slice": 5, "last_slice": 54})
     write_tsv(folder / "tables" / "volumes.tsv", list(volumes[0]), volumes)
     write_tsv(folder / "tables" / "regions.tsv", list(regions[0]), regions)
-    return slice_collections({"blocks": folder / "tables"}, folder / "slices", slicing=Slicing(), seed=1, fractions=(0.8, 0.1, 0.1))
+    return slice_collections({"blocks": folder / "tables"}, folder / "slices", slicing=Slicing(), seed=1, fractions=shares)
 
 
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
@@ -63,7 +65,7 @@ def test_outlines_are_turned_as_those_of_a_turned_body_are(axes: tuple[int, ...]
 def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finished: Path, tmp_path: Path) -> None:
     model = tmp_path / "ensemble"
     copytree(finished / "ensemble", model)
-    pack = pack_of(tmp_path, 80)
+    pack = pack_of(tmp_path, 170)
     assert oriented(model, pack, seed=1) == model / orientation.FILE
     facts = json.loads((model / "decision.json").read_text())
     facts["rule"]["least_upright"] = 0.2
@@ -73,8 +75,8 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finish
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "axes.tsv")
     assert list(rows[0]) == list(COLUMNS)
-    assert [(row["shows"], row["axes"], row["of"]) for row in rows] == [(shows, way, "8") for shows in (ALL, "chest") for way in WAYS]
-    assert [row["count"] for row in rows] == ["0", "8", "8"] * 2
+    assert [(row["shows"], row["axes"], row["of"]) for row in rows] == [(shows, way, "10") for shows in (ALL, "chest") for way in WAYS]
+    assert [row["count"] for row in rows] == ["0", "10", "10"] * 2
     first = (tmp_path / "axes.tsv").read_bytes()
     assert CliRunner().invoke(app, words).exit_code == 0 and (tmp_path / "axes.tsv").read_bytes() == first
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
@@ -85,13 +87,18 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finish
 
 
 @pytest.mark.slow
-def test_few_volumes_or_headers_that_say_nothing_teach_nothing(finished: Path, tmp_path: Path) -> None:
-    """Of 64 people 51 are in the training split; half of their headers are of voxel sizes alone."""
+@pytest.mark.parametrize(("shares", "plain", "lacking"), [
+    ((0.25, 0.69, 0.06), 0, {"train"}), ((0.45, 0.5, 0.05), 0, {"validation"}), (SHARES, 80, {"train", "validation"}),
+])  # fmt: skip
+def test_few_volumes_or_headers_that_say_nothing_teach_nothing(
+    shares: tuple[float, float, float], plain: int, lacking: set[str], finished: Path, tmp_path: Path
+) -> None:
+    """Where fewer than 50 to learn from are left of the training split, or fewer than 99 to judge by of the validation split."""
     model = tmp_path / "ensemble"
     copytree(finished / "ensemble", model)
     (model / orientation.FILE).write_bytes(b"of an earlier run")
-    pack = pack_of(tmp_path, 64, plain=30)
-    told = sum(record.split == "train" and int(record.volume_id[1:]) < 34 for record in pack.records)
-    assert told < FEWEST < sum(record.split == "train" for record in pack.records)
+    pack = pack_of(tmp_path, 170, plain, shares)
+    told = Counter(record.split for record in pack.records if int(record.volume_id[1:]) < 170 - plain)
+    assert {split for split, least in (("train", FEWEST), ("validation", JUDGES)) if told[split] < least} == lacking, told
     assert oriented(model, pack, seed=1) is None
     assert not (model / orientation.FILE).exists()

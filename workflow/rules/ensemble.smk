@@ -1,7 +1,7 @@
 """
 Act 3: ensemble.
     NEEDS  {RESULTS}/search/trials.tsv and the networks beside it; {RESULTS}/slices/
-    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz, and of 50 volumes or more
+    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz, and of many volumes
                                   orientation.safetensors;    {RESULTS}/probabilities.npz
 """
 
