@@ -21,14 +21,14 @@ from torch import Tensor, nn
 
 from fovnet.maths.gradients import moved
 from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
-from fovnet.net.augment import DRAWS, Ranges, adjust_contrast, affines, draw, noise_at
+from fovnet.net.augment import Ranges, affines, draw, recoloured
 from fovnet.net.sampling import resample
 from fovnet.volume.outlines import SHAPE, outlines
 
 WIDTHS = (256, 128)
 RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)
-COPIES = 8              # changed pictures of each plane, drawn once: what is learned from them has seen every volume in every turn 15 times
-SHOWN = 360             # times that each volume is shown
+COPIES = 8              # changed pictures of each plane, drawn once
+SHOWN = 360             # times that each volume is shown, 15 in every turn
 BATCH, RATE, DECAY = 128, 2e-3, 0.05
 DROPPED = (0.1, 0.3)    # of the outlines, and of each layer's answers
 CUT, LEAST_CUT = 0.4, 0.45      # share of pictures of which a rectangle alone is left, and how much of each side it has at least
@@ -82,10 +82,7 @@ def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray
 def _as_drawn(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """Pictures (m, 1, h, w) in [0, 1] changed, each by its own draw."""
     draws = draw(len(pictures), RANGES, generator)
-    assert draws.shape[1] == DRAWS
-    sigma, place, gamma = (column.reshape(-1, 1, 1, 1) for column in draws[:, 6:9].unbind(dim=1))
-    made = adjust_contrast(resample(_cut(pictures, generator), affines(draws)), gamma)
-    return torch.addcmul(made, noise_at(place, made), sigma).clamp_(0.0, 1.0)
+    return recoloured(resample(_cut(pictures, generator), affines(draws)), draws, RANGES)
 
 
 def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
