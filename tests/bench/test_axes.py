@@ -13,11 +13,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import fovnet
 from fovnet.bench.axes import ALL, AS_TOLD, ASIDE, COLUMNS, OVER, turned
 from fovnet.cli import app
 from fovnet.decision import orientation
 from fovnet.decision.scoring import FEWEST, JUDGES, oriented
 from fovnet.maths.turns import TURNS, shown_by
+from fovnet.phantom.body import landmarks
+from fovnet.phantom.collection import acquire
+from fovnet.phantom.families import FAMILIES
+from fovnet.phantom.person import sample_person
+from fovnet.phantom.protocols import SITES, plan
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.outlines import outlines
 from fovnet.volume.pack import Pack, slice_collections
@@ -102,3 +108,22 @@ def test_few_volumes_or_headers_that_say_nothing_teach_nothing(
     assert {split for split, least in (("train", FEWEST), ("validation", JUDGES)) if told[split] < least} == lacking, told
     assert oriented(model, pack, seed=1) is None
     assert not (model / orientation.FILE).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("way", "noticed"), [("as it is", False), ("coronal called axial", True), ("upside down", True)])
+def test_the_package_notices_a_head_under_a_wrong_header(way: str, noticed: bool, tmp_path: Path) -> None:
+    """A person whom no collection holds; voxels are moved, the header stays."""
+    rng, person = np.random.default_rng([77, 1]), sample_person((1_000_003, 77))
+    family = next(one for one in FAMILIES if one.name == "head")
+    volume, _ = acquire(person, plan(person, landmarks(person), family, SITES[0], rng), rng)
+    voxels, affine = volume.voxels, volume.vox_to_ras
+    if way == "coronal called axial":
+        voxels, affine = voxels.transpose(0, 2, 1), np.diag([*volume.spacing_mm[[0, 2, 1]], 1.0])
+    elif way == "upside down":
+        voxels = voxels[:, :, ::-1]
+    nib.save(nib.Nifti1Image(np.ascontiguousarray(voxels), affine), tmp_path / "head.nii")
+    answer = fovnet.load().predict(tmp_path / "head.nii")
+    assert ("turned" in answer.code.split()) == noticed
+    assert answer.regions == ("head",) or noticed
+    assert answer.status == "uncertain" or not noticed

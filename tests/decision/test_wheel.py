@@ -15,6 +15,7 @@ import nibabel
 import numpy as np
 import pytest
 
+from fovnet.decision import orientation
 from fovnet.decision.ensemble import FACTS
 from fovnet.decision.shipped import ship
 from fovnet.records import read_tsv
@@ -75,6 +76,7 @@ def test_the_wheel_is_small_and_holds_networks_and_templates(wheel: Path) -> Non
     wanted = {path.relative_to(ROOT).as_posix() for path in (ROOT / "fovnet" / "report" / "templates").iterdir() if path.is_file()}
     wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "fovnet").rglob("*.py")} | {"fovnet/py.typed"}
     wanted |= {f"fovnet/decision/shipped/{name}" for name in (FACTS, "decision.json", "novelty.npz", "model-card.md", "SHA256SUMS")}
+    wanted |= {f"fovnet/decision/shipped/{orientation.FILE}"}
     assert wanted <= held, wanted - held
     assert sum(name.startswith("fovnet/decision/shipped/member-") for name in held) >= 2
 
