@@ -29,6 +29,7 @@ LIKELY = 0.7
 """A region less probable than LIKELY may be the best guess, and is no answer; below EVEN a set of regions is rather another set."""
 NEAR = 0.7
 """Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
+FAINT = 0.001       # a probability below it is not told as 0.0 %
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
 
 
@@ -86,7 +87,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
     if decision.flipped:
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
     if decision.spans and signs.bearing is not None and signs.bearing.upright < rule.least_upright:
-        share = f"{_below(signs.bearing.upright, rule.least_upright, 1)} that slices run from feet to head"
+        upright = signs.bearing.upright
+        share = f"{_below(upright, rule.least_upright, 1) if upright >= FAINT else f'under {FAINT:.1%}'} that slices run from feet to head"
         rather = f", as the header has it, at least {rule.least_upright:.1%} wanted; by the picture rather from {signs.bearing.rather}"
         yield Doubt("turned", f"its axes look wrong: {share}{rather}")
 

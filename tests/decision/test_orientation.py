@@ -58,12 +58,13 @@ def test_one_that_nothing_is_known_of_is_not_nor_is_one_that_shows_nothing() -> 
     assert said(Bearing(0.0001, "side to side"), regions=0) == ["none"]
 
 
-def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is() -> None:
+@pytest.mark.parametrize(("upright", "told"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")])
+def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, told: str) -> None:
     p = np.full((20, 7), 0.001)
     p[:, 4] = 0.994
-    decision, signs = decide(p, np.arange(20) * 5.0, DEFAULT, RULE), Signs(1.0, 0.2, bearing=Bearing(0.004, "front to back"))
+    decision, signs = decide(p, np.arange(20) * 5.0, DEFAULT, RULE), Signs(1.0, 0.2, bearing=Bearing(upright, "front to back"))
     (sentence,) = [one.sentence for one in doubts(decision, signs, RULE, DEFAULT) if one.code == "turned"]
-    assert sentence == ("its axes look wrong: 0.4% that slices run from feet to head, as the header has it, at least 6.0% wanted; "
+    assert sentence == (f"its axes look wrong: {told} that slices run from feet to head, as the header has it, at least 6.0% wanted; "
                         "by the picture rather from front to back")
 
 
