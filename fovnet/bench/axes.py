@@ -2,7 +2,8 @@
 
 Volumes of a labelled split lie as their headers say, but those whose headers say nothing, which are left out, as are those too thin to tell
 anything.  Each is looked at as it is, and turned twice, by a turn drawn from those that run from head to feet, and by one from those
-whose slices run along another axis.
+whose slices run along another axis.  It is their pictures that are turned, and not their files, which would be cut anew; and what the
+networks say, whom a volume that shows nothing is not doubted for, is not asked.
 """
 
 from __future__ import annotations
@@ -57,12 +58,16 @@ def noticed(
 ) -> list[Noticed]:
     """A count a region and way of lying, of all volumes first; `seed` draws the turns.  A volume of two regions counts with both.
 
-    Raises ModelError "orientation-missing" where the ensemble cannot tell which way a body lies, and CollectionError "bench-unlabelled"
-    where the split has no volume to ask about.
+    Raises ModelError "orientation-missing" where the ensemble cannot tell which way a body lies, or has no bar for it,
+    "weights-other-classes" where it knows other regions, and CollectionError "bench-unlabelled" where the split has no volume to ask about.
     """
-    if ensemble.orientation is None:
+    if ensemble.orientation is None or not ensemble.rule.least_upright:
         raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
-                                                "it; name another with --model")
+                                                "it, or by an earlier fovnet; name another with --model")
+    if ensemble.vocabulary.classes != pack.classes:
+        mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
+        raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of the ensemble are {mine}; slice it "
+                                                  "with the regions the ensemble knows")
     rng, said = np.random.default_rng(seed), []
     ways = {AS_TOLD: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
     volumes = list(_asked(pack, split))

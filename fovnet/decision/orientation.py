@@ -83,7 +83,7 @@ def load(folder: Path) -> Orientation | None:
         count = len(tensors) // 2
         layers = tuple((_floats(tensors[f"layer{at}.weight"]), _floats(tensors[f"layer{at}.bias"])) for at in range(count))
         _refuse_misfit(layers)
-    except (OSError, ValueError, KeyError, IndexError, safetensors.SafetensorError):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, safetensors.SafetensorError):
         raise ModelError("orientation-damaged", f"{path}: not readable; copy the whole folder again, or run `fovnet ensemble`") from None
     return Orientation(layers)
 
@@ -93,10 +93,10 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Nothing, where each layer takes what the one before gives.  Raises ValueError."""
+    """Nothing, where each layer is of numbers and takes what the one before gives.  Raises ValueError."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
-        if weight.shape != (len(bias), width):
+        if weight.shape != (len(bias), width) or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
             raise ValueError(f"{weight.shape}")
         width = len(bias)
     if not layers or width != len(VIEWS):

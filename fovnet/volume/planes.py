@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths.threads import one_thread
 from fovnet.volume.resizing import SIDE, resize_weights
-from fovnet.volume.sections import PIXEL_MM, rows_along
+from fovnet.volume.sections import PIXEL_MM, middle, rows_along
 from fovnet.volume.slices import SliceStack
 
 PLACES = (0.3, 0.5, 0.7)
@@ -26,9 +26,9 @@ Floats32 = NDArray[np.float32]
 
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
-    """The nine pictures of a volume; of one longer than 512 mm, those of the 512 mm about what is bright."""
+    """The nine pictures of a volume; of one longer or wider than 512 mm, those of the 512 mm about what is bright."""
     with one_thread():
-        slices, along = stack.pixels.astype(np.float32), _rows(stack)
+        slices, along = _about_the_body(stack), _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
         half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
         profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
@@ -44,12 +44,12 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
 def reach_mm(stack: SliceStack) -> float:
     """How far a volume's picture reaches along the axis along which it reaches least; what is black counts for nothing."""
     lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
-    edges_mm = stack.edges_mm
-    return float(min(edges_mm[-1] - edges_mm[0], *(lit.any(axis=axes).sum() * pixel_mm for axes in ((0, 1), (0, 2)))))
+    high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
+    return float(min(high_mm, *(lit.any(axis=axes).sum() * pixel_mm for axes in ((0, 1), (0, 2)))))
 
 
 def tells_axes(stack: SliceStack) -> bool:
-    """Whether a header says which way its axes run: one of voxel sizes alone, with 0 mm in the middle, says nothing.
+    """Whether a header says which way its axes run: one of voxel sizes alone, 0 mm in the middle or at a corner, says nothing.
 
     Converters that know no orientation write it, and so does the simulator where it turns a header.
     """
@@ -57,9 +57,21 @@ def tells_axes(stack: SliceStack) -> bool:
     sizes = np.diag(affine)[:3]
     if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
         return True
-    middle = stack.edges_mm[[0, -1]].mean()
-    across = affine[:2, 3] + (stack.side_mm - sizes[:2]) / 2              # of the longer side; the shorter is padded
-    return bool(abs(middle) > SLACK * sizes[2] or np.abs(across).min() > SLACK * sizes[:2].max())
+    slack, edges_mm = SLACK * sizes, stack.edges_mm
+    reach = stack.side_mm - sizes[:2]                                     # of the longer side; the shorter is padded
+    centred = abs(edges_mm[[0, -1]].mean()) <= slack[2] and np.abs(affine[:2, 3] + reach / 2).min() <= slack[:2].max()
+    first = abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
+    corner = first and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
+    return not (centred or corner)
+
+
+def _about_the_body(stack: SliceStack) -> Floats32:
+    """The slices (s, 128, 128), of a frame wider than the pictures moved so that what is bright is in the middle."""
+    slices = stack.pixels.astype(np.float32)
+    if stack.side_mm > PIXEL_MM * SIDE:
+        for axis, at in enumerate(middle(stack.pixels), start=1):
+            slices = _shifted(slices, SIDE // 2 - at, axis)
+    return slices
 
 
 def _rows(stack: SliceStack) -> Floats32:
@@ -68,8 +80,8 @@ def _rows(stack: SliceStack) -> Floats32:
     if len(along) <= SIDE:
         return along
     profile = along @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)
-    middle = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(float(profile.sum()), 1e-9)
-    first = min(max(0, round(middle) - SIDE // 2), len(along) - SIDE)
+    centre = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(float(profile.sum()), 1e-9)
+    first = min(max(0, round(centre) - SIDE // 2), len(along) - SIDE)
     return along[first : first + SIDE]
 
 
@@ -92,13 +104,13 @@ def _centred(picture: Floats32) -> Floats32:
     if not total:
         return picture
     for axis in (0, 1):
-        middle = float(picture.sum(axis=1 - axis) @ at) / total
-        picture = _shifted(picture, round((SIDE - 1) / 2 - middle), axis)
+        centre = float(picture.sum(axis=1 - axis) @ at) / total
+        picture = _shifted(picture, round((SIDE - 1) / 2 - centre), axis)
     return picture
 
 
 def _shifted(picture: Floats32, by: int, axis: int) -> Floats32:
-    """A picture moved along an axis; what comes in is black."""
+    """A picture, or slices, moved along an axis; what comes in is black."""
     made = np.zeros_like(picture)
     kept, to = slice(max(0, -by), SIDE - max(0, by)), slice(max(0, by), SIDE - max(0, -by))
     made[(slice(None),) * axis + (to,)] = picture[(slice(None),) * axis + (kept,)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from shutil import copytree
@@ -14,10 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 import fovnet
+from fovnet.bench import axes
 from fovnet.bench.axes import ALL, AS_TOLD, ASIDE, COLUMNS, OVER, turned
 from fovnet.cli import app
 from fovnet.decision import orientation
+from fovnet.decision.ensemble import load
 from fovnet.decision.scoring import FEWEST, JUDGES, oriented
+from fovnet.errors import ModelError
 from fovnet.maths.turns import TURNS, shown_by
 from fovnet.phantom.body import landmarks
 from fovnet.phantom.collection import acquire
@@ -87,6 +91,13 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finish
     assert CliRunner().invoke(app, words).exit_code == 0 and (tmp_path / "axes.tsv").read_bytes() == first
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
     assert getattr(refused.exception, "code", "") == "bench-unlabelled"
+    other = replace(pack, classes=(*pack.classes[1:], pack.classes[0]))
+    with pytest.raises(ModelError, match="weights-other-classes"):
+        axes.noticed(load(model, "cpu"), other, "test", seed=1)
+    facts["rule"]["least_upright"] = 0.0
+    (model / "decision.json").write_text(json.dumps(facts))
+    refused = CliRunner().invoke(app, words)
+    assert getattr(refused.exception, "code", "") == "orientation-missing", "there is no bar"
     (model / orientation.FILE).unlink()
     refused = CliRunner().invoke(app, words)
     assert getattr(refused.exception, "code", "") == "orientation-missing"

@@ -95,7 +95,9 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     lambda path: save_file(tensors(1, (WIDTH - 1, 16)), path),
     lambda path: save_file({"layer0.weight": np.zeros((16, WIDTH), np.float16)}, path),
     lambda path: save_file(replaced(tensors(1)), path),
-], ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit"])  # fmt: skip
+    lambda path: save_file({**tensors(1), "layer1.bias": np.array(1, np.float16)}, path),
+    lambda path: save_file({**tensors(1), "layer1.bias": np.full(16, np.nan, np.float16)}, path),
+], ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"])  # fmt: skip
 def test_a_damaged_file_is_refused_by_name(damage, tmp_path: Path) -> None:
     path = tmp_path / FILE
     save_file(tensors(1), path)

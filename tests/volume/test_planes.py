@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,12 +81,25 @@ def test_a_body_longer_than_a_picture_shows_its_bright_middle(spacing_mm: float)
     assert (coronal.max(axis=1) > 100).sum() == SIDE              # 190 rows of body in 128
 
 
+@pytest.mark.parametrize("begin", [(5, 5), (120, 60), (200, 150)])
+def test_a_body_beside_the_middle_of_a_wide_frame_is_shown(begin: tuple[int, int]) -> None:
+    """1,000 mm across, as where a long series' slices are called axial: the 512 mm about the body are shown, not those of the frame."""
+    voxels = np.zeros((250, 250, 40), np.float32)
+    voxels[begin[0] : begin[0] + 40, begin[1] : begin[1] + 60] = 1000
+    wide = Volume(voxels, np.diag([4.0, 4.0, 5.0, 1.0]), "wide")
+    shown = pictures(cut(wide, target_spacing_mm=5.0))[:, 1] > 100
+    sizes = [[picture.any(axis=axis).sum() for axis in (1, 0)] for picture in shown]
+    np.testing.assert_allclose(sizes, [(60, 40), (50, 60), (50, 40)], atol=3)
+
+
 def test_a_reach_is_that_of_the_shortest_axis_and_black_counts_for_nothing() -> None:
     assert reach_mm(stack({})) == pytest.approx(160, abs=8)       # 40 voxels across; 50 slices of 70 are lit, and all 70 counted
     thin = cut(volume({}, shape=(60, 50, 70), mm=4.0), target_spacing_mm=4.0)
     rows = slice(20, 30)
     few = SliceStack(thin.pixels[rows], thin.z_mm[rows], thin.covers[rows], thin.side_mm, thin.vox_to_ras, "few", "")
     assert reach_mm(few) == pytest.approx(40) and reach_mm(few) < LEAST_MM
+    dark = replace(thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None])
+    assert reach_mm(dark) == pytest.approx(40)
 
 
 def test_a_header_of_voxel_sizes_alone_tells_no_axes() -> None:
@@ -96,6 +111,15 @@ def test_a_header_of_voxel_sizes_alone_tells_no_axes() -> None:
     volumes = [Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)]
     told = [tells_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
     assert told == [False, True, True]
+
+
+@pytest.mark.parametrize("corner", [(0, 0, 0), (-236, -196, 0)])
+def test_nor_does_one_whose_corner_is_at_0(corner: tuple[int, int, int]) -> None:
+    """As ITK writes where nothing is known, in its own axes, which run to the left and to the back, or in these."""
+    plain = volume({})
+    affine = plain.vox_to_ras.copy()
+    affine[:3, 3] = corner
+    assert not tells_axes(cut(Volume(plain.voxels, affine, "header"), target_spacing_mm=4.0))
 
 
 def test_a_volume_without_anything_has_black_pictures() -> None:
