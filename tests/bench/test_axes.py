@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -34,16 +33,16 @@ from fovnet.volume.pack import Pack, slice_collections
 from fovnet.volume.slices import Slicing
 from tests.net.test_orientation import body, shown
 
-SHARES = 0.34, 0.6, 0.06
 WAYS = [AS_TOLD, OVER, ASIDE]
 
 
-def pack_of(folder: Path, count: int, plain: int = 0, shares: tuple[float, float, float] = SHARES) -> Pack:
-    """So many bodies of blocks, each its own person's, labelled chest; the headers of the last `plain` say nothing of their axes."""
-    volumes, regions = [], []
-    for seed in range(count):
-        affine = np.diag([4.0, 4.0, 4.0, 1.0])
-        affine[:3, 3] = -118.0, -118.0, -118.0 + 40 * (seed < count - plain)
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    """170 bodies of blocks, each its own person's, labelled chest, under headers that say where they lay."""
+    folder, volumes, regions = tmp_path_factory.mktemp("blocks"), [], []
+    affine = np.diag([4.0, 4.0, 4.0, 1.0])
+    affine[:3, 3] = -118.0, -118.0, -78.0
+    for seed in range(170):
         path = folder / "tables" / "volumes" / f"b{seed}.nii"
         path.parent.mkdir(parents=True, exist_ok=True)
         noise = np.random.default_rng(seed).normal(0, 10, (60, 60, 60)).astype(np.float32)         # without, it looks like a label map
@@ -52,7 +51,13 @@ def pack_of(folder: Path, count: int, plain: int = 0, shares: tuple[float, float
         regions.append({"volume_id": f"b{seed}", "region": "chest", "first_slice": 5, "last_slice": 54})
     write_tsv(folder / "tables" / "volumes.tsv", list(volumes[0]), volumes)
     write_tsv(folder / "tables" / "regions.tsv", list(regions[0]), regions)
-    return slice_collections({"blocks": folder / "tables"}, folder / "slices", slicing=Slicing(), seed=1, fractions=shares)
+    return slice_collections({"blocks": folder / "tables"}, folder / "slices", slicing=Slicing(), seed=1, fractions=(0.34, 0.6, 0.06))
+
+
+def parted(pack: Pack, train: int, validation: int) -> Pack:
+    """The same, so many of its volumes in the training and in the validation split, the rest in the test split."""
+    splits = ["train"] * train + ["validation"] * validation + ["test"] * (len(pack.records) - train - validation)
+    return replace(pack, records=tuple(replace(record, split=split) for record, split in zip(pack.records, splits, strict=True)))
 
 
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
@@ -72,15 +77,14 @@ def test_outlines_are_turned_as_those_of_a_turned_body_are(axes: tuple[int, ...]
 
 
 @pytest.mark.slow
-def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finished: Path, tmp_path: Path) -> None:
+def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(pack: Pack, finished: Path, tmp_path: Path) -> None:
     model = tmp_path / "ensemble"
     copytree(finished / "ensemble", model)
-    pack = pack_of(tmp_path, 170)
     assert oriented(model, pack, seed=1) == model / orientation.FILE
     facts = json.loads((model / "decision.json").read_text())
     facts["rule"]["least_upright"] = 0.2
     (model / "decision.json").write_text(json.dumps(facts))
-    words = ["bench", "axes", str(tmp_path / "slices"), "--model", str(model), "--out", str(tmp_path / "axes.tsv")]
+    words = ["bench", "axes", str(pack.folder), "--model", str(model), "--out", str(tmp_path / "axes.tsv")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "axes.tsv")
@@ -104,20 +108,18 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(finish
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shares", "plain", "lacking"), [
-    ((0.25, 0.69, 0.06), 0, {"train"}), ((0.45, 0.5, 0.05), 0, {"validation"}), (SHARES, 80, {"train", "validation"}),
+@pytest.mark.parametrize(("train", "validation", "lifted_mm"), [
+    (FEWEST - 1, JUDGES, 0.0), (FEWEST, JUDGES - 1, 0.0), (FEWEST, JUDGES, -40.0),
 ])  # fmt: skip
 def test_few_volumes_or_headers_that_say_nothing_teach_nothing(
-    shares: tuple[float, float, float], plain: int, lacking: set[str], finished: Path, tmp_path: Path
+    train: int, validation: int, lifted_mm: float, pack: Pack, finished: Path, tmp_path: Path
 ) -> None:
-    """Where fewer than 50 to learn from are left of the training split, or fewer than 99 to judge by of the validation split."""
+    """One too few to learn from, one too few to judge by; and all of them with 0 mm in their middle, under headers of voxel sizes alone."""
     model = tmp_path / "ensemble"
     copytree(finished / "ensemble", model)
     (model / orientation.FILE).write_bytes(b"of an earlier run")
-    pack = pack_of(tmp_path, 170, plain, shares)
-    told = Counter(record.split for record in pack.records if int(record.volume_id[1:]) < 170 - plain)
-    assert {split for split, least in (("train", FEWEST), ("validation", JUDGES)) if told[split] < least} == lacking, told
-    assert oriented(model, pack, seed=1) is None
+    few = replace(parted(pack, train, validation), z_mm=pack.z_mm + lifted_mm)
+    assert oriented(model, few, seed=1) is None
     assert not (model / orientation.FILE).exists()
 
 
