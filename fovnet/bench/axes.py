@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.fitting import refuse_unfit
 from fovnet.bench.mistrust import Share
 from fovnet.decision.orientation import bearing_of
 from fovnet.errors import CollectionError, ModelError
 from fovnet.maths.gradients import moved
 from fovnet.maths.turns import ALONG, MOVES, SOURCES, TURNS
-from fovnet.volume.outlines import outlines
-from fovnet.volume.planes import LEAST_MM, pictures, reach_mm, tells_axes
+from fovnet.volume.outlines import SHAPE, outlines
+from fovnet.volume.planes import lies_as_told, pictures
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -48,7 +49,7 @@ class Noticed:
 
 
 def turned(seen: NDArray[np.float32], turn: int) -> NDArray[np.float32]:
-    """The outlines (3, places, ...) that a volume of these outlines would have if its body were turned so."""
+    """The outlines (3, places, ...) that a volume of these outlines would have if its body were turned so; `turn` is a row of TURNS."""
     sources = [SOURCES[view] for view in TURNS[turn]]
     return np.stack([moved(seen[plane], MOVES[move]) for plane, move in sources])
 
@@ -59,21 +60,19 @@ def noticed(
     """A count a region and way of lying, of all volumes first; `seed` draws the turns.  A volume of two regions counts with both.
 
     Raises ModelError "orientation-missing" where the ensemble cannot tell which way a body lies, or has no bar for it,
-    "weights-other-classes" where it knows other regions, and CollectionError "bench-unlabelled" where the split has no volume to ask about.
+    "weights-other-classes" or "slices-differ" where it knows other regions or slices, and CollectionError "bench-unlabelled" where the
+    split has no volume to ask about.
     """
     if ensemble.orientation is None or not ensemble.rule.least_upright:
         raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
                                                 "it, or by an earlier fovnet; name another with --model")
-    if ensemble.vocabulary.classes != pack.classes:
-        mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
-        raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of the ensemble are {mine}; slice it "
-                                                  "with the regions the ensemble knows")
+    refuse_unfit("the ensemble", ensemble, pack)
     rng, said = np.random.default_rng(seed), []
     ways = {AS_TOLD: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
     volumes = list(_asked(pack, split))
     for done, index in enumerate(volumes, start=1):
         shown = pictures(pack.stack(index))
-        seen = outlines(shown.reshape(-1, *shown.shape[2:])).reshape(*shown.shape[:2], 2, 8, 8, 8)
+        seen = outlines(shown.reshape(-1, *shown.shape[2:])).reshape(*shown.shape[:2], *SHAPE)
         for axes, turns in ways.items():
             laid = turned(seen, int(rng.choice(turns))).reshape(1, *shown.shape[:2], -1)
             upright = bearing_of(ensemble.orientation.of_outlines(laid)[0]).upright
@@ -95,7 +94,7 @@ def _asked(pack: Pack, split: str) -> Iterator[int]:
     for index, record in enumerate(pack.records):
         if record.split == split and record.status == "ok" and record.labelled:
             stack, truth = pack.stack(index), pack.truth[record.first_row : record.first_row + record.slices]
-            if truth[:, :-1].any() and tells_axes(stack) and reach_mm(stack) >= LEAST_MM:
+            if truth[:, :-1].any() and lies_as_told(stack):
                 yield index
 
 

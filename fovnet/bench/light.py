@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.fitting import refuse_unfit
 from fovnet.bench.simulator import Change, Score
-from fovnet.errors import CollectionError, ModelError
+from fovnet.errors import CollectionError
 from fovnet.volume.intensity import lattice, window
-from fovnet.volume.slices import Slicing, looks
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -70,13 +70,7 @@ def in_lights(
     knows other regions, or its slices are cut otherwise.
     """
     for name, ensemble in models.items():
-        if ensemble.vocabulary.classes != pack.classes:
-            mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
-            raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of {name} are {mine}; slice it with "
-                                                      "the regions the model knows")
-        if looks(Slicing(**ensemble.prepare)) != dict(pack.looks):
-            raise ModelError("slices-differ", f"{pack.folder}: its slices are cut otherwise than those of {name}; cut them with "
-                                              f"prepare: {dict(ensemble.prepare)}")
+        refuse_unfit(name, ensemble, pack)
     labelled = [index for index, record in enumerate(pack.records) if record.split == split and record.labelled and record.slices]
     if not labelled:
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume in the {split} split. Give slices with labels, or "

@@ -39,6 +39,7 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
     from fovnet.net.engines import Engine
 
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
+BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE)       # what lies beside the members
 PIECE = 1024        # slices: ten members of five blocks of 256 filters have 51 MB of features for so many
 
 
@@ -168,8 +169,7 @@ def assemble(
             before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
             path = write_weights(Path(member["weights"]), Path(made) / name, precision, alone=member.get("alone", False), mixed=before)
             facts.append({**member, "weights": name, "sha256": checksum(path)})
-        beside = (folder / name for name in (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE))
-        for stale in (*folder.glob("member-*.safetensors"), *beside):
+        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in BESIDE)):
             stale.unlink(missing_ok=True)                        # a rule tuned for other members must not survive them
         for member in facts:
             (Path(made) / member["weights"]).replace(folder / member["weights"])

@@ -20,7 +20,7 @@ from fovnet.decision.spans import EVEN, Rule
 from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.decision.weighing import Weighing, mean, weigh
 from fovnet.volume.pack import Pack
-from fovnet.volume.planes import LEAST_MM, pictures, reach_mm, tells_axes
+from fovnet.volume.planes import PICTURES, lies_as_told, pictures
 
 Told = Callable[[int, int], Any]
 FEWEST, MOST = 50, 4000         # volumes to learn from which way a body lies
@@ -58,7 +58,7 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: Told | None = Non
     known, judges = _lying_as_told(pack, "train", MOST, seed), _lying_as_told(pack, "validation", JUDGES, seed)
     if len(known) < FEWEST or len(judges) < JUDGES:
         return None
-    shown = np.empty((len(known), *pictures(pack.stack(known[0])).shape), np.uint8)      # 0.6 GB of 4,000 volumes
+    shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB of 4,000 volumes
     for place, index in enumerate(known):
         shown[place] = pictures(pack.stack(index))
     tensors = learn(shown, seed=seed, progress=progress)
@@ -73,7 +73,7 @@ def _lying_as_told(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     for index in np.random.default_rng(seed).permutation(readable).tolist():
         stack, record = pack.stack(index), pack.records[index]
         nothing = pack.truth[record.first_row : record.first_row + record.slices, -1].mean() >= EVEN
-        if not nothing and tells_axes(stack) and reach_mm(stack) >= LEAST_MM:
+        if not nothing and lies_as_told(stack):
             known.append(index)
         if len(known) == most:
             break

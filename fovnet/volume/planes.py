@@ -18,6 +18,7 @@ from fovnet.volume.slices import SliceStack
 
 PLACES = (0.3, 0.5, 0.7)
 """Shares of all brightness that lie before the places, along the axis across each plane."""
+PICTURES = (3, len(PLACES), SIDE, SIDE)
 THICK_MM = 12.0             # averaged across each plane: noise of one cut is not taken for an edge
 LEAST_MM = 50.0             # along each axis: less than a third of a head shows its outline in none
 SLACK = 0.01                # of a voxel: headers hold single precision
@@ -26,7 +27,7 @@ Floats32 = NDArray[np.float32]
 
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
-    """The nine pictures of a volume; of one longer or wider than 512 mm, those of the 512 mm about what is bright."""
+    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, those of the 512 mm about what is bright."""
     with one_thread():
         slices, along = _about_the_body(stack), _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
@@ -38,7 +39,7 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
         coronal = [_upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T) for at in back]
         made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
     grey: NDArray[np.uint8] = np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8)
-    return grey.reshape(3, len(PLACES), SIDE, SIDE)
+    return grey.reshape(PICTURES)
 
 
 def reach_mm(stack: SliceStack) -> float:
@@ -63,6 +64,11 @@ def tells_axes(stack: SliceStack) -> bool:
     first = abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
     corner = first and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
     return not (centred or corner)
+
+
+def lies_as_told(stack: SliceStack) -> bool:
+    """Whether a volume may be taken to lie as its header says, which says it, and reaches far enough to show it."""
+    return tells_axes(stack) and reach_mm(stack) >= LEAST_MM
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:

@@ -1,0 +1,26 @@
+"""Whether slices are those that an ensemble was made for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fovnet.errors import ModelError
+from fovnet.volume.slices import Slicing, looks
+
+if TYPE_CHECKING:
+    from fovnet.decision.ensemble import Ensemble
+    from fovnet.volume.pack import Pack
+
+
+def refuse_unfit(name: str, ensemble: Ensemble, pack: Pack) -> None:
+    """Nothing, where the ensemble, called `name`, knows the regions of the pack, and its slices are cut as these are.
+
+    Raises ModelError "weights-other-classes" or "slices-differ" with both.
+    """
+    if ensemble.vocabulary.classes != pack.classes:
+        mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
+        raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of {name} are {mine}; slice it with "
+                                                  "the regions the model knows")
+    if looks(Slicing(**ensemble.prepare)) != dict(pack.looks):
+        raise ModelError("slices-differ", f"{pack.folder}: its slices are cut otherwise than those of {name}; cut them with "
+                                          f"prepare: {dict(ensemble.prepare)}")
