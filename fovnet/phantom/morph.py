@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 
+from fovnet.phantom.cross_sections import CrossSections
 from fovnet.phantom.solids import Floats
 from fovnet.phantom.swelling import Swelling
 
@@ -22,7 +23,7 @@ iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
 
 RISE_MM = (1470.0, 1540.0)  # the trunk's widths and direction give way to the head's along the neck
 NECK_Y_MM = -20.0  # the head turns about the dens
-LATTICE_MM = 7.0  # how finely the bend is worked out on a grid: between the knots it is then right to 0.35 mm
+LATTICE_MM = 7.0  # how finely the bend is worked out on a grid: between the knots then right to 0.35 mm, 0.4 in a trunk shaped anew
 LEVEL_MM = 20.0
 LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which it is looked up how far this person is bent
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
@@ -38,6 +39,7 @@ class Morph:
     yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
     lift_mm     how far bent knees are ahead of straight ones, in mm of the written anatomy
     swelling    a mass that pushes aside what lies about it, if any
+    across      how the trunk is shaped across, height by height, if otherwise than as written
     """
 
     heights_mm: tuple[float, ...]
@@ -47,6 +49,13 @@ class Morph:
     waves: tuple[tuple[float, ...], ...]
     lift_mm: float = 0.0
     swelling: Swelling | None = None
+    across: CrossSections | None = None
+
+    @property
+    def trunk_at_most(self) -> tuple[float, float]:
+        """(2,) widths of the trunk relative to the anatomy, x and y, where it is widest and deepest."""
+        wide, deep = (1.0, 1.0) if self.across is None else self.across.most
+        return self.trunk[0] * wide, self.trunk[1] * deep
 
     @cached_property
     def _down(self) -> PchipInterpolator:
@@ -68,6 +77,8 @@ class Morph:
         rise = _rise(up)
         wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
         x, y = x / wide, y / deep
+        if self.across is not None:
+            x, y = self.across.to_anatomy(x, y, up)
         shift_x, shift_y = self._shift_on_lattice(x, y, up)
         if self.lift_mm:
             shift_y = shift_y - self.lifted_mm(up)
@@ -152,6 +163,11 @@ class Morph:
             near, far = low[:, axis] - turned - most[level], high[:, axis] + turned - least[level]
             if axis == 1:
                 near, far = near + ends_mm.min(axis=1), far + ahead
+            low[:, axis], high[:, axis] = near, far
+        if self.across is not None:
+            low, high = self.across.enclose(np.stack([low, high], axis=1)).transpose(1, 0, 2)
+        for axis in (0, 1):
+            near, far = low[:, axis].copy(), high[:, axis].copy()
             ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
             low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.phantom.build import Build, draw_build
+from fovnet.phantom.cross_sections import draw_cross_sections
 from fovnet.phantom.figure import Figure, draw_figure
 from fovnet.phantom.morph import ANCHORS_MM, Morph
 from fovnet.phantom.swelling import draw_swelling
@@ -118,7 +119,13 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     plainly = "builds" in without
     figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
     built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
-    return built if "kinds of breasts" in without else _of_own_breasts(built)
+    shaped = built if "cross-sections" in without or built.prone else _shaped(built)
+    return shaped if "kinds of breasts" in without else _of_own_breasts(shaped)
+
+
+def _shaped(person: Person) -> Person:
+    """The person on the back with a trunk that is flat, round, a lens or a box at each height by itself."""
+    return replace(person, morph=replace(person.morph, across=draw_cross_sections(person.generator(971))))
 
 
 def _swollen(person: Person, rng: np.random.Generator) -> Person:

@@ -137,8 +137,9 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
     (lower, *low), (upper, *high) = family.low, family.high
     z0 = getattr(marks, lower) + rng.uniform(low[0], low[1])
     z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
-    trunk = 2 * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)) * person.morph.trunk[0]
-    depth = (225 + 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)) * person.morph.trunk[1] + 25
+    trunk = 2 * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)) * person.morph.trunk_at_most[0]
+    belly = 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)
+    depth = (225 + belly) * person.morph.trunk_at_most[1] + 25
     wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or half an arm
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
     x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1)

@@ -51,7 +51,7 @@ def test_the_deformation_never_folds_the_body_over(seed: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("tilt_deg", [0.0, 30.0])
-def test_the_bend_between_knots_is_within_a_third_of_a_millimetre_of_the_bend_itself(tilt_deg: float) -> None:
+def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(tilt_deg: float) -> None:
     person, t = sample_person((5, 1)), np.deg2rad(tilt_deg)
     grid = around((-90, -90, 850), (90, 90, 950), 2.0)
     turn = np.eye(4)
@@ -60,7 +60,7 @@ def test_the_bend_between_knots_is_within_a_third_of_a_millimetre_of_the_bend_it
     seen = person.morph.to_anatomy(*points)
     exact = person.morph.to_anatomy(*(np.broadcast_to(values, grid.shape).ravel() for values in points))
     for on_grid, alone in zip(seen[:2], exact[:2], strict=True):
-        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.35
+        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.4
 
 
 def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points() -> None:

@@ -15,7 +15,8 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.tissues import label_of
 from fovnet.phantom.trunk import CREST_MM, column_y
 
-PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation", "fat in places", "builds"])) for number in range(1, 9))
+WRITTEN = frozenset(["varied bodies", "deformation", "fat in places", "builds", "cross-sections"])
+PEOPLE = tuple(sample_person((5, number), WRITTEN) for number in range(1, 9))
 NO_LESIONS = frozenset(["lesions", "tissue structure"])
 
 
