@@ -82,7 +82,9 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     if not found:
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
-        raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); name the files themselves")
+        linked = next((str(path) for path in passed if path.is_dir()), None)
+        hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
+        raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
     return Found([*found, *dict.fromkeys(empty)], rows, [path for path in passed if path not in found])
 
 

@@ -104,6 +104,17 @@ def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path
     assert find([tmp_path]).passed == [tmp_path / "loop"]
 
 
+def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_name(tmp_path: Path) -> None:
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "a.nii").write_bytes(b"x")
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "linked").symlink_to(tmp_path / "away", target_is_directory=True)
+    with pytest.raises(VolumeError, match=r"links to folders are not followed, name .*/scans/linked itself") as fault:
+        find([tmp_path / "scans"])
+    assert fault.value.code == "volumes-none"
+    assert find_volumes([tmp_path / "scans" / "linked"]) == [tmp_path / "scans" / "linked" / "a.nii"]
+
+
 def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_path: Path) -> None:
     """Spreadsheets and arrays are zip archives; named themselves they are refused."""
     (tmp_path / "a.nii").write_bytes(b"x")
