@@ -167,7 +167,7 @@ class Morph:
         if self.across is not None:
             low, high = self.across.enclose(np.stack([low, high], axis=1)).transpose(1, 0, 2)
         for axis in (0, 1):
-            near, far = low[:, axis].copy(), high[:, axis].copy()
+            near, far = low[:, axis], high[:, axis]
             ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
             low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
