@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
@@ -14,7 +15,15 @@ import pytest
 
 from fovnet.errors import CollectionError
 from fovnet.phantom.body import landmarks
-from fovnet.phantom.collection import SLIVER_MM2, acquire, nifti_bytes, region_rows, simulate_collection, simulate_subject
+from fovnet.phantom.collection import (
+    RECIPE,
+    SLIVER_MM2,
+    acquire,
+    nifti_bytes,
+    region_rows,
+    simulate_collection,
+    simulate_subject,
+)
 from fovnet.phantom.families import FAMILIES, SMALL, Family, choose_families
 from fovnet.phantom.person import sample_person
 from fovnet.phantom.protocols import SITES, Plan, plan
@@ -156,3 +165,9 @@ def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_writte
     with pytest.raises(KeyboardInterrupt):
         simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=4, progress=stop)
     assert not (tmp_path / "volumes.tsv").exists() and not (tmp_path / "regions.tsv").exists()
+
+
+def test_the_number_that_makes_old_volumes_anew_is_that_of_the_newest_recipe() -> None:
+    """Volumes of an older recipe were kept as current once: the changelog told of a thirteenth, the number had stayed at twelve."""
+    told = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert max(int(number) for number in re.findall(r"recipe (\d+)", told)) == RECIPE
