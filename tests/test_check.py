@@ -49,7 +49,7 @@ def test_a_collection_is_counted(tmp_path):
     (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n")
     done = checked(tmp_path)
     assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
-    assert "1 of its files are not there" in done.output and "c.nii" in done.output
+    assert "1 of its files is not there" in done.output and "c.nii" in done.output
 
 
 def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_path):
@@ -87,6 +87,18 @@ def test_too_few_simulated_people_are_foreseen(tmp_path):
         (tmp_path / "mine.yaml").write_text(f"results: {tmp_path / 'out'}\nphantom: {{subjects: {subjects}}}\n")
         done = CliRunner().invoke(app, ["check", "--config", str(tmp_path / "mine.yaml")])
         assert done.exit_code == status and ("leave a split without anybody" in done.output) == (status == 3)
+
+
+def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(tmp_path):
+    """A configuration made from the demonstration's trains on its simulated people too, which few mean."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"results: {tmp_path / 'out'}\ncollections: {{mine: {tmp_path / 'data'}}}\nphantom: {{subjects: 20}}\n")
+    done = CliRunner().invoke(app, ["check", "--config", str(config)])
+    told = " ".join(done.output.split())
+    assert done.exit_code == 3 and "1 of its files is not there, the first" in told and "no labelled subject" not in told
+    assert "phantom: 20 simulated subjects, 3 volumes each, trained on as the collections are; phantom.subjects: 0 leaves them out" in told
 
 
 def test_every_fault_of_the_tables_is_told(tmp_path):

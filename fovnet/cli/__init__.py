@@ -99,7 +99,7 @@ def _explain(fault: Exception) -> None:
     context = getattr(fault, "ctx", None)
     words = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
-        if told := context.get_help() if context else str(fault):         # typer prints it itself, and returns nothing
+        if told := getattr(fault, "message", ""):       # where help is drawn by rich, the error had it printed when it was made
             err.print(told, markup=False, highlight=False)
         return
     said = getattr(fault, "format_message", fault.__str__)().rstrip(".")

@@ -88,6 +88,7 @@ def examine(
     from fovnet.evaluate.answers import answered_cases, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
+    from fovnet.report.wording import several
     from fovnet.volume.collection import read_collection
 
     _refuse_in_inputs(out_folder, truth, answers)
@@ -95,9 +96,10 @@ def examine(
     cases, lacking, beyond = answered_cases(answers, read_collection(truth, known), known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     if lacking:
-        out.print(f"{len(lacking)} labelled volumes without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+        counted = several(len(lacking), "labelled volume")
+        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
     if beyond:
-        out.print(f"{len(beyond)} answers on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
+        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):

@@ -44,8 +44,8 @@ def check(config: ConfigFile) -> None:
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
     refuse_shared_names(there)
-    if there and alone:                                     # enough simulated people are in every split, with labels of every region
-        lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split)
+    # Enough simulated people are in every split, with labels of every region.
+    lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split, alone=alone)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
         lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
     if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
@@ -60,6 +60,8 @@ def check(config: ConfigFile) -> None:
         out.print(_begun(settings, *begun), markup=False, highlight=False)
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}", markup=False, highlight=False)
+    if not alone:
+        out.print(_simulated(settings, beside=bool(tables)), markup=False, highlight=False)
     if there and alone and (none := unlabelled(there, words)):
         out.print(f"no volume is labelled with {', '.join(none)}: that is never learned, nor named", markup=False, highlight=False)
     for sentence in lacking:
@@ -86,6 +88,15 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
         wanted = near or f"name the folder of your collection in {config}"
         raise ConfigError("collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}")
     return None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
+
+
+def _simulated(settings: Settings, *, beside: bool) -> str:
+    """How many simulated people a run makes, and that it learns from them `beside` collections too, for whoever did not mean that."""
+    from fovnet.report.wording import several
+
+    people = several(settings.phantom.subjects, "simulated subject")
+    said = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
+    return f"{said}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else said
 
 
 def _counted(table: Collection) -> str:

@@ -18,7 +18,7 @@ SPAN = 10.0
 def learning_figure(training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str) -> Figure:
     """Training and validation loss of each epoch; `guess` is the validation loss of guessing, `ending` a sentence below the title.
 
-    What would look bad: a validation loss that rises while the training loss falls (learnt by heart), or both at guessing.
+    What would be a bad sign: a validation loss that rises while the training loss falls (learnt by heart), or both at guessing.
     A loss that is no number is a gap.
     """
     with house_style():

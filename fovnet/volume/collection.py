@@ -187,9 +187,13 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     header = _cells(heading) or []
     missing = [column for column in columns if column not in header]
     if missing:
-        near = [match for column in missing if (match := get_close_matches(column, set(header) - set(columns), 1))]
-        hint = f"Is {near[0][0]!r} meant?" if near else "Are the columns separated by tabs?"
+        hint = _meant(missing, set(header) - set(columns)) or "Are the columns separated by tabs?"
         faults.append(f"{path}, line {first}: no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}")
+    elif columns == REGION_COLUMNS and not any(set(pair) <= set(header) for pair in RANGES):
+        pair = max(RANGES, key=lambda names: len(set(names) & set(header)))
+        lacking = [column for column in pair if column not in header]
+        hint = _meant(lacking, set(header) - set(columns)) or "Rows need first_slice and last_slice, or from_mm and to_mm."
+        faults.append(f"{path}, line {first}: no column {', '.join(lacking)} among {', '.join(header)}. {hint}")
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
         faults.append(f"{path}, line {first}: column {', '.join(twice)} stands there twice. Rename one.")
@@ -211,6 +215,12 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     if len(records) == 1 and not missing and columns == VOLUME_COLUMNS:
         faults.append(f"{path}, line {first}: no volume under the header. Write a line for each.")
     return lines, astray
+
+
+def _meant(missing: Sequence[str], others: set[str]) -> str:
+    """ "Is 'subjectid' meant?" for the first of the missing columns that another is spelled like; else empty."""
+    near = [match for column in missing if (match := get_close_matches(column, sorted(others), 1))]
+    return f"Is {near[0][0]!r} meant?" if near else ""
 
 
 def _cells(line: str) -> list[str] | None:
@@ -276,7 +286,10 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
         found.append(line.fault("region", hint))
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
-    if len(given) != 1:
+    first = last = None
+    if not any(set(columns) <= line.cells.keys() for columns in RANGES):
+        pass                                    # a fault of the header, told there, and not of every row
+    elif len(given) != 1:
         seen = ", ".join(f"{column} {line.cells[column]!r}" for columns in RANGES for column in columns if line.cells.get(column))
         both = f"give slices or millimetres, not both ({seen})" if given else "give first_slice and last_slice, or from_mm and to_mm"
         found.append(f"{line.file}, line {line.number}: {both}")

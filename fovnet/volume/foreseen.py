@@ -11,12 +11,16 @@ from fovnet.volume.dicom_address import split_address
 from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
 
 
-def foreseen(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
+def foreseen(
+    collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS, alone: bool = True
+) -> list[str]:  # fmt: skip
     """A sentence for all that is lacking, files and people in a split; none where nothing is.
 
-    Volumes may still be refused once they are read, and a split may then lose its people.
+    alone  whether nobody else, such as simulated people, is in the splits too
+    No file is opened: volumes may still be refused once they are read, or be shorter than their labels say, and a split may then lose its
+    people.
     """
-    return [*_files(collections), *_people(collections, seed, fractions)]
+    return [*_files(collections), *(_people(collections, seed, fractions) if alone else [])]
 
 
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
@@ -30,8 +34,8 @@ def _files(collections: Mapping[str, Collection]) -> list[str]:
         name: [row.path for row in table.volumes if not split_address(row.path)[0].exists()] for name, table in collections.items()
     }
     return [
-        f"collection {name}: {len(paths):,} of its files are not there, the first {paths[0]}; put them there, or take their lines out of "
-        f"{collections[name].path}"
+        f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} not there, the first {paths[0]}; put them "
+        f"there, or take their lines out of {collections[name].path}"
         for name, paths in missing.items() if paths
     ]  # fmt: skip
 

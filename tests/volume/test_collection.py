@@ -119,6 +119,20 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
     assert places == sorted(places)                             # as somebody mends them: table by table, downwards
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("first_slice|last_slise", "no column last_slice among volume_id, region, first_slice, last_slise. Is 'last_slise' meant?"),
+        ("from_mm|till_mm", "no column to_mm among volume_id, region, from_mm, till_mm"),
+        ("a|b", "no column first_slice, last_slice among volume_id, region, a, b. Rows need first_slice and last_slice, or from_mm"),
+    ],
+)
+def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_one_of_every_row(tmp_path, columns, said):
+    rows = "".join(f"one|head|{at}|{at}\n" for at in range(20))
+    (found,) = faults(tables(tmp_path, "volume_id|subject_id|path\none|a|a.nii", f"volume_id|region|{columns}\n{rows}"))
+    assert "regions.tsv, line 1: " + said in found
+
+
 def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_path):
     regions = """
         volume_id|region|first_slice|last_slice
