@@ -86,7 +86,7 @@ def export_headers(
     if gone:
         err.print(gone[0], markup=False, highlight=False)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM"))
-    out.print(f"{verdicts}: {write_headers(compared, table)}", highlight=False)
+    out.print(f"{verdicts}: {write_headers(compared, table, words)}", highlight=False)
     if gone:
         raise typer.Exit(3)
 

@@ -67,8 +67,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
     return compared
 
 
-def write_headers(compared: Sequence[Compared], path: Path) -> Path:
-    """The table, disagreements first; a header that is no code string is not repeated.
+def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabulary) -> Path:
+    """The table, disagreements first, regions from the feet up; a header that is no code string is not repeated.
 
     Raises ConfigError "headers-other-file" where another file than such a table lies there: a source, say, or the answers.
     """
@@ -78,12 +78,16 @@ def write_headers(compared: Sequence[Compared], path: Path) -> Path:
         {
             "volume_id": one.told.volume_id, "status": one.told.status,
             "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
-            "meant": "+".join(sorted(one.meant or ())), "said": "+".join(sorted(one.said)), "verdict": one.verdict,
+            "meant": _upwards(one.meant or frozenset(), vocabulary), "said": _upwards(one.said, vocabulary), "verdict": one.verdict,
             "path": str(one.told.path),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
     ]  # fmt: skip
     return write_tsv(path, COLUMNS, rows)
+
+
+def _upwards(regions: frozenset[str], vocabulary: Vocabulary) -> str:
+    return "+".join(sorted(regions, key=vocabulary.classes.index))
 
 
 def _is_table(path: Path) -> bool:

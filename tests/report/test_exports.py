@@ -25,7 +25,7 @@ from fovnet.decision.judging import Judge, Look
 from fovnet.decision.kept import content, places
 from fovnet.decision.spans import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
-from fovnet.records import checksum, write_json, write_tsv
+from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.answers import read_answers
 from fovnet.report.bids import write_bids
@@ -410,6 +410,13 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
+def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
+    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS"))
+    told = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
+    row, = read_tsv(write_headers(compare(told, DEFAULT), tmp_path / "h.tsv", DEFAULT))
+    assert (row["meant"], row["said"], row["verdict"]) == ("pelvis+abdomen+chest", "pelvis+abdomen", "part")
+
+
 @pytest.mark.parametrize("verb", ["bids", "headers", "sr", "copies"])
 def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, classic, verb):
     (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n")
@@ -549,7 +556,7 @@ def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
 def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
     earlier, source = tmp_path / "headers.tsv", tmp_path / "source.dcm"
     source.write_bytes(b"somebody's image")
-    assert write_headers(compare([], DEFAULT), write_headers([], earlier)) == earlier
+    assert write_headers(compare([], DEFAULT), write_headers([], earlier, DEFAULT), DEFAULT) == earlier
     with pytest.raises(ConfigError, match="headers-other-file"):
-        write_headers([], source)
+        write_headers([], source, DEFAULT)
     assert source.read_bytes() == b"somebody's image"
