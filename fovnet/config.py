@@ -282,6 +282,7 @@ class Decision(Section):
     heights  whether the decision may know how high a region usually is: for all it says, where the validation split is decided better
              so; for which regions are shown (presence), the slices alone telling where their borders lie, so that what is cut off a
              volume moves no border that is left; or never
+    height_widths  how many times as much the heights of regions may vary as in the training split
     """
 
     sigma_mm: list[Annotated[float, Field(ge=0)]] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
@@ -290,6 +291,7 @@ class Decision(Section):
     at_risk: float = Field(0.1, gt=0, lt=1)
     method: Literal["exact", "intersections"] = "exact"
     heights: Literal["where better", "presence", "never"] = "where better"
+    height_widths: list[Annotated[float, Field(gt=0)]] = Field(default=[4.0, 2.0, 1.0], min_length=1)
 
 
 class Evaluate(Section):

@@ -89,7 +89,7 @@ def tune(config: ConfigFile) -> None:
     rule, candidates = tuned(
         volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
         heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights != "never" else (),
-        method=options.method, heights_for="presence" if options.heights == "presence" else "all",
+        widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
     )  # fmt: skip
     judge, abstention = settle(
         Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),

@@ -52,6 +52,16 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     assert best <= rule_loss(examples, DEFAULT, Rule(temperature=rule.temperature, sigma_mm=6.0, border_toll=1.0))
 
 
+def test_heights_vary_as_many_times_as_much_as_one_of_the_widths_told(bodies: Bodies) -> None:
+    examples = [bodies(seed, noise=3.5) for seed in range(5)]
+    heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
+    rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights, widths=[3.0])
+    assert rule.heights and all(
+        (told is None) == (usual is None) and (usual is None or told.sd_mm == pytest.approx(3 * usual.sd_mm))
+        for told, usual in zip(rule.heights, heights, strict=True)
+    )
+
+
 def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: Bodies) -> None:
     """On the examples themselves, whatever the evidence was taken for: with a stretch of 1 they would hold too often or too seldom."""
     examples = [bodies(seed, noise=3.0) for seed in range(30)]
