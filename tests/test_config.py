@@ -209,7 +209,8 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
 
 
 @pytest.mark.parametrize(("section", "given"), [
-    ("decision", {"sigma_mm": [0.0, -3.0]}), ("decision", {"sigma_mm": [float("nan")]}), ("decision", {"sigma_mm": [float("inf")]}), ("decision", {"height_widths": [0.0]}),
+    ("decision", {"sigma_mm": [0.0, -3.0]}), ("decision", {"sigma_mm": [float("nan")]}), ("decision", {"sigma_mm": [float("inf")]}),
+    ("decision", {"height_widths": [0.0]}),
     ("decision", {"protocol_threshold": [2.0]}), ("decision", {"protocol_threshold": [-1.0]}), ("evaluate", {"bootstrap": 1}),
     ("prepare", {"target_spacing_mm": float("inf")}),
 ])  # fmt: skip
