@@ -282,7 +282,8 @@ class Decision(Section):
     heights  whether the decision may know how high a region usually is: for all it says, where the validation split is decided better
              so; for which regions are shown (presence), the slices alone telling where their borders lie, so that what is cut off a
              volume moves no border that is left; or never
-    height_widths  how many times as much the heights of regions may vary as in the training split
+    height_widths  how many times as much the heights of regions may vary as in the training split: people elsewhere do, and the wider, the
+             less a border moves that is left when a part of the volume is cut away
     """
 
     sigma_mm: list[Annotated[float, Field(ge=0)]] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)

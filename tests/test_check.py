@@ -11,9 +11,9 @@ from fovnet.cli import app
 HEADER = "volume_id\tsubject_id\tpath\n"
 
 
-def checked(folder: Path):
+def checked(folder: Path, more: str = ""):
     config = folder / "mine.yaml"
-    config.write_text(f"results: {folder / 'out'}\ncollections: {{mine: {folder / 'data'}}}\n")
+    config.write_text(f"results: {folder / 'out'}\ncollections: {{mine: {folder / 'data'}}}\n{more}")
     return CliRunner().invoke(app, ["check", "--config", str(config)])
 
 
@@ -93,9 +93,7 @@ def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(
     """A configuration made from the demonstration's trains on its simulated people too, which few mean."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
-    config = tmp_path / "mine.yaml"
-    config.write_text(f"results: {tmp_path / 'out'}\ncollections: {{mine: {tmp_path / 'data'}}}\nphantom: {{subjects: 20}}\n")
-    done = CliRunner().invoke(app, ["check", "--config", str(config)])
+    done = checked(tmp_path, "phantom: {subjects: 20}\n")
     told = " ".join(done.output.split())
     assert done.exit_code == 3 and "1 of its files is not there, the first" in told and "no labelled subject" not in told
     assert "phantom: 20 simulated subjects, 3 volumes each, trained on as the collections are; phantom.subjects: 0 leaves them out" in told

@@ -31,7 +31,7 @@ def check(config: ConfigFile) -> None:
     from fovnet.config import vocabulary
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.foreseen import foreseen, unlabelled
+    from fovnet.volume.foreseen import empty_splits, missing_files, unlabelled
     from fovnet.volume.split import shares
 
     settings = settings_of(config)
@@ -44,8 +44,9 @@ def check(config: ConfigFile) -> None:
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
     refuse_shared_names(there)
-    # Enough simulated people are in every split, with labels of every region.
-    lacking += foreseen(there, seed=settings.seed, fractions=settings.prepare.split, alone=alone)
+    lacking += missing_files(there)
+    if there and alone:                                     # enough simulated people are in every split, with labels of every region
+        lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
         lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
     if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):

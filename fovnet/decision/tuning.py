@@ -1,7 +1,7 @@
 """Choosing the rule on the validation split: people whom no network was trained on, and whom no figure will be given for.
 
     temperature                   the one that makes the validation slices likeliest
-    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, WIDTHS times as wide, or none)
+    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, by a width, or none)
                                   in turn, each where the loss of `objective.py` is least given the others, until nothing changes or
                                   SWEEPS are done; among equals the least smoothing, the lowest toll
     evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
@@ -33,9 +33,6 @@ Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
 SWEEPS = 2
-WIDTHS = (4.0, 2.0, 1.0)
-"""How many times as much the heights of regions may vary as in the training split, unless told: people elsewhere do, and the wider, the
-less a border moves that is left when a part of the volume is cut away."""
 LEAST_SEEN = 5
 """So many volumes have to show a region whole before its usual height is believed."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
@@ -49,12 +46,12 @@ ROUGHNESS = (0.7, 0.9)
 
 def tune(
     examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float], thresholds: Sequence[float],
-    heights: Sequence[Height | None] = (), widths: Sequence[float] = WIDTHS, method: str = "exact", heights_for: str = "all",
+    heights: Sequence[Height | None] = (), widths: Sequence[float] = (1.0,), method: str = "exact", heights_for: str = "all",
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm, protocol_threshold) tried first.
 
-    heights  of the regions as the training split shows them, which may vary `widths` times as much; the rule has them only if these
-             examples are decided better with them
+    heights  of the regions as the training split shows them, which may vary one of `widths` times as much; the rule has them only if
+             these examples are decided better with them
     """
     temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
     rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method,

@@ -186,14 +186,11 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     first, heading = records[0] if records else (1, "")
     header = _cells(heading) or []
     missing = [column for column in columns if column not in header]
-    if missing:
-        hint = _meant(missing, set(header) - set(columns)) or "Are the columns separated by tabs?"
-        faults.append(f"{path}, line {first}: no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}")
-    elif columns == REGION_COLUMNS and not any(set(pair) <= set(header) for pair in RANGES):
-        pair = max(RANGES, key=lambda names: len(set(names) & set(header)))
-        lacking = [column for column in pair if column not in header]
-        hint = _meant(lacking, set(header) - set(columns)) or "Rows need first_slice and last_slice, or from_mm and to_mm."
-        faults.append(f"{path}, line {first}: no column {', '.join(lacking)} among {', '.join(header)}. {hint}")
+    lacking = missing or (_lacking_range(header) if columns == REGION_COLUMNS else [])
+    if lacking:
+        otherwise = "Are the columns separated by tabs?" if missing else "Rows need first_slice and last_slice, or from_mm and to_mm."
+        hint = _meant(lacking, set(header) - set(columns)) or otherwise
+        faults.append(f"{path}, line {first}: no column {', '.join(lacking)} among {', '.join(header) or 'nothing'}. {hint}")
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
         faults.append(f"{path}, line {first}: column {', '.join(twice)} stands there twice. Rename one.")
@@ -215,6 +212,11 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     if len(records) == 1 and not missing and columns == VOLUME_COLUMNS:
         faults.append(f"{path}, line {first}: no volume under the header. Write a line for each.")
     return lines, astray
+
+
+def _lacking_range(header: Sequence[str]) -> list[str]:
+    """The columns that the header has not, of the pair of RANGES that it has most of; none where it has a whole pair."""
+    return min(([column for column in pair if column not in header] for pair in RANGES), key=len)
 
 
 def _meant(missing: Sequence[str], others: set[str]) -> str:
@@ -285,22 +287,26 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
         near = get_close_matches(said.lower(), names, 1)
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
         found.append(line.fault("region", hint))
+    told = None if _lacking_range([*line.cells]) else _range(line, found)      # those columns are a fault of the header, not of every row
+    faults += found
+    return None if found or volume_id is None or region is None or told is None else RegionRow(volume_id, region, *told)
+
+
+def _range(line: Line, faults: list[str]) -> tuple[float, float, bool] | None:
+    """(first, last, whether in millimetres) of a line, or None and its faults."""
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
-    first = last = None
-    if not any(set(columns) <= line.cells.keys() for columns in RANGES):
-        pass                                    # a fault of the header, told there, and not of every row
-    elif len(given) != 1:
+    if len(given) != 1:
         seen = ", ".join(f"{column} {line.cells[column]!r}" for columns in RANGES for column in columns if line.cells.get(column))
         both = f"give slices or millimetres, not both ({seen})" if given else "give first_slice and last_slice, or from_mm and to_mm"
-        found.append(f"{line.file}, line {line.number}: {both}")
-    else:
-        first, last = (_number(line, column, given[0] == RANGES[1], found) for column in given[0])
-        if first is not None and last is not None and first > last:
-            found.append(line.fault(given[0][1], f"lies below {given[0][0]} {first:g}; ranges run from feet to head. Are the two swapped?"))
-    faults += found
-    if found or volume_id is None or region is None or first is None or last is None:
+        faults.append(f"{line.file}, line {line.number}: {both}")
         return None
-    return RegionRow(volume_id, region, first, last, given[0] == RANGES[1])
+    (low, high), in_mm = given[0], given[0] == RANGES[1]
+    first, last = (_number(line, column, in_mm, faults) for column in (low, high))
+    if first is None or last is None:
+        return None
+    if first > last:
+        faults.append(line.fault(high, f"lies below {low} {first:g}; ranges run from feet to head. Are the two swapped?"))
+    return first, last, in_mm
 
 
 def _number(line: Line, column: str, in_mm: bool, faults: list[str]) -> float | None:

@@ -11,25 +11,14 @@ from fovnet.volume.dicom_address import split_address
 from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
 
 
-def foreseen(
-    collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS, alone: bool = True
-) -> list[str]:  # fmt: skip
-    """A sentence for all that is lacking, files and people in a split; none where nothing is.
-
-    alone  whether nobody else, such as simulated people, is in the splits too
-    No file is opened: volumes may still be refused once they are read, or be shorter than their labels say, and a split may then lose its
-    people.
-    """
-    return [*_files(collections), *(_people(collections, seed, fractions) if alone else [])]
-
-
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, nor named."""
     known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
     return [region for region in vocabulary.classes[:-1] if region not in known]
 
 
-def _files(collections: Mapping[str, Collection]) -> list[str]:
+def missing_files(collections: Mapping[str, Collection]) -> list[str]:
+    """A sentence for each collection of which files are not there; none is opened, and volumes may still be refused once they are read."""
     missing = {
         name: [row.path for row in table.volumes if not split_address(row.path)[0].exists()] for name, table in collections.items()
     }
@@ -40,8 +29,11 @@ def _files(collections: Mapping[str, Collection]) -> list[str]:
     ]  # fmt: skip
 
 
-def _people(collections: Mapping[str, Collection], seed: int, fractions: Sequence[float]) -> list[str]:
-    """Splits that nobody would be in.  One without test subjects trains all the same, and is then not evaluated."""
+def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
+    """A sentence on the splits that nobody would be in, if there are any; volumes that are refused once they are read may empty another.
+
+    A run without test subjects trains all the same, and is then not evaluated.
+    """
     places: Counter[str] = Counter()
     for name, table in collections.items():
         labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
