@@ -84,6 +84,7 @@ def lobes(person: Person) -> list[Paint]:
     """
     rng, top, room = person.generator(37), dome_mm(person), cavity(person).shrunk(2.0)
     deep, slope, lean = top - rng.uniform(118, 200), rng.uniform(0.1, 0.5), rng.uniform(0.45, 0.75)
+    deep = deep if person.organs.liver_mm is None else top - person.organs.liver_mm
     right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
     middle = Side((0.83, lean, 0.0), float(rng.uniform(-4, 8)))                     # liver ends before spine and crura
     left = Ellipsoid((-18.0, 46.0, top - 66), (float(rng.uniform(38, 82)), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
@@ -181,7 +182,7 @@ def colon(person: Person) -> list[Paint]:
     """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
     out = 108 + 0.2 * person.belly_mm
-    sag = rng.uniform(0, 40)
+    sag = rng.uniform(0, 40) + person.organs.colon_mm
     frame = [
         (out - 18, 22, 1012),
         (out, 8, 1060),

@@ -22,6 +22,7 @@ PTOTIC, SHRUNKEN, HORSESHOE = 0.08, 0.05, 0.0125
 LOWEST_MM = CREST_MM + 12.0
 """Middle of a kidney that has sunk as far as they do here."""
 
+BELOW_DOME_MM = 25.0    # no upper pole comes nearer to the top of the liver, however high kidneys are
 FUSED_MM = 1122.0       # a horseshoe's kidneys rise no higher: the artery to the bowel holds its bridge down
 
 
@@ -46,6 +47,7 @@ def pair(person: Person, top: float) -> tuple[Kidney, Kidney, bool]:
         size = long_ * float(np.exp(rng.normal(0, 0.05))) * (0.5 + 0.25 * by if shrunken else 1.0)
         z = top - (134 if side > 0 else 122) + 0.4 * person.breath_mm - low - float(uneven) - (20 + 50 * by if sunk else 0.0)
         x = 60.0 if fused else 70.0 + float(np.clip(out, -8, 8)) + 0.15 * max(person.belly_mm, 0.0)
+        z = min(z + person.organs.kidneys_mm, max(z, top - BELOW_DOME_MM - 55.0 * size))
         z = max(min(z, FUSED_MM) if fused else z, LOWEST_MM)
         made.append(Kidney(z, x, float(np.clip(size, 0.5, 1.2)), wide * float(rng.uniform(0.7, 1.3))))
     return made[0], made[1], fused

@@ -18,6 +18,7 @@ from fovnet.phantom.build import Build, draw_build
 from fovnet.phantom.cross_sections import draw_cross_sections
 from fovnet.phantom.figure import Figure, draw_figure
 from fovnet.phantom.morph import ANCHORS_MM, Morph
+from fovnet.phantom.organ_heights import OrganHeights, draw_organ_heights
 from fovnet.phantom.swelling import draw_swelling
 
 STATURE_MM = 1750.0
@@ -44,6 +45,7 @@ class Person:
     table_mm   how far behind the middle of the trunk the table is that the person lies on; infinite where nothing is flattened
     figure   where the fat lies, and how round or square the trunk is across
     build    where there is more muscle, and where less
+    organs   how high kidneys, liver and colon lie
     """
 
     sex: str
@@ -65,6 +67,7 @@ class Person:
     own_breasts: bool = False
     figure: Figure = Figure()  # noqa: RUF009  (frozen)
     build: Build = Build()  # noqa: RUF009  (frozen)
+    organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
 
     @property
     def female(self) -> bool:
@@ -120,7 +123,8 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
     built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
     shaped = built if "cross-sections" in without or built.prone else _shaped(built)
-    return shaped if "kinds of breasts" in without else _of_own_breasts(shaped)
+    high = shaped if "organs high and low" in without else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
+    return high if "kinds of breasts" in without else _of_own_breasts(high)
 
 
 def _shaped(person: Person) -> Person:

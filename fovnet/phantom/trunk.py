@@ -9,6 +9,7 @@ import numpy as np
 
 from fovnet.phantom import breast, wings
 from fovnet.phantom.layers import Layer, bone, paint
+from fovnet.phantom.organ_heights import RIBS_MM
 from fovnet.phantom.person import Person
 from fovnet.phantom.raster import Paint
 from fovnet.phantom.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
@@ -207,7 +208,7 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
     made: list[Paint] = []
     for side in (1, -1):
         for number in range(12):
-            made += _rib(trunk, number, side)
+            made += _rib(trunk, number, side, person.organs.ribs * RIBS_MM[number])
         made += [] if fine else _collar_bone(side) + _shoulder_blade(side)
     front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
     front += 5.0 if fine else 0.0
@@ -216,11 +217,11 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
     return made + bone(manubrium, 1.6) + bone(body, 1.6)
 
 
-def _rib(trunk: Loft, number: int, side: int) -> list[Paint]:
+def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Paint]:
     """One rib: from its vertebra backwards and out, round the wall 11 mm under the muscle's surface, down to the cartilage."""
     start = 1452 - 23.4 * number
     reach = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[number]
-    fall = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[number]
+    fall = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[number] + lower_mm
     angles = np.linspace(0.06, reach, 11) * np.pi
     points = []
     for angle in angles:

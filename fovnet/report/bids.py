@@ -1,17 +1,19 @@
 """Answers as a BIDS derivative: one JSON beside every image, with its BodyPart, where the image stands in a BIDS tree or outside one.
 
-Source: Brain Imaging Data Structure 1.10, "BIDS derivatives" and "MRI: metadata" (BodyPart, BodyPartDetails).
+Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata" (BodyPart, BodyPartDetails).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fovnet import __version__
 from fovnet.errors import ConfigError, ModelError
@@ -30,18 +32,38 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
+    do those that would share a sidecar, with eight more digits.  `Sources` are BIDS URIs where the image lies in a BIDS data set, to which
+    `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
     fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
-    described = {
+    links = _links(answers)
+    described: dict[str, Any] = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }  # fmt: skip
+    if links:
+        described["DatasetLinks"] = {name: quote(Path(os.path.relpath(root, folder)).as_posix()) for root, name in links.items()}
     wanted = Counter(map(sidecar, answers))
     places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
-    written = [_write(folder / path, facts(told, vocabulary)) for path, told in zip(places, answers, strict=True)]
+    written = [_write(folder / path, facts(told, vocabulary, links)) for path, told in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
+
+
+def _dataset_of(path: Path) -> Path | None:
+    """The innermost BIDS data set that a file lies in."""
+    return next((folder for folder in path.parents if (folder / DESCRIPTION).is_file()), None)
+
+
+def _links(answers: Sequence[Told]) -> dict[Path, str]:
+    """A name for every BIDS data set that an image lies in: `raw`, `raw2` and so on, in the order of their paths."""
+    roots = sorted({root for told in answers if (root := _dataset_of(told.path))})
+    return {root: f"raw{number}" if number > 1 else "raw" for number, root in enumerate(roots, start=1)}
+
+
+def _source(path: Path, links: Mapping[Path, str]) -> str:
+    root = _dataset_of(path)
+    return path.name if root is None else f"bids:{links[root]}:{path.relative_to(root).as_posix()}"
 
 
 def _refuse_other_dataset(path: Path) -> None:
@@ -69,8 +91,9 @@ def sidecar(told: Told, *, alone: bool = True) -> Path:
     return (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
 
 
-def facts(told: Told, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the sidecar says: BodyPart where the answer is sure and has a term, and always the status and every span."""
+def facts(told: Told, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
+    """What the sidecar says: BodyPart where the answer is sure and has a term, and always the status, every span, and where in the data
+    sets of `links` the image lies."""
     try:
         body_part: dict[str, Any] = {"BodyPart": said_together(told, vocabulary).body_part}
     except ModelError:
@@ -78,7 +101,7 @@ def facts(told: Told, vocabulary: Vocabulary) -> dict[str, Any]:
     said = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in told.spans]
     return {
         **body_part, **({"BodyPartDetails": "; ".join(said)} if said else {}),
-        "Sources": [told.path.name], "FovnetVolume": told.volume_id, "FovnetStatus": told.status, "FovnetMessage": told.message,
+        "Sources": [_source(told.path, links)], "FovnetVolume": told.volume_id, "FovnetStatus": told.status, "FovnetMessage": told.message,
         "FovnetConfidence": told.confidence,
         "FovnetSpans": [
             {"region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice, "from_mm": span.from_mm,

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import nibabel
 import numpy as np
@@ -463,6 +464,26 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
     assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
     assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
+
+
+def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp_path, classic):
+    """BIDS 1.10, "BIDS URI": bids:<name>:<path within>, the name being a key of DatasetLinks, which are relative to the derivative."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    images = [tmp_path / place / "sub-01" / "anat" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("two words", "T1w"), ("b", "T2w"))]
+    for image in images:
+        (image.parents[2] / "sub-01" / "anat").mkdir(parents=True)
+        (image.parents[2] / "dataset_description.json").write_text("{}")
+        image.touch()
+    lonely = tmp_path / "elsewhere" / "sub-02_T1w.nii.gz"
+    out = tmp_path / "two words" / "derivatives" / "fovnet"
+    described, *sidecars = write_bids([replace(told, path=path) for path in (*images, lonely)], DEFAULT, out)
+    links = json.loads(described.read_text())["DatasetLinks"]
+    sources = [json.loads(path.read_text())["Sources"] for path in sidecars]
+    assert sources[2] == ["sub-02_T1w.nii.gz"] and set(links) == {"raw", "raw2"}
+    for image, (source,) in zip(images, sources, strict=False):
+        scheme, name, within = source.split(":")
+        assert scheme == "bids" and (out / unquote(links[name]) / within).resolve() == image.resolve()
+    assert " " not in "".join(links.values())
 
 
 @pytest.mark.parametrize(("path", "wanted"), [

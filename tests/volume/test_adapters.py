@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
-from fovnet.volume.adapters.masked import gather_masked
+from fovnet.volume.adapters.masked import ALIKE, WORDS, gather_masked, organ_called
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
 from fovnet.volume.slices import slice_volume
@@ -208,6 +209,37 @@ def test_one_file_of_numbered_labels_gives_the_same_regions(tmp_path):
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
     done = CliRunner().invoke(app, ["collect", "organs", str(tmp_path / "b"), "--out", str(tmp_path / "c")])
     assert isinstance(done.exception, CollectionError) and done.exception.code == "collect-labels"
+
+
+def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_is_asked_after(tmp_path):
+    for tree in ("a", "b"):
+        save_case(tmp_path / tree / "case", 95, 135)
+    masks = tmp_path / "b" / "case" / "segmentations"
+    for name, other in (("hip_left", "Hip-Left"), ("lung_right", "LUNG right"), ("kidney_left", "kidny_left")):
+        (masks / f"{name}.nii.gz").rename(masks / f"{other}.nii.gz")
+    for tree in ("a", "b"):
+        run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
+    assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
+    aside = read_tsv(tmp_path / "b-tables" / "aside.tsv")
+    assert [row["reason"] for row in aside] == ["'kidny_left' is no organ that tells a region; is 'kidney_left' meant?"]
+
+
+def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_what_to_call_them():
+    """Of what TotalSegmentator outlines besides, nothing is taken for a misspelling."""
+    others = ("kidney_cyst_left", "kidney_cyst_right", "heart_atrium", "brainstem", "vertebrae_T9", "vertebrae_L4", "humerus_left", "colon",
+              "scapula_left", "clavicula_right", "stomach", "esophagus", "iliac_artery_left", "spinal_cord", "gluteus_maximus_left")
+    assert all(organ_called(name) is None and not get_close_matches(name.casefold(), WORDS, 1, ALIKE) for name in others)
+    assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {"vertebrae_T7", "liver", "hip_left"}
+
+
+def test_a_case_without_an_organ_that_tells_is_listed_with_what_to_call_its_masks(tmp_path):
+    save_case(tmp_path / "case", 95, 135)
+    masks = tmp_path / "case" / "segmentations"
+    for number, path in enumerate(sorted(masks.iterdir())):
+        path.rename(masks / f"structure{number}.nii.gz")
+    gathered = gather_masked(tmp_path)
+    assert len(gathered.volumes) == 1 and not gathered.regions
+    assert [one.kind for one in gathered.aside] == ["not labelled"] and "such as liver, hip_left" in gathered.aside[0].reason
 
 
 def save_meta(path: Path, size: tuple[int, int, int]) -> None:

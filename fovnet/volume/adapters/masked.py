@@ -8,7 +8,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ from fovnet.volume.collection import RegionRow, VolumeRow
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
 TELLING = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
+SPELLED = {name.casefold(): name for name in TELLING}
+WORDS = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae of one number are no misspelling of another's
+ALIKE = 0.87            # liverr and hip_lef are, kidney_cyst_left is not kidney_left, nor brainstem brain
 SUFFIXES = (".nii.gz", ".nii")
 
 
@@ -38,6 +43,8 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
     """
     names = _label_names(labels) if labels else {}
     gathered = Gathered()
+    for name in names.values() if labels else ():
+        _ask_if_meant(gathered, Path(str(labels)), name)
     for case in cases(tree):
         images = [path for path in sorted(case.iterdir()) if path.name.endswith(SUFFIXES) and path.name not in NUMBERED]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
@@ -68,11 +75,13 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     try:
         image = readers.read(volume.path)
         grid = Grid(image.voxels.shape, image.vox_to_ras)
-        organs = _organs(case, grid, names)
+        organs = _organs(case, grid, names, gathered)
     except VolumeError as fault:
         gathered.refuse(volume.path, fault)
         return
     rungs, unsaid = regions_of(organs, grid.slices, grid.wide_mm)
+    if not organs:
+        unsaid = "none of its masks is called as an organ that tells a region; name them as TotalSegmentator does, such as liver, hip_left"
     if unsaid:
         gathered.leave(volume.path, unsaid, NOT_LABELLED)
     first, last = body_slices(image)
@@ -83,22 +92,37 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     gathered.add(volume, rows)
 
 
-def _organs(case: Path, grid: Grid, names: Mapping[int, str]) -> dict[str, Extent | None]:
-    """What was looked for, by name, and where it is."""
+def organ_called(name: str) -> str | None:
+    """The organ of TELLING that is meant, whatever its capitals, hyphens and blanks: "Hip-left" is hip_left; None if none is."""
+    return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
+
+
+def _ask_if_meant(gathered: Gathered, path: Path, name: str) -> None:
+    """Sets a mask or a table aside whose `name` is nearly that of an organ that tells a region."""
+    near = [] if organ_called(name) else get_close_matches(name.casefold(), WORDS, 1, ALIKE)
+    if near:
+        gathered.leave(path, f"{name!r} is no organ that tells a region; is {SPELLED[near[0]]!r} meant?")
+
+
+def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
+    """What was looked for, by name, and where it is; masks that are nearly called as an organ are set aside."""
     found: dict[str, Extent | None] = {}
     if (case / FOLDER).is_dir():
         for path in sorted((case / FOLDER).iterdir()):
-            name = readers.volume_name(path)
-            if name in TELLING and path.name.endswith(SUFFIXES):
+            if not path.name.endswith(SUFFIXES):
+                continue
+            organ = organ_called(readers.volume_name(path))
+            if organ:
                 voxels, spacing_mm = _mask(path, grid)
-                found[name] = extent(voxels != 0, spacing_mm)
+                found[organ] = extent(voxels != 0, spacing_mm)
+            _ask_if_meant(gathered, path, readers.volume_name(path))
         return found
     path = next(case / name for name in NUMBERED if (case / name).exists())
     if not names:
         raise CollectionError("collect-labels", f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
                                                 "TABLE: number, tab, name.")
     voxels, spacing_mm = _mask(path, grid)
-    return {name: extent(voxels == number, spacing_mm) for number, name in names.items() if name in TELLING}
+    return {organ: extent(voxels == number, spacing_mm) for number, name in names.items() if (organ := organ_called(name))}
 
 
 def _mask(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -124,7 +148,7 @@ def _label_names(table: Path) -> dict[int, str]:
     for line in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","):
         if len(line) > 1 and line[0].strip().isdecimal():
             names[int(line[0])] = line[1].strip()
-    if not TELLING & set(names.values()):
+    if not any(map(organ_called, names.values())):
         raise CollectionError("collect-labels", f"{table}: none of its {len(names)} names tells a region, for instance liver or hip_left. "
                                                 "Name the labels as TotalSegmentator does.")
     return names
