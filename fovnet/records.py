@@ -115,13 +115,18 @@ def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
     return write_text(path, buffer.getvalue(), keep_same=keep_same)
 
 
-def read_tsv(path: Path) -> list[dict[str, str]]:
-    """The rows of a tab-separated table with a header, every cell a string, surrounding blanks gone."""
+def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
+    """The rows of a tab-separated table with a header, every cell a string, surrounding blanks gone.
+
+    strict  a quotation mark that opens a cell and is not closed at its end is a fault, and not the beginning of a cell of many lines
+    Raises ValueError with the line where the table is faulty.
+    """
     with open(path, encoding="utf-8-sig", newline="") as file:
-        return [
-            {key.strip(): (value or "").strip() for key, value in row.items() if key is not None}
-            for row in csv.DictReader(file, delimiter="\t")
-        ]
+        reader = csv.DictReader(file, delimiter="\t", strict=strict)
+        try:
+            return [{key.strip(): (value or "").strip() for key, value in row.items() if key is not None} for row in reader]
+        except csv.Error as fault:
+            raise ValueError(f"line {reader.line_num}: {fault}") from fault
 
 
 def write_npz(path: Path, **arrays: Array) -> Path:

@@ -128,7 +128,7 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
         except FovnetError as fault:
             left[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
-                err.print(f"no {what}: {fault.sentence}", markup=False, highlight=False)
+                err.print(f"no {what}: {fault.sentence} [{fault.code}]", markup=False, highlight=False)
     written, reasons = len(told) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
     where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
     out.print(f"{written} of {several(len(told), 'volume')}: {where}", highlight=False)

@@ -96,7 +96,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "spans": [_span_cells(span, stack) | ({"levels": span.levels} if span.levels else {}) for span in given.decision.spans],
         "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
-        "counted": stack.middle, "notes": stack.notes, "checksum": stack.checksum,
+        "counted": stack.middle, "counted_slices": stack.counted_slices, "notes": stack.notes, "checksum": stack.checksum,
         "empty": np.flatnonzero(stack.pixels.max(axis=(1, 2)) < EMPTY),
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
         "images": None if stack.images is None else {

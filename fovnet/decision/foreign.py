@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fovnet.errors import ConfigError
@@ -11,15 +11,17 @@ from fovnet.records import read_json
 SOFTWARE = b"Software\x00fovnet"        # in the first chunks of every picture that is drawn here
 TABLES = (b"volume_id\tpath\tstatus\tregion", b"patient\tstudy\tseries_number\tseries\tkind")
 OPENING = 4096
+PAGES = "pages"
 
 
 def answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer has that name already, "" where there is none.
 
-    Raises ConfigError "out-foreign" where a JSON or a picture of that name is somebody else's, as the sidecar is that a converter leaves
-    beside its volume.
+    Raises ConfigError "out-foreign" where a JSON, a picture or a page of that name is somebody else's, as the sidecar is that a converter
+    leaves beside its volume.
     """
     path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
+    refuse_foreign(folder / PAGES / f"{volume_id}.html", is_our_page)
     if not path.exists():
         refuse_foreign(picture, is_our_picture)
         return ""
@@ -50,6 +52,11 @@ def is_our_table(path: Path) -> bool:
     return _opening(path).startswith(TABLES)
 
 
+def begins_with(path: Path, columns: Sequence[str]) -> bool:
+    """Whether a table has these first columns."""
+    return _opening(path).startswith("\t".join(columns).encode())
+
+
 def is_our_page(path: Path) -> bool:
     """Whether a page is one of fovnet's."""
     opening = _opening(path)
@@ -70,5 +77,5 @@ def _opening(path: Path) -> bytes:
 
 
 def _foreign(path: Path) -> ConfigError:
-    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} lies there and is no answer of fovnet's, and would be written "
+    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} lies there and is nothing of fovnet's, and would be written "
                                       "over; give a folder of its own")

@@ -4,6 +4,7 @@ took no part in making it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,9 +34,9 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     """
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
-    files = {row.path.resolve() for row in labelled}
-    named = {name: said for name, said in by_name.items() if Path(said["path"]).resolve() not in files}
-    found = [by_path.get(row.path.resolve()) or named.get(row.volume_id) for row in labelled]
+    files = {_real(row.path) for row in labelled}
+    named = {name: said for name, said in by_name.items() if _real(Path(said["path"])) not in files}
+    found = [by_path.get(_real(row.path)) or named.get(row.volume_id) for row in labelled]
     if not labelled:
         raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; its regions.tsv tells what is true.")
     if not any(found):
@@ -55,7 +56,10 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
     """
     file, facts = answers / TABLE, list[Mapping[str, Any]]()
     try:
-        for name in dict.fromkeys(row["volume_id"] for row in read_tsv(file)):
+        names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
+        if not names:
+            raise ValueError("no volume in it")
+        for name in names:
             file = answers / f"{name}.json"
             told = read_json(file)
             lacking = [key for key in keys if key not in told]
@@ -70,10 +74,15 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
                                                  "writes the table last.") from None
 
 
-def _read(answers: Path) -> tuple[dict[Path, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """The answers by the file they are about, where it is about that file alone, and by name."""
     facts = read_facts(answers)
-    return {Path(one["path"]).resolve(): one for one in facts}, {one["volume_id"]: one for one in facts}
+    return {_real(Path(one["path"])): one for one in facts}, {one["volume_id"]: one for one in facts}
+
+
+def _real(path: Path) -> str:
+    """Where links lead; Path.resolve fails where they lead in a circle."""
+    return os.path.realpath(path)
 
 
 def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
@@ -102,7 +111,8 @@ def _refused(row: VolumeRow, message: str, k: int) -> Case:
 
 
 def _truth(said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    return truth_at(np.array(said["z_mm"]), np.array(said["counted"]), int(said["covers"][-1][1]) + 1, labels, vocabulary)
+    slices = said.get("counted_slices") or int(said["covers"][-1][1]) + 1
+    return truth_at(np.array(said["z_mm"]), np.array(said["counted"]), slices, labels, vocabulary)
 
 
 def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fovnet.decision.foreign import begins_with, is_our_json, refuse_foreign
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
@@ -19,6 +21,7 @@ VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "said", "
 VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
 BORDERS = ["volume_id", "below", "above", "true_mm", "said_mm", "error_mm", "low_mm", "high_mm"]
 HEADERS = ["text", "header", "truth", "said", "volumes"]
+TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
 
 
 def facts(evaluation: Evaluation) -> dict[str, Any]:
@@ -69,8 +72,10 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
     """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv where headers were understood.
 
-    `settings` is the section of the configuration that made the evaluation; its hash goes into the JSON.
+    `settings` is the section of the configuration that made the evaluation; its hash goes into the JSON.  Raises ConfigError "out-foreign"
+    where a file of one of these names is somebody else's, as the volumes.tsv of a collection is.
     """
+    refuse_others(out)
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
         | {"truth": "+".join(row.truth), "said": "+".join(row.said), "doubts": " ".join(dict.fromkeys(row.doubts))}
@@ -87,6 +92,13 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
         write_tsv(out / "borders.tsv", BORDERS, borders),
         *([write_tsv(out / "headers.tsv", HEADERS, headers)] if headers else []),
     ]
+
+
+def refuse_others(out: Path) -> None:
+    """Nothing, where the files of an evaluation may be written in a folder.  Raises ConfigError "out-foreign"."""
+    for name, columns in TABLES.items():
+        refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))         # columns were added at the end
+    refuse_foreign(out / "evaluation.json", is_our_json)
 
 
 def _yes(flag: bool) -> str:

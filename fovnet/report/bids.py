@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,33 +38,62 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
-    links = _links(answers)
+    links = _links(answers, folder)
     described: dict[str, Any] = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }  # fmt: skip
-    if links:
-        described["DatasetLinks"] = {name: quote(Path(os.path.relpath(root, folder)).as_posix()) for root, name in links.items()}
+    linked = _linked(folder) | {name: _uri(root, folder) for root, name in links.items()}
+    if linked:
+        described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
     places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
+    for shared in (path for path, volumes in wanted.items() if volumes > 1):
+        _remove_earlier(folder / shared, {told.volume_id for told in answers})
     written = [_write(folder / path, facts(told, vocabulary, links)) for path, told in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
 
 
 def _dataset_of(path: Path) -> Path | None:
     """The innermost BIDS data set that a file lies in."""
-    return next((folder for folder in path.parents if (folder / DESCRIPTION).is_file()), None)
+    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)      # noqa: PTH113  (may not look)
 
 
-def _links(answers: Sequence[Told]) -> dict[Path, str]:
-    """A name for every BIDS data set that an image lies in: `raw`, `raw2` and so on, in the order of their paths."""
-    roots = sorted({root for told in answers if (root := _dataset_of(told.path))})
-    return {root: f"raw{number}" if number > 1 else "raw" for number, root in enumerate(roots, start=1)}
+def _uri(root: Path, folder: Path) -> str:
+    """The way from the derivative to a data set, as a relative URI; links are followed, for `..` leads back from where they lead."""
+    return quote(os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(folder))))
+
+
+def _linked(folder: Path) -> dict[str, str]:
+    """The DatasetLinks of an earlier export into the folder, whose sidecars stay."""
+    try:
+        return {str(name): str(place) for name, place in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _links(answers: Sequence[Told], folder: Path) -> dict[Path, str]:
+    """A name for every BIDS data set that an image lies in: the one that it has, else the next of `raw`, `raw2` and so on."""
+    named, links = {place: name for name, place in _linked(folder).items()}, dict[Path, str]()
+    for root in sorted({root for told in answers if (root := _dataset_of(told.path))}):
+        taken = {*named.values(), *links.values()}
+        free = next(name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken)
+        links[root] = named.get(_uri(root, folder), free)
+    return links
 
 
 def _source(path: Path, links: Mapping[Path, str]) -> str:
     root = _dataset_of(path)
     return path.name if root is None else f"bids:{links[root]}:{path.relative_to(root).as_posix()}"
+
+
+def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
+    """Removes a sidecar on one of these volumes, written when the name was that one's alone."""
+    try:
+        if read_json(path)["FovnetVolume"] in volume_ids:
+            path.unlink()
+    except (OSError, ValueError, KeyError):
+        return
 
 
 def _refuse_other_dataset(path: Path) -> None:

@@ -8,6 +8,7 @@ Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -21,12 +22,14 @@ from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.owned import is_our_dicom, refuse_foreign
+from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
 from fovnet.report.sources import Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import dataset_of, quietly
 from fovnet.volume.dicom_pixels import with_transfer_syntax
 
+NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
+ALL_LETTERS = ("ISO_IR 192", "GB18030")         # UTF-8 before all; DICOM PS3.3, C.12.1.1.2
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 
@@ -34,10 +37,11 @@ CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicR
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
     """Nothing, where no source lies in `folder`, nor `folder` in one, that of a refused volume included.  Raises ConfigError
     "copies-beside-sources": what is written there would be read as sources, or take the place of one."""
-    place = folder.resolve()
+    place = Path(os.path.realpath(folder))          # Path.resolve and is_dir fail where links lead in a circle, or nobody may look
     for told in read_answers(answers):
-        source = split_address(told.path)[0].resolve()
-        within = {place, (folder / told.volume_id).resolve()} & {source, *source.parents} or (source.is_dir() and source in place.parents)
+        source = Path(os.path.realpath(split_address(told.path)[0]))
+        inside = {place, Path(os.path.realpath(folder / told.volume_id))} & {source, *source.parents}
+        within = inside or (os.path.isdir(source) and source in place.parents)      # noqa: PTH112
         if within and (told.images is not None or told.status == "refused"):
             raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it or holds it, and what is written there "
                                                        "would be taken for sources; give a folder of their own, beside them")
@@ -47,7 +51,8 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
-    "export-no-code", "export-refused", "export-other-places", "export-header", "export-foreign"; those of `sources_of`.
+    "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-header", "export-foreign"; those of
+    `sources_of`.
     """
     place = folder / told.volume_id
     if told.status == "refused":
@@ -56,6 +61,8 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     with _or_none(place):
         term = said_together(told, vocabulary)
     paths, sources = [], sources_of(told)
+    for path in _copies_in(place)[:1]:
+        refuse_other_study(path, sources[0].header)
     with _or_none(place):
         for source in sources:
             _refuse_other_places(told, source)
@@ -116,10 +123,14 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
 
     And what a run that was killed had begun: half an image that names the patient.  Of other files none.
     """
-    number = "[0-9]" * 4
-    copies = [path for path in place.glob(f"{number}*.dcm") if path not in written and is_our_dicom(path)]
-    for path in (*copies, *place.glob(f".{number}*.dcm.*.part")):
+    copies = [path for path in _copies_in(place) if path not in written]
+    for path in (*copies, *place.glob(f".{NUMBERED}.*.part")):
         path.unlink()
+
+
+def _copies_in(place: Path) -> list[Path]:
+    """The copies that lie in a volume's folder."""
+    return [path for path in sorted(place.glob(NUMBERED)) if is_our_dicom(path)]
 
 
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:
@@ -151,6 +162,9 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 
+    if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
+        dataset.decode()                                            # pydicom would write "?" for what the source's set has no letters for
+        dataset.SpecificCharacterSet = ALL_LETTERS[0]
     before = Dataset()
     for name in (*CHANGED, *_told_of_frames(dataset)):
         if name in dataset:

@@ -60,7 +60,7 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
         try:
             header = str(sources_of(told)[0].header.get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError as fault:
-            compared.append(Compared(told, "", frozenset(), frozenset(), gone=fault.sentence))
+            compared.append(Compared(told, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
             continue
         meant = regions_told(header, vocabulary)
         compared.append(Compared(told, header, None if meant is None else frozenset(meant), frozenset(span.region for span in told.spans)))

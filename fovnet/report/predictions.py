@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.decision.foreign import is_our_json, is_our_page, is_our_table, refuse_foreign
+from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, refuse_foreign
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
     from fovnet.regions import Vocabulary
 
-INDEX, PAGES = "index.html", "pages"
+INDEX = "index.html"
 """The index, and the folder of the volumes' pages beside it: a volume may be called index."""
 
 

@@ -6,6 +6,7 @@ Nothing here writes to them.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,15 +44,20 @@ class Source:
 def sources_of(told: Told) -> list[Source]:
     """The objects behind an answer, in the order of its slices.
 
-    Raises ModelError as `images_answered`, "export-changed" where they are not what was read any more, and "export-no-uid" where images
-    have no SOP Instance UID of their own, so that nothing can refer to one of them.
+    Raises ModelError as `images_answered`, "export-unreadable" where this user may not look, "export-changed" where they are not what was
+    read any more, and "export-no-uid" where images have no SOP Instance UID of their own, so that nothing can refer to one of them.
     """
     wanted = list(dict.fromkeys(images_answered(told).uids))
     objects: dict[str, set[Item]] = {}
-    for frame in images_of(told.path):
-        objects.setdefault(frame.sop_uid, set()).add(frame.item)
+    try:
+        for frame in images_of(told.path):
+            objects.setdefault(frame.sop_uid, set()).add(frame.item)
+        same = told.file is None or unchanged(told.path, told.file)
+    except OSError as fault:
+        raise ModelError("export-unreadable", f"{told.path}: {told.volume_id} was answered from it, and it cannot be read "
+                                              f"({fault.strerror}). Give it back its permissions, and export again.") from fault
     lacking = [uid for uid in wanted if uid not in objects]
-    if lacking or not (told.file is None or unchanged(told.path, told.file)):
+    if lacking or not same:
         how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
         why = "are not there any more" if lacking else "have changed since"
         raise ModelError("export-changed", f"{told.path}: {how} that {told.volume_id} was answered from {why}. Predict it again.")
@@ -73,7 +79,7 @@ def images_answered(told: Told) -> Images:
         raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
                                              "Predict from the DICOM series itself.")
     place = split_address(told.path)[0]
-    if not place.is_absolute() and not place.exists():
+    if not place.is_absolute() and not os.path.exists(place):      # noqa: PTH110  (Path.exists raises where it may not look)
         raise ModelError("export-elsewhere", f"{told.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
                                              "Give the command there.")
     return told.images

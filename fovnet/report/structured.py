@@ -17,7 +17,7 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
-from fovnet.report.owned import is_our_dicom, refuse_foreign
+from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
 from fovnet.report.sources import Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
@@ -31,6 +31,7 @@ MAY_BE_EMPTY = (                # what a study's objects must have, if only empt
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
     "ReferringPhysicianName",
 )  # fmt: skip
+UTF_8 = "ISO_IR 192"            # which holds the letters of any source, and of any region's name; DICOM PS3.3, C.12.1.1.2
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 SERIES_NUMBER = 9000            # beyond what scanners number
@@ -41,7 +42,7 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
 
     An uncertain answer is reported as one: its groups are there, and the report says that it is not complete, with the reason.
     Raises ModelError "export-no-images" where the source is no DICOM, "export-changed" where it is not what was answered,
-    "export-no-code" for a region without a code.
+    "export-no-code" for a region without a code.  Its text is UTF-8, whatever its sources' is.
     """
     from highdicom.sr import (
         AlgorithmIdentification,
@@ -72,7 +73,8 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
-        instance_number=1, manufacturer="fovnet", is_complete=told.status == "ok", is_final=False, is_verified=False,
+        specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet",
+        is_complete=told.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
     )  # fmt: skip
 
@@ -163,7 +165,7 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
     """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
 
     Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
-    lies there that is no report of fovnet's.
+    lies there that is no report of fovnet's, "export-other-study" where one on another study does.
     """
     path = folder / f"{told.volume_id}.dcm"
     if told.status == "refused" and is_our_dicom(path):
@@ -173,6 +175,7 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
             refuse_foreign(path)
         with quietly():
             report = structured_report(told, vocabulary)
+            refuse_other_study(path, report)
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise

@@ -339,6 +339,21 @@ def test_nothing_that_is_not_fovnets_is_written_over(incoming: Path, model: Path
     assert (tmp_path / name).read_bytes() == held and sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "leg.nii"})
 
 
+def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
+    shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
+    (tmp_path / "pages").mkdir()
+    page = tmp_path / "pages" / "leg.html"
+    page.write_text("<title>my notes</title>")
+    for more in ([], ["--no-pages", "--no-pictures"]):
+        line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
+        refused = CliRunner().invoke(app, line).exception
+        assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.html" in refused.sentence
+    assert page.read_text() == "<title>my notes</title>" and not (tmp_path / "leg.json").exists()
+    page.unlink()
+    drawn = [CliRunner().invoke(app, line[:6] + more).exit_code for more in ([], [], ["--no-pages"])]
+    assert drawn == [0, 0, 0] and "<title>leg: fovnet" in page.read_text()
+
+
 @pytest.mark.parametrize("held", [b"", b'{"fovnet": {"version": "0.1.0"}, "volume_id": "le'])
 def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(incoming: Path, model: Path, tmp_path: Path, held: bytes) -> None:
     """And so is one of which a killed run left the picture alone."""

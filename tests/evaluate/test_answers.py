@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubting import Signs
 from fovnet.decision.spans import Rule, decide
-from fovnet.errors import CollectionError, VolumeError
+from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.evaluate.answers import answered_cases, shown
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
@@ -110,6 +111,49 @@ def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(tmp_path: Path
     (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(content)
     with pytest.raises(CollectionError, match=r"broken\.json: no readable answer"):
         answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+
+
+@pytest.mark.parametrize("spoil", [lambda table: "", lambda table: table.replace("\tpelvis\t", '\t"pelvis\t', 1)], ids=["empty", "quote"])
+def test_a_table_that_was_spoilt_by_hand_loses_no_volume_without_a_word(tmp_path: Path, spoil: Callable[[str], str]) -> None:
+    """A quotation mark that is not closed would swallow the lines below it."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    (answers / "spans.tsv").write_text(spoil((answers / "spans.tsv").read_text()))
+    with pytest.raises(CollectionError, match=r"spans\.tsv: no readable answer"):
+        answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+
+
+def test_a_link_that_leads_to_itself_stops_no_examination(tmp_path: Path) -> None:
+    answers = predicted(tmp_path, tmp_path / "answers")
+    (tmp_path / "broken.nii.gz").symlink_to(tmp_path / "broken.nii.gz")
+    cases, _, _ = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    assert [case.status for case in cases] == ["ok", "ok", "refused"]
+
+
+def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> None:
+    """Straightened from 60 slices to 40: labels up to slice 59 are right, beyond it they are another volume's."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    said = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**said, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60})
+    cases, _, _ = answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")), DEFAULT)
+    assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
+    with pytest.raises(CollectionError, match="the last slice is 59"):
+        answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t60\n")), DEFAULT)
+
+
+def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
+    """Another collection's volumes.tsv, and a table of headers as `export headers` writes it."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    collection(tmp_path, LABELS)
+    for name, content in (("volumes.tsv", "volume_id\tsubject_id\tpath\n"), ("headers.tsv", "volume_id\tstatus\theader\n"),
+                          ("evaluation.json", "{}")):
+        other = tmp_path / name.replace(".", "-")
+        other.mkdir()
+        (other / name).write_text(content)
+        done = CliRunner().invoke(app, ["examine", str(answers), "--truth", str(tmp_path), "--out", str(other), "--bootstrap", "100"])
+        assert isinstance(done.exception, ConfigError) and done.exception.code == "out-foreign", name
+        assert [path.name for path in other.iterdir()] == [name] and (other / name).read_text() == content
+    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "own"), "--bootstrap", "100"]
+    assert [CliRunner().invoke(app, line).exit_code for _ in range(2)] == [3, 3]
 
 
 def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_the_table_tells_header_truth_and_answer(evaluation, tmp_path):
 
 def test_without_the_column_there_is_no_table(planted, tmp_path):
     evaluation = evaluate([planted.case(["head"])], DEFAULT, bootstrap=20, seed=0)
-    (tmp_path / "headers.tsv").write_text("of an earlier run")
+    (tmp_path / "headers.tsv").write_text("text\theader\ttruth\tsaid\tvolumes\n")                  # of an earlier run
     write_evaluation(tmp_path, evaluation)
     assert evaluation.header_rates == () and not (tmp_path / "headers.tsv").exists()
     assert np.all([one.name != "header_exact" for one in evaluation.everything.measures])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -101,6 +102,68 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
         assert all(span.from_mm <= heights[uid] <= span.to_mm for uid in uids)
     assert report.StudyInstanceUID == pydicom.dcmread(next(classic.iterdir())).StudyInstanceUID
     assert report.PatientName == "Doe^Jane"                                                  # it goes where the images are
+
+
+@pytest.mark.parametrize(("sets", "name"), [
+    (["", "ISO 2022 IR 87"], "Yamada^Tarou=山田^太郎"), (["", "ISO 2022 IR 149"], "Hong^Gildong=洪^吉洞=홍^길동"),
+    ("ISO_IR 100", "Müller^Jürgen"), ("ISO_IR 144", "Иванов^Иван"), ("GB18030", "王^小东"), ("", "Doe^Jane"),
+], ids=str)
+def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_path, write, sets, name):
+    """Names as in DICOM PS3.5, annexes H and I; a region of one's own may be called in letters that its source's set has not."""
+    source = write.save(tmp_path / "series", write.images(body(), SpecificCharacterSet=sets, PatientName=name))
+    told, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    own = replace(DEFAULT, regions=tuple(replace(region, meaning="Kopf – 頭") if region.name == "head" else region
+                                         for region in DEFAULT.regions))
+    report = srread(write_report(told, own, tmp_path / "sr"))
+    assert report.PatientName == name and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning == "Kopf – 頭"
+    copy = pydicom.dcmread(write_copies(told, own, tmp_path / "copies")[0])
+    assert copy.PatientName == name and copy.AnatomicRegionSequence[0].CodeMeaning == "Kopf – 頭"
+    untouched = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "plain")[0])
+    assert untouched.PatientName == name and untouched.get("SpecificCharacterSet") == pydicom.dcmread(
+        next(source.iterdir())).get("SpecificCharacterSet")
+
+
+def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_path, write):
+    folders = {}
+    for study, who in (("1.2.3", "Alpha^A"), ("1.2.4", "Beta^B")):
+        source = write.save(tmp_path / study / "t1", write.images(body(), StudyInstanceUID=study, PatientName=who))
+        folders[study] = answered(tmp_path / f"answers-{study}", source, ["head"], name="t1")
+    for what in ("sr", "copies"):
+        lines = [["export", what, str(folder), "--out", str(tmp_path / what)] for folder in folders.values()]
+        assert CliRunner().invoke(app, lines[0]).exit_code == 0
+        second = CliRunner().invoke(app, lines[1])
+        assert second.exit_code == 3 and "export-other-study" in second.output and "Beta" not in second.output
+        kept = next(path for path in (tmp_path / what).rglob("*.dcm"))
+        assert pydicom.dcmread(kept).PatientName == "Alpha^A" and CliRunner().invoke(app, lines[0]).exit_code == 0
+
+
+def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
+    answers = answered(tmp_path / "answers", classic, ["head"])
+    loop = tmp_path / "loop.nii.gz"
+    loop.symlink_to(loop)
+    said = refusal("loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there."))
+    write_json(answers / "loop.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
+    with (answers / "spans.tsv").open("a") as file:
+        file.write(f"loop\t{loop}\trefused\n")
+    for what in ("sr", "copies", "bids"):
+        done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / what)])
+        assert done.exit_code in (0, 3), (what, done.exception)
+    assert len(list((tmp_path / "copies").rglob("*.dcm"))) == 40
+
+
+def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(tmp_path, write, monkeypatch):
+    """Whoever may read everything, as in a container, is told what the others are told."""
+    rows = ""
+    for name in ("a", "closed", "z"):
+        source = write.save(tmp_path / name, write.images(body(), StudyInstanceUID=f"1.2.{len(name)}"))
+        answers = answered(tmp_path / "answers", source, ["head"], name=name)
+        rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows):])
+    (answers / "spans.tsv").write_text(rows)
+    monkeypatch.setattr("fovnet.volume.dicom_source.is_closed", lambda folder: folder.name == "closed")
+    for what, out in (("sr", "sr"), ("copies", "copies"), ("headers", "headers.tsv")):
+        done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / out)])
+        assert done.exit_code == 3 and "export-unreadable" in done.output, (what, done.output)
+    assert sorted(path.stem for path in (tmp_path / "sr").iterdir()) == ["a", "z"] and len(read_tsv(tmp_path / "headers.tsv")) == 3
 
 
 @pytest.fixture
@@ -484,6 +547,39 @@ def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp
         scheme, name, within = source.split(":")
         assert scheme == "bids" and (out / unquote(links[name]) / within).resolve() == image.resolve()
     assert " " not in "".join(links.values())
+
+
+def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_they_are(tmp_path, classic):
+    """And a data set linked before keeps its name; the way there counts from where a link to the derivative leads, in any letters."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    images = [tmp_path / place / "sub-01" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("b", "T1w"), ("a", "T2w"), ("b", "PDw"))]
+    for image in images:
+        image.parent.mkdir(parents=True, exist_ok=True)
+        (image.parents[1] / "dataset_description.json").write_text("{}")
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "out").symlink_to(tmp_path / "far" / "away")
+    sources = []
+    for image in images:
+        described, sidecar = write_bids([replace(told, path=image)], DEFAULT, tmp_path / "out")
+        sources += json.loads(sidecar.read_text())["Sources"]
+    links = json.loads(described.read_text())["DatasetLinks"]
+    assert links == {"raw": "../../b", "raw2": "../../a"}
+    assert [source.split(":")[1] for source in sources] == ["raw", "raw2", "raw"]
+    (tmp_path / os.fsdecode(b"M\xfcnchen")).mkdir()
+    (tmp_path / os.fsdecode(b"M\xfcnchen") / "dataset_description.json").write_text("{}")
+    described, _ = write_bids([replace(told, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin")
+    assert json.loads(described.read_text())["DatasetLinks"] == {"raw": "../M%FCnchen"}
+
+
+def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    one, other = (replace(told, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b"))
+    _, alone = write_bids([one], DEFAULT, tmp_path / "bids")
+    _, *both = write_bids([one, other], DEFAULT, tmp_path / "bids")
+    assert sorted(path for path in (tmp_path / "bids").rglob("*_desc-fovnet_*.json")) == sorted(both) and alone not in both
+    write_bids([replace(told, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids")
+    write_bids([one, other], DEFAULT, tmp_path / "bids")
+    assert alone.exists(), "a sidecar on another volume stays"
 
 
 @pytest.mark.parametrize(("path", "wanted"), [
