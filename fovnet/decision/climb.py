@@ -87,7 +87,10 @@ class Climb:
         return rungs.log_weight(self.fits, self.free, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
 
     def misfit(self, states: NDArray[np.int64]) -> float:
-        """Log-evidence a look that the order of the body costs, beside naming each slice by itself; 0 where no slice says anything."""
+        """Log-evidence a look that the order of the body costs, beside naming each slice by itself.
+
+        All looks count, those that are taken up by a protocol too: what is left of a clear spine is noise, and costs next to nothing.
+        """
         table = np.column_stack([self.free, self.fits, self.free])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]
-        return float((table.max(axis=1) - taken).sum() / max(float(self.looks.sum()), FLOOR))
+        return float((table.max(axis=1) - taken).sum() / np.minimum(1.0, np.diff(self.edges_mm) / LOOK_MM).sum())

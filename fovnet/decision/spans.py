@@ -98,7 +98,8 @@ def decide(
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
-    misfit, rough = climb.misfit(states), roughness(temper(probabilities, rule.temperature))
+    spoken = temper(probabilities, rule.temperature)[~_void(states, climb.blank)]
+    misfit, rough = climb.misfit(states), roughness(spoken)
     over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -climb.edges_mm[::-1]).climb
     gain = over.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
@@ -228,6 +229,12 @@ def _place_protocols(
                 left[rows, rung] = False
         if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
             decided[:, :n] = left
+
+
+def _void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(s,) slices that are blank on the rung that they are on."""
+    rung = np.clip(states - 1, 0, blank.shape[1] - 1)
+    return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
 
 
 def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:

@@ -2,26 +2,29 @@
 
     roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c - q_c| of their probabilities
 
-It is about 1 for slices in random order, however many regions they show, and far below for a body.  Lone slices, unlike both neighbours
-where others are alike, are left out first: one black cut among twenty of a head is as far from its neighbours as from any other slice, in
-whatever order they stand.
+Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices are acquired one after the other, and
+often differ in brightness.  The ratio is about 1 for slices in random order, however many regions they show, and far below for a body.
+Lone slices, unlike both neighbours where others are alike, are left out first: one odd cut among twenty of a head is as far from its
+neighbours as from any other slice, in whatever order they stand.
 Source: the ratio of von Neumann
 (1941), *Distribution of the ratio of the mean square successive difference to the variance*, with the total variation distance.
 """
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 from numpy.typing import NDArray
 
 LEAST_SLICES = 10
 """Of fewer slices even the neighbours of a body may all differ: feet, belly and head in three slices."""
-LEAST_DISTANCE = 0.05
-"""Slices that on average differ by less say all the same, and their order says nothing."""
+LEAST_DISTANCE = 0.12
+"""Slices that on average differ by less say nearly the same, and their order says little: it counts as if they differed by that much."""
 
 
-LONE, DETOUR = 0.1, 8.0
-"""Share of the slices that may be lone ones, and how many mean steps longer the way is over one: a shuffled stack's is by 6 at most."""
+LONE, DETOUR = 0.1, 6.0
+"""Share of the slices that may be lone ones, and how many mean steps longer the way is over one: of evenly spread slices by 6 at most."""
 
 
 def roughness(probabilities: NDArray[np.float64]) -> float:
@@ -35,14 +38,14 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
     s = len(probabilities)
     ranked = np.sort(probabilities, axis=0)
     any_two = float((2.0 * np.arange(s) - s + 1) @ ranked.sum(axis=1)) / (s * (s - 1))
-    neighbours = float(np.abs(np.diff(probabilities, axis=0)).sum()) / (2 * (s - 1))
+    neighbours = min(float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag)) for lag in (1, 2))
     return neighbours / max(any_two, LEAST_DISTANCE)
 
 
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= s LONE over which the way is longer than past them by more than DETOUR mean steps."""
+    """(s - m, k) the slices without the m <= ⌈s LONE⌉ over which the way is longer than past them by more than DETOUR mean steps."""
     kept, mean_step = probabilities, float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
-    for _ in range(int(LONE * len(probabilities))):
+    for _ in range(ceil(LONE * len(probabilities))):
         steps = np.abs(np.diff(kept, axis=0)).sum(axis=1)
         across = np.abs(kept[2:] - kept[:-2]).sum(axis=1)
         detour = np.concatenate([steps[:1], steps[:-1] + steps[1:] - across, steps[-1:]])

@@ -92,3 +92,30 @@ def test_the_bars_are_exceeded_as_seldom_as_stated(bodies: Bodies) -> None:
     assert np.mean([answer.misfit > found.usual_misfit for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
     turned = [decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples]
     assert all(answer.flipped for answer in turned)
+
+
+@pytest.mark.parametrize("odd", [[5], [5, 12], [3, 9, 15]])
+@pytest.mark.parametrize("air", [0, 2])
+def test_cuts_without_signal_take_no_confidence_from_a_head(odd: list[int], air: int) -> None:
+    """Every count of cuts from 12 on, with air above or without: metal voids, zero-filled cuts."""
+    known = Rule(sigma_mm=0.0)
+    for s in range(max(12, odd[-1] + 4), 30):
+        p = np.full((s + air, len(DEFAULT.classes)), 0.002)
+        p[:s, DEFAULT.classes.index("head")] = p[s:, -1] = 0.988
+        whole = decide(p, 5.0 * np.arange(s + air), DEFAULT, known).spans
+        p[odd] = np.where(np.arange(p.shape[1]) == p.shape[1] - 1, 0.988, 0.002)
+        spans = decide(p, 5.0 * np.arange(s + air), DEFAULT, known).spans
+        assert {span.region for span in spans} == {"head"}
+        assert min(span.confidence for span in spans) > whole[0].confidence - 0.1
+
+
+def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
+    """What is left for the other classes is noise, of which a body in no order is made; it is the less, the clearer the spine."""
+    rng, spine = np.random.default_rng(0), DEFAULT.classes.index("spine")
+    rest = rng.dirichlet(np.ones(len(DEFAULT.classes) - 1), 30)
+    sure = []
+    for share in (0.9, 0.97, 0.99, 0.999, 0.99999):
+        p = np.insert((1 - share) * rest, spine, share, axis=1)
+        found = next(span for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans if span.region == "spine")
+        sure.append(found.confidence)
+    assert sure == sorted(sure) and sure[0] > 0.8
