@@ -28,7 +28,7 @@ RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
 WHOLE = {**SETTINGS.model_dump(mode="json"), "vocabulary": [asdict(region) for region in REGIONS]}
 if SETTINGS.regions != "default":       # the file's name stays where its content changes; a colour alone cuts no slices again
-    WHOLE["regions"] = [(region.name, region.rung) for region in REGIONS]
+    WHOLE["regions"] = [(region.name, region.rung, sorted(region.words)) for region in REGIONS]
 
 
 def settings_of(*sections):
@@ -65,7 +65,8 @@ include: "workflow/rules/report.smk"
 
 
 onsuccess:
-    print(f"""
+    if Path(RESULTS, "report.html").exists():           # else a part of the run was asked for
+        print(f"""
 report          {RESULTS}/report.html
 tables          {RESULTS}/evaluation/rates.tsv  {RESULTS}/evaluation/volumes.tsv  {RESULTS}/decisions/spans.tsv
 ensemble        {RESULTS}/ensemble   (fovnet predict FILES --model {RESULTS}/ensemble --out answers)

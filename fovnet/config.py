@@ -43,7 +43,7 @@ class Section(BaseModel):
 class Phantom(Section):
     """The simulated collection; no subjects, no phantom.  `without` names what the simulator shall not vary (`phantom.features`)."""
 
-    subjects: int = Field(0, ge=0)
+    subjects: int = Field(0, ge=0, le=1_000_000)
     volumes_per_subject: PositiveInt = 3
     without: list[str] = []
 
@@ -393,6 +393,9 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
         raise ConfigError("config-unreadable", f"{path}: is no text, wanted a YAML file; {like}") from None
     except OSError as error:
         raise ConfigError("config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}") from None
+    except (ValueError, RecursionError) as error:           # a date such as 2024-02-31, a number of thousands of digits, endless nesting
+        told = " ".join(str(error).split())
+        raise ConfigError("config-unreadable", f"{path}: holds a value that YAML cannot mean ({told}); put text in quotes") from None
     except yaml.YAMLError as error:
         told = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
         raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {told}") from None

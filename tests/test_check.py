@@ -72,6 +72,20 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     assert done.exit_code == 0 and "fine" in done.output
 
 
+def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path):
+    """As it does where the volumes are cut."""
+    (tmp_path / "data").mkdir()
+    rows = [f"{name}{kind}\ts{name}\t{name}{kind}.nii\t{'train' if kind == 'x' else ''}\n" for name in "abcdef" for kind in "lx"]
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER.replace("path", "path\tsplit") + "".join(rows))
+    for name in "abcdef":
+        for kind in "lx":
+            (tmp_path / "data" / f"{name}{kind}.nii").touch()
+    (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(
+        f"{name}l\thead\t0\t3\n" for name in "abcdef"))
+    told = " ".join(checked(tmp_path).output.split())
+    assert "no labelled subject for validation and test: the 6 there are make 6 train, 0 validation, 0 test" in told
+
+
 def test_results_that_are_a_file_are_refused(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "out").write_text("notes")

@@ -103,9 +103,16 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
         assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
     with pytest.raises(ConfigError, match="give default, or a YAML file with a list 'regions'"):
         vocabulary(str(tmp_path / "none.yaml"))
+    with pytest.raises(ConfigError, match="null byte"):
+        vocabulary("a\0b")
 
 
-@pytest.mark.parametrize(("text", "code"), [("[1, 2]", "config-unreadable"), ("a: [", "config-unreadable"), (None, "config-missing")])
+@pytest.mark.parametrize(("text", "code"), [
+    ("[1, 2]", "config-unreadable"), ("a: [", "config-unreadable"), (None, "config-missing"),
+    ("report: {title: 2024-02-31}", "config-unreadable"), (f"seed: {'9' * 5000}", "config-unreadable"),
+    ("search: " + "{a: " * 2000 + "1" + "}" * 2000, "config-unreadable"),
+    ("phantom: {subjects: 100000000000000000000}", "config-invalid"),
+], ids=["list", "open", "none", "date", "digits", "deep", "many"])  # fmt: skip
 def test_what_is_no_configuration_file_is_refused_by_name(tmp_path: Path, text: str | None, code: str) -> None:
     path = tmp_path / "c.yaml"
     if text is not None:

@@ -61,9 +61,11 @@ def _phantom_of_labels(
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT
     from fovnet.report.wording import several
+    from fovnet.volume.collection import names_a_file
 
-    if Path(subject).name != subject:
-        raise ConfigError("phantom-subject", f"--subject {subject}: becomes part of file names; wanted is a name without slashes")
+    if subject and not names_a_file(subject):
+        raise ConfigError("phantom-subject", f"--subject {subject!r}: becomes part of file names; wanted is a name without slashes, with no "
+                                             "dot in front")
     if not labels.exists():
         raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
     if tissues is None:

@@ -37,7 +37,7 @@ def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions:
     places: Counter[str] = Counter()
     for name, table in collections.items():
         labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
-        given = {row.subject_id: row.split for row in labelled if row.split}
+        given = {row.subject_id: row.split for row in table.volumes if row.split}
         places.update(split_subjects([row.subject_id for row in labelled], name, seed, given, fractions).values())
     empty = [split for split in SPLITS if not places[split]]
     counted = ", ".join(f"{places[split]} {split}" for split in SPLITS)

@@ -190,6 +190,13 @@ def test_a_segmentation_is_of_one_subject_and_no_other_number_is_passed_over(fil
     assert isinstance(fault, ConfigError) and "--count" in fault.sentence and not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize("subject", ["..", ".ann", "a/b", "a\tb", "a" * 300])
+def test_a_subject_whose_volumes_could_not_be_named_is_refused(files: tuple[Path, Path, Path], tmp_path: Path, subject: str) -> None:
+    line = ["phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subject", subject]
+    fault = CliRunner().invoke(app, line).exception
+    assert isinstance(fault, ConfigError) and fault.code == "phantom-subject" and not (tmp_path / "made").exists()
+
+
 def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
     nib.save(nib.Nifti1Image(np.full((6, 6, 6), 0.5, np.float32), np.eye(4)), files[0])
     with pytest.raises(VolumeError, match="labels-not-whole"):

@@ -77,6 +77,16 @@ def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_co
     (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
     recoloured = shell(*words, "-n")
     assert "Cutting the volumes" not in recoloured.stdout + recoloured.stderr
+    regions[0]["synonyms"] = ["SHANK"]                       # tables may name a region by it
+    (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
+    renamed = shell(*words, "-n")
+    assert "Cutting the volumes" in renamed.stdout + renamed.stderr
+    del regions[0]["synonyms"]
+    (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
+    (tmp_path / "own" / "identifiers.key").write_text("of later")
+    keyed = shell(*words, "-n")
+    assert "Cutting the volumes" in keyed.stdout + keyed.stderr, "the ids' hashes are others"
+    (tmp_path / "own" / "identifiers.key").unlink()
     regions[-1] |= {"rung": len(regions) - 1}
     (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
     reordered = shell(*words, "-n")

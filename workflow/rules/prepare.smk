@@ -37,7 +37,9 @@ rule phantom:
 
 rule slice:
     """Cut every volume into axial slices; split the subjects.  Status 3 means that some were refused and the rest was done."""
-    input: collection_tables
+    input:
+        tables=collection_tables,
+        key=[path for path in [f"{RESULTS}/identifiers.key"] if Path(path).exists()],       # a new key gives new hashes of the ids
     output:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",
@@ -48,5 +50,5 @@ rule slice:
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores
-    message: "Cutting the volumes of {input} into slices"
+    message: "Cutting the volumes of {input.tables} into slices"
     shell: "fovnet slice --config {params.file:q} --workers {threads} 2> >(tee {log:q} >&2) || test $? = 3"
