@@ -64,8 +64,8 @@ def _phantom_of_labels(
     from fovnet.volume.collection import names_a_file
 
     if subject and not names_a_file(subject):
-        raise ConfigError("phantom-subject", f"--subject {subject!r}: becomes part of file names; wanted is a name without slashes, with no "
-                                             "dot in front")
+        raise ConfigError("phantom-subject", f"--subject {subject!r}: becomes part of file names; give a name without slashes "
+                                             "and without a dot in front")
     if not labels.exists():
         raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
     if tissues is None:
