@@ -21,6 +21,8 @@ from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
+SHARPER = 3.0
+"""By so much are probabilities sharpened before it is asked whether slices stand in order: a head that is more or less clear is a head."""
 UPSIDE_DOWN = 0.01
 """Share of volumes that are, beforehand: so much evidence it takes before a body is rather taken to be upside down."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
@@ -98,7 +100,7 @@ def decide(
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
     crossed = climb.believed.crossings(states)
-    spoken = temper(probabilities, rule.temperature)[~_void(states, climb.blank)]
+    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, climb.blank)]
     misfit, rough = climb.misfit(states), roughness(spoken)
     over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -climb.edges_mm[::-1]).climb
     gain = over.log_weight() - climb.log_weight(states=states)
