@@ -49,10 +49,11 @@ def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bod
 @settings(max_examples=60, deadline=None)
 @given(seed=integers(0, 10**6), s=integers(20, 120))
 def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
-    """What a network says of noise that it takes for something else in every slice; three slices might agree by chance."""
+    """What a network says of noise that it takes for something else in every slice; three slices might agree by chance, and twenty come
+    near to a body in one of a thousand stacks: such a guess is told as one."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(s), DEFAULT, rule)
-    assert all(span.confidence < 0.5 for span in decision.spans)
+    assert all(span.confidence < SURE_ENOUGH for span in decision.spans)
 
 
 @settings(max_examples=60, deadline=None)
