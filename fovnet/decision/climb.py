@@ -18,6 +18,11 @@ BLANK = float(np.log(19.0))
 """Log-evidence a look that a slice within a region must have for none, 95 % against 5 %, before it shows none there: a signal void."""
 
 
+def looks_of(edges_mm: Floats) -> Floats:
+    """(s,) how many looks each slice counts, from edges_mm (s + 1,): as many as it is high, and never more than one."""
+    return np.asarray(np.minimum(1.0, np.diff(edges_mm) / LOOK_MM))
+
+
 @dataclass(frozen=True)
 class Climb:
     """One way up a volume of s slices.
@@ -43,7 +48,7 @@ class Climb:
         """
         protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
-        looks = (1.0 - protocols.sum(axis=1)) * np.minimum(1.0, np.diff(edges_mm) / LOOK_MM)
+        looks = (1.0 - protocols.sum(axis=1)) * looks_of(edges_mm)
         shown, none = np.log(np.maximum(chain / rest[:, None], FLOOR)), np.log(np.maximum(beside / rest, FLOOR))
         blank = shown < none[:, None] - BLANK
         fits = looks[:, None] * np.where(blank, none[:, None] - BLANK, shown)
@@ -93,4 +98,4 @@ class Climb:
         """
         table = np.column_stack([self.free, self.fits, self.free])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]
-        return float((table.max(axis=1) - taken).sum() / np.minimum(1.0, np.diff(self.edges_mm) / LOOK_MM).sum())
+        return float((table.max(axis=1) - taken).sum() / looks_of(self.edges_mm).sum())

@@ -12,7 +12,7 @@ from scipy.special import expit
 from fovnet.decision.boundaries import Boundary as Boundary
 from fovnet.decision.boundaries import boundaries
 from fovnet.decision.calibrating import along, recalibrated
-from fovnet.decision.climb import FLOOR, Climb
+from fovnet.decision.climb import FLOOR, Climb, looks_of
 from fovnet.decision.rule import EVEN as EVEN
 from fovnet.decision.rule import LOOK_MM as LOOK_MM
 from fovnet.decision.rule import Rule as Rule
@@ -148,8 +148,8 @@ def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
 
 
 def _looks(edges_mm: Floats) -> float:
-    """Independent looks: a slice counts as many as it is high, and never more than one; rounded, for heights are sums of floats."""
-    return float(np.round(np.minimum(1.0, np.diff(edges_mm) / LOOK_MM).sum(), 6))
+    """Independent looks of a volume; rounded, for heights are sums of floats."""
+    return float(np.round(looks_of(edges_mm).sum(), 6))
 
 
 def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:

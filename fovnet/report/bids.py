@@ -38,12 +38,13 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
-    links = _links(answers, folder)
+    linked = _linked(folder)
+    links = _links(answers, folder, linked)
     described: dict[str, Any] = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }  # fmt: skip
-    linked = _linked(folder) | {name: _uri(root, folder) for root, name in links.items()}
+    linked |= {name: _uri(root, folder) for root, name in links.items()}
     if linked:
         described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
@@ -72,9 +73,9 @@ def _linked(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _links(answers: Sequence[Told], folder: Path) -> dict[Path, str]:
+def _links(answers: Sequence[Told], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
     """A name for every BIDS data set that an image lies in: the one that it has, else the next of `raw`, `raw2` and so on."""
-    named, links = {place: name for name, place in _linked(folder).items()}, dict[Path, str]()
+    named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
     for root in sorted({root for told in answers if (root := _dataset_of(told.path))}):
         taken = {*named.values(), *links.values()}
         free = next(name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken)

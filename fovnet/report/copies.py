@@ -23,13 +23,13 @@ from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
 from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
-from fovnet.report.sources import Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.report.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import dataset_of, quietly
 from fovnet.volume.dicom_pixels import with_transfer_syntax
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
-ALL_LETTERS = ("ISO_IR 192", "GB18030")         # UTF-8 before all; DICOM PS3.3, C.12.1.1.2
+ALL_LETTERS = (UTF_8, "GB18030")
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 
@@ -61,8 +61,7 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     with _or_none(place):
         term = said_together(told, vocabulary)
     paths, sources = [], sources_of(told)
-    for path in _copies_in(place)[:1]:
-        refuse_other_study(path, sources[0].header)
+    refuse_other_study(place / "0001.dcm", sources[0].header)
     with _or_none(place):
         for source in sources:
             _refuse_other_places(told, source)
@@ -123,14 +122,9 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
 
     And what a run that was killed had begun: half an image that names the patient.  Of other files none.
     """
-    copies = [path for path in _copies_in(place) if path not in written]
+    copies = [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]
     for path in (*copies, *place.glob(f".{NUMBERED}.*.part")):
         path.unlink()
-
-
-def _copies_in(place: Path) -> list[Path]:
-    """The copies that lie in a volume's folder."""
-    return [path for path in sorted(place.glob(NUMBERED)) if is_our_dicom(path)]
 
 
 def said_together(told: Told, vocabulary: Vocabulary) -> Term:
@@ -164,7 +158,7 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
 
     if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
         dataset.decode()                                            # pydicom would write "?" for what the source's set has no letters for
-        dataset.SpecificCharacterSet = ALL_LETTERS[0]
+        dataset.SpecificCharacterSet = UTF_8
     before = Dataset()
     for name in (*CHANGED, *_told_of_frames(dataset)):
         if name in dataset:

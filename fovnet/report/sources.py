@@ -22,6 +22,7 @@ from fovnet.volume.dicom_source import Item
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
+UTF_8 = "ISO_IR 192"            # the character set that holds the letters of any source, and of any region's name: DICOM PS3.3, C.12.1.1.2
 
 
 @dataclass(frozen=True)

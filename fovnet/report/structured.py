@@ -18,7 +18,7 @@ from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
 from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
-from fovnet.report.sources import Source, sources_of, told_apart, uid_for
+from fovnet.report.sources import UTF_8, Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ MAY_BE_EMPTY = (                # what a study's objects must have, if only empt
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
     "ReferringPhysicianName",
 )  # fmt: skip
-UTF_8 = "ISO_IR 192"            # which holds the letters of any source, and of any region's name; DICOM PS3.3, C.12.1.1.2
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 SERIES_NUMBER = 9000            # beyond what scanners number

@@ -43,8 +43,9 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
     """
     names = _label_names(labels) if labels else {}
     gathered = Gathered()
-    for name in names.values() if labels else ():
-        _ask_if_meant(gathered, Path(str(labels)), name)
+    if labels:
+        for name in names.values():
+            _ask_if_meant(gathered, labels, name)
     for case in cases(tree):
         images = [path for path in sorted(case.iterdir()) if path.name.endswith(SUFFIXES) and path.name not in NUMBERED]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
@@ -111,11 +112,11 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
         for path in sorted((case / FOLDER).iterdir()):
             if not path.name.endswith(SUFFIXES):
                 continue
-            organ = organ_called(readers.volume_name(path))
-            if organ:
+            name = readers.volume_name(path)
+            _ask_if_meant(gathered, path, name)
+            if organ := organ_called(name):
                 voxels, spacing_mm = _mask(path, grid)
                 found[organ] = extent(voxels != 0, spacing_mm)
-            _ask_if_meant(gathered, path, readers.volume_name(path))
         return found
     path = next(case / name for name in NUMBERED if (case / name).exists())
     if not names:
