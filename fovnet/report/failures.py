@@ -1,4 +1,4 @@
-"""The failures, the most confident first: what was said, what is true, and the slices between the two."""
+"""The failures, those answered first and of them the surest: what was said, what is true, and the slices between the two."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ THUMBNAILS = 5
 
 
 def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
-    """Every failure as a row, and pictures of the `most` most confident of those whose pixels are at hand."""
+    """Every failure as a row, and pictures of the `most` first of those whose pixels are at hand."""
     failed = [row for row in evaluation.volumes if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)]
-    ranked = sorted(failed, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
+    ranked = sorted(failed, key=lambda row: (row.status != "ok", -(_sure(row) or 0.0), row.volume_id))
     of_id = {case.volume_id: case for case in cases if case.pixels is not None}
     pictured = [row for row in ranked if row.volume_id in of_id][:most]
     vocabulary = evaluation.vocabulary
@@ -36,6 +36,19 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
     )
 
 
+def _sure(row: VolumeRow) -> float | None:
+    """How sure the answer was of what is wrong in it: of its set of regions; where that is right, of its slices.
+
+    The slices of a spine cut-out count as the spine, which is told rightly at 1.00 whatever is told of the heights beside it.
+    """
+    return row.confidence if row.right or row.set_probability is None else row.set_probability
+
+
+def _said_sure(row: VolumeRow) -> str:
+    sure = _sure(row)
+    return "–" if sure is None else f"{sure:.2f}"
+
+
 def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     other = sum(not row.right for row in ranked)
     sure = sum(row.status == "ok" for row in ranked)
@@ -44,27 +57,26 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     return (
         f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, {len(ranked) - other:,} with the "
         f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were answered with confidence, "
-        f"{len(ranked) - sure:,} as “cannot say”. The most confident come first; {pictured:,} are pictured."
+        f"{len(ranked) - sure:,} as “cannot say”. Those answered come first, the surest before the others: how sure of just these "
+        f"regions, or, where they are right, of the slices. {pictured:,} are pictured."
     )
 
 
 def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
     rows: list[tuple[str | Shown, ...]] = []
     for row in ranked:
-        sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-        rows.append((row.volume_id, sure, row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
-    return Table(("volume", "confidence", "status", "shows", "said", "wrong slices"), tuple(rows), name="failures")
+        rows.append((row.volume_id, _said_sure(row), row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
+    return Table(("volume", "sure", "status", "shows", "said", "wrong slices"), tuple(rows), name="failures")
 
 
 def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
     view = volume_view(case, row, "", vocabulary, faces=faces)
-    sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
     what = "wrong regions" if not row.right else "right regions, borders off"
     half = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
-    beside = f"; of two classes that a slice may show, {half:,} more have one too many or too few" if half else ""
+    beside = f"; on {half:,} more one of two regions is lacking or too many" if half else ""
     return Failure(
-        title=f"{case.volume_id}: {what}, confidence {sure}",
+        title=f"{case.volume_id}: {what}, {_said_sure(row)} sure",
         words=f"Said {run_of(row.said, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
         f"({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),

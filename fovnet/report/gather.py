@@ -73,12 +73,13 @@ def gather(
               configuration was set by hand (where none is marked, the lowest slot counts as the start)
     members   slot, score, configuration, weights, and `say`, their share in the mean
     hashes    SHA-256 by the name of what was hashed;  labels  labelled slices of each class by split
-    explanation  of the search; its section is left out where there is none
+    explanation  of the search; its section is left out where there is none, and where networks were trained further instead
     abstention  how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json
     shown_failures  at most so many get pictures; without `gallery` none does, and without `faces` heads are covered
     Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
     """
     check_splits(manifest)
+    explanation = None if configuration.get("training", {}).get("begin") else explanation
     ablated = ablation_view(ablation or {})
     places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
     return Page(

@@ -220,7 +220,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """All failures, the most confident first, and pictures of the first of them."""
+    """All failures, those answered first and of them the surest, and pictures of the first of them."""
 
     sentence: str
     table: Table

@@ -159,6 +159,11 @@ def test_a_section_that_the_page_lacks_answers_no_item(make_page):
     assert not any("explained" in row[2] for listed in page.checklists for row in listed.table.rows)
 
 
+def test_no_search_is_explained_where_networks_were_trained_further(make_page):
+    assert make_page().explained is not None
+    assert make_page(configuration={"training": {"begin": "shipped"}}).explained is None
+
+
 def test_a_collection_without_a_picture_gets_one(make_page, pictured):
     cases = [case for case in pictured if case.volume_id != "real-abdomen"]
     pictures = make_page(cases).pictures

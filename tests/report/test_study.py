@@ -1,5 +1,6 @@
 """What went in, who is in which split, what abstaining buys, and what failed: counted by hand here, and compared."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -131,6 +132,20 @@ class TestFailures:
         view = failures_view(evaluate(wrong, DEFAULT, bootstrap=20, seed=1), wrong, 9, faces=True)
         assert [line[0] for line in view.table.rows] == ["sure", "unsure"]
         assert "2 of 3 volumes failed" in view.sentence
+
+    def test_a_spine_told_rightly_makes_no_failure_sure(self, planted):
+        vague = planted.case(["spine+chest"] * 8, ["spine+head"] * 8, volume_id="vague", confidence=[1.0] * 8)
+        vague = replace(vague, set_probability=0.4)
+        surely = replace(planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="surely", confidence=[0.9] * 8), set_probability=0.8)
+        rows = failures_view(evaluate([vague, surely], DEFAULT, bootstrap=20, seed=1), [vague, surely], 9, faces=True).table.rows
+        assert [row[:2] for row in rows] == [("surely", "0.80"), ("vague", "0.40")]
+
+    def test_answers_come_before_those_that_said_they_could_not(self, planted):
+        doubted = planted.case(["head"] * 8, ["chest"] * 8, volume_id="doubted", confidence=[0.99] * 8, status="uncertain")
+        answered = planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="answered", confidence=[0.9] * 8)
+        both = [doubted, answered]
+        rows = failures_view(evaluate(both, DEFAULT, bootstrap=20, seed=1), both, 9, faces=True).table.rows
+        assert [row[0] for row in rows] == ["answered", "doubted"]
 
     def test_pictures_are_bounded_and_thumbnails_lie_around_the_wrong_run(self, evaluation, pictured):
         assert failures_view(evaluation, pictured, 0, faces=True).pictured == ()
