@@ -133,13 +133,17 @@ ELSEWHERE = frozenset(
 # Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.
 DEFAULT = Vocabulary(
     (
-        Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB", ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "THIGH", "CALF", "KNEE"),
+        Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB",
+               ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "LOWER EXTREMITY", "LOWEREXTREMITY", "THIGH", "CALF", "KNEE", "FEMUR", "TIBIA"),
                meaning="Lower limb"),
-        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "PROSTATE"), "lumbar", "Pelvis"),
-        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER"), "lumbar", "Abdomen"),
-        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART"), "thoracic", "Chest"),
-        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK"), "cervical", "Head"),
-        Region("spine", None, "#cc79a7", "421060004", "SPINE", ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LUMBAR SPINE"), meaning="Spine"),
+        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "HIPS", "PROSTATE", "BLADDER", "RECTUM", "UTERUS"),
+               "lumbar", "Pelvis"),
+        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER", "KIDNEY", "PANCREAS", "SPLEEN"),
+               "lumbar", "Abdomen"),
+        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART", "CARDIAC", "LUNG"), "thoracic", "Chest"),
+        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK"), "cervical", "Head"),
+        Region("spine", None, "#cc79a7", "421060004", "SPINE",
+               ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LSSPINE", "CTSPINE", "TLSPINE", "LUMBAR SPINE"), meaning="Spine"),
     )
 )
 

@@ -30,8 +30,9 @@ def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...]
 
 
 def body_part(text: str) -> str:
-    """The text as a table may show it: DICOM's own term where it is one, else those of its regions; OTHER for what is not understood."""
-    whole = "".join(text.upper().split())
+    """The text as a table may show it: DICOM's own term where it is a region's, for several or for a part elsewhere, else those of its
+    regions (SPINE of a CSPINE); OTHER for what is not understood."""
+    whole = "".join(text.upper().replace("_", " ").split())
     if whole in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
         return whole
     if not whole:

@@ -18,11 +18,10 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom_header import Frame
-from fovnet.volume.dicom_series import SAME_PLACE_MM
+from fovnet.volume.dicom_parting import MAX_GAP, SAME_PLACE_MM
 
 EVEN = 0.1                      # of the spacing that an image may lie off its place on the regular grid
 SAME_LINE_PX = 0.1              # that an image may lie beside the normal through the first
-MAX_GAP = 3.5                   # times the usual distance: two images missing in a row are bridged, more are not
 MAX_TILT_DEG = 45.0             # of the line through the images from the normal; gantries tilt to 30°
 MAX_SPREAD = 2.0                # times the field of view that shifted images may cover together
 UNIT = 0.02                     # that a direction's length, or the cosine between the two, may be off

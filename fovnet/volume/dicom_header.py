@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import logging
 import math
+import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ PERHAPS = (                     # asked one after another where two images lie a
 PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
     "siemens_b": 0x0019100C, "ge_b": 0x00431039, "philips_b": 0x20011003, "ge_component": 0x0043102F, "csa": 0x00291010,
 }  # fmt: skip
+CREATORS = (0x00190010, 0x00290010, 0x00430010, 0x20010010)     # of these: without them pydicom leaves implicit values as bytes
+NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
 MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
 MANUFACTURERS = {
     "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
@@ -157,7 +160,8 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     if "SOPClassUID" not in dataset and "Rows" not in dataset:
         if pixels:          # its header has been read before: pydicom gives nothing at all where the pixel data have no end
             raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
-        raise VolumeError("volume-format", f"{item}: not a DICOM image; it has neither SOPClassUID nor Rows. Name the image itself.")
+        raise VolumeError("volume-format", f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
+                                           "or name the image itself.")
     return dataset
 
 
@@ -219,8 +223,7 @@ def getter(*layers: Any) -> Callable[[str], Any]:
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
-                found = layer.get(PRIVATE.get(keyword, keyword))
-                found = getattr(found, "value", found) if keyword in PRIVATE else found
+                found = _private(layer, keyword) if keyword in PRIVATE else layer.get(keyword)
             except Exception:           # an element whose value pydicom cannot convert is as good as none
                 continue
             if found is not None and found != "":
@@ -228,6 +231,18 @@ def getter(*layers: Any) -> Callable[[str], Any]:
         return None
 
     return get
+
+
+def _private(layer: Any, keyword: str) -> Any:
+    """The value of a private element; unpacked where a router took its kind away (UN) and nobody says whose it is."""
+    element = layer.get(PRIVATE[keyword])
+    value = getattr(element, "value", element)
+    if not isinstance(value, bytes) or keyword == "csa":
+        return value
+    if keyword in NUMBERS:
+        order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
+        return struct.unpack_from(order + NUMBERS[keyword], value)[0]
+    return value.decode("ascii", "replace").split("\\")
 
 
 def text(value: object) -> str:
@@ -298,4 +313,4 @@ def _wanted() -> list[Any]:
     from pydicom.datadict import tag_for_keyword
 
     keywords = (*TOP, *PLACED, *(key for _, key in APART + PERHAPS))
-    return [tag for key in keywords if (tag := tag_for_keyword(key)) is not None] + list(PRIVATE.values())
+    return [tag for key in keywords if (tag := tag_for_keyword(key)) is not None] + [*PRIVATE.values(), *CREATORS]

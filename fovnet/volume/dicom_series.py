@@ -2,25 +2,26 @@
 
 A series, as scanners number them, may hold several volumes: echoes, phases of a heart or of a contrast agent, b-values, magnitude and
 phase, the three planes of a localiser.  Images are kept apart by what always tells volumes apart (orientation, matrix, pixel size,
-`dicom_header.APART`); where two then still lie at one position, by the first of `dicom_header.PERHAPS` that parts them.
+`dicom_header.APART`), and then by where they lie (`dicom_parting`).
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fovnet.volume.dicom_header import PERHAPS, Frame
+from fovnet.volume.dicom_header import Frame
+from fovnet.volume.dicom_parting import field_mm, parted, placed_by
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
-SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
-REPEATED_MM = 0.5               # two passes of one series lie nearer than this, and show the same
+REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
+SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
 LOOKS = ("image type", "component")
 SIZE = ("matrix size", "pixel spacing", "orientation")
 
@@ -84,22 +85,6 @@ def _of_each_patient(frames: list[Frame]) -> list[tuple[str, list[Frame]]]:
     return sorted((patient or NOBODY, own) for patient, own in parts.items())
 
 
-def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n,) millimetres of each image along the normal of the first; None where one says no position."""
-    axes = frames[0].orientation
-    if axes is None or any(frame.position is None for frame in frames):
-        return None
-    return np.asarray([frame.position for frame in frames], dtype=np.float64) @ np.cross(axes[:3], axes[3:])
-
-
-def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one."""
-    order = np.argsort(along, kind="stable")
-    labels = np.empty(len(along), dtype=np.int64)
-    labels[order] = np.concatenate([[0], np.cumsum(np.diff(along[order]) > SAME_PLACE_MM)])
-    return labels
-
-
 def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
     """The groups of one series; of one patient of several, who never is in its notes and always in its ids."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
@@ -109,7 +94,7 @@ def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
         parts.setdefault(_apart(frame, directions), []).append(frame)
     names = (*SIZE, *(name for name, _ in frames[0].apart))
     differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
-    groups = [(key + own, told, group) for key, part in parts.items() for own, told, group in _told_apart(part, ())]
+    groups = [(key + own, told, group) for key, part in parts.items() for own, told, group in parted(part)]
     differ += sorted({name for _, told, _ in groups for name in told})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
@@ -144,10 +129,12 @@ def _same_slices(one: Series, other: Series) -> bool:
     sizes = [(frame.rows, frame.columns, frame.spacing_mm, len(series.frames)) for frame, series in ((mine, one), (others, other))]
     if looks[0] != looks[1] or sizes[0] != sizes[1] or mine.orientation is None or others.orientation is None:
         return False
-    along, along_other = positions_along(one.frames), positions_along(other.frames)
-    if along is None or along_other is None or np.abs(np.subtract(mine.orientation, others.orientation)).max() >= SAME_DIRECTION:
+    places, others_places = placed_by(one.frames), placed_by(other.frames)
+    if places is None or others_places is None or np.abs(np.subtract(mine.orientation, others.orientation)).max() >= SAME_DIRECTION:
         return False
-    return bool(np.abs(np.sort(along) - np.sort(along_other)).max() < REPEATED_MM)
+    off = np.abs(places[places[:, 2].argsort()] - others_places[others_places[:, 2].argsort()]).max(axis=0)
+    beside = any(off[:2] > SHIFTED * np.asarray(field_mm(mine) or (np.inf, np.inf)))
+    return bool(off[2] < REPEATED_MM) and not beside
 
 
 def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
@@ -163,61 +150,34 @@ def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
     return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
 
 
-def _told_apart(frames: list[Frame], told: tuple[str, ...]) -> list[tuple[tuple[str, ...], tuple[str, ...], list[Frame]]]:
-    """(values, names of attributes, images) of the volumes in a group whose positions are doubled, as far as they can be told."""
-    most = _most_at_one_place(frames)
-    if most == 1:
-        return [((), told, frames)]
-    for index, (name, _) in enumerate(PERHAPS):
-        parts: dict[str, list[Frame]] = {}
-        for frame in frames:
-            parts.setdefault(frame.perhaps[index][1], []).append(frame)
-        # As many parts as images at a place, or fewer: an attribute that differs from slice to slice parts slices, not volumes.
-        if 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most:
-            return [((value, *rest), names, group) for value, part in parts.items()
-                    for rest, names, group in _told_apart(part, (*told, name))]
-    runs = _runs(frames, most)
-    return [((f"run {index}",), (*told, "order of the image numbers"), run) for index, run in enumerate(runs)] or [((), told, frames)]
+Key = tuple[str, int, tuple[int, int] | None]
 
 
-def _most_at_one_place(frames: Sequence[Frame]) -> int:
-    along = positions_along(frames)
-    return 1 if along is None else int(np.bincount(position_labels(along)).max())
-
-
-def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
-    """The images in runs of consecutive numbers that each hold every position once; none where they do not come out even."""
-    along, length = positions_along(frames), len(frames) // times
-    if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):
-        return []
-    labels = position_labels(along).reshape(times, length)
-    whole = all(sorted(run) == list(range(length)) for run in labels.tolist())
-    return [frames[start : start + length] for start in range(0, len(frames), length)] if whole else []
-
-
-def _image(frame: Frame) -> tuple[str, int, tuple[int, int] | None]:
+def _image(frame: Frame) -> Key:
     return frame.sop_uid, frame.number, frame.tile
 
 
-def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[tuple[str, int, tuple[int, int] | None], int]]:
+def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, int]]:
     """(images without copies, how many were left out of each): two files of one UID and the same bytes, as far as the shorter goes.
 
     A file that was cut short while it was copied says nothing that the whole one does not.
     """
-    seen: dict[tuple[str, int, tuple[int, int] | None], list[Item]] = {}
+    seen: dict[Key, dict[Item, int]] = {}           # of each image: the objects that hold another one of it, and where it stands in `kept`
     kept: list[Frame] = []
-    copies: dict[tuple[str, int, tuple[int, int] | None], int] = {}
+    copies: dict[Key, int] = {}
+    agree = functools.cache(_agree)                 # of objects with a thousand frames, each read once
+    size = functools.cache(_size)
     for frame in frames:
-        before = seen.setdefault(_image(frame), []) if frame.sop_uid else []
-        same = next((item for item in before if item == frame.item or _agree(item, frame.item)), None)
+        before = seen.setdefault(_image(frame), {}) if frame.sop_uid else {}
+        same = next((item for item in before if item == frame.item or agree(item, frame.item)), None)
         if same is None:
-            before.append(frame.item)
+            before[frame.item] = len(kept)
             kept.append(frame)
             continue
         copies[_image(frame)] = copies.get(_image(frame), 0) + 1
-        if same != frame.item and _size(frame.item) > _size(same):
-            before[before.index(same)] = frame.item
-            kept[next(index for index, one in enumerate(kept) if one.item == same and _image(one) == _image(frame))] = frame
+        if same != frame.item and size(frame.item) > size(same):
+            before[frame.item] = place = before.pop(same)
+            kept[place] = frame
     return kept, copies
 
 

@@ -10,6 +10,7 @@ import os
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,7 +61,8 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
     if place.is_dir():
         yield from (Item(path) for path in files_under(place) if looks_like_dicom(path))
     elif is_archive(place):
-        yield from _members(place)
+        facts = place.stat()
+        yield from _members(place, facts.st_size, facts.st_mtime_ns)
     else:
         yield Item(place)
 
@@ -156,11 +158,24 @@ def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
     return _archive(path)
 
 
-def _members(path: Path) -> Iterator[Item | Unread]:
-    """The members that begin like DICOM, sorted by name, and those that may hold volumes and are not read in there."""
+@lru_cache(maxsize=4)
+def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
+    """The members that begin like DICOM, sorted by name, and those that may hold volumes and are not read in there.
+
+    Asked once for a batch that reads one series after another: each member has to be unpacked to be known.
+    """
+    return tuple(_looked_at(path))
+
+
+def _looked_at(path: Path) -> Iterator[Item | Unread]:
     with _archive(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         _refuse_archive(path, members)
+        named = Counter(member.filename for member in members)
+        for name in sorted(name for name, count in named.items() if count > 1):
+            yield Unread(Item(path, name), VolumeError("volume-archive-names", f"{path}: {named[name]} members are called {name}, and "
+                                                       "nothing but the name tells which is meant. Unpack them under names of their own."))
+        members = [member for member in members if named[member.filename] == 1]
         for member in sorted(members, key=lambda one: one.filename):
             item, name = Item(path, member.filename), PurePosixPath(member.filename).name
             if name.upper() == "DICOMDIR" or name.startswith(".") or member.filename.startswith("__MACOSX/"):

@@ -21,16 +21,22 @@ MODALITIES = ("CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", 
 COLOURS = ("RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT", "ARGB", "HSV", "CMYK")
 SCREEN = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
 MAPS = {
-    "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP", "MIN IP", "MAX IP", "PROJECTION IMAGE",
-    "SUBTRACT", "SUBTRACTION", "SUB", "PERFUSION", "CBF", "CBV", "RELCBF", "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP", "T2 MAP",
-    "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP", "B0 MAP", "B1 MAP", "VELOCITY", "STDDEV", "KTRANS", "FMRI",
+    "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP", "MIN IP", "MIN_IP", "MAX IP", "MAX_IP",
+    "PROJECTION IMAGE", "QUANTITY", "STD_DEVIATION", "STDDEV", "DIVISION", "SUBTRACT", "SUBTRACTION", "SUB", "CBF", "CBV", "RELCBF",
+    "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP", "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP",
+    "B0 MAP", "B1 MAP", "VELOCITY", "KTRANS",
 }  # fmt: skip
+ACQUIRED = {"PERFUSION", "FMRI"}        # a map in what is DERIVED; in an ORIGINAL image what it was acquired for
+MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
+SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
 SAID_TO_BE_MAPS = re.compile(
     r"\b(E?ADC|FA|COLFA|TENSOR|MIN?IP|MIPS?|SUB|SUBTRACTIONS?|CB[FV]|RCBV|MTT|TTP|KTRANS|(T1|T2|T2S|R2|B0|B1) ?MAPS?)\b"
 )
 LOCALISERS = re.compile(
-    r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|SURVEY|PLAN ?SCAN|(3|THREE|TRI) ?(PLANE|PL))\b|^(\d+ )?LOC\b|\bLOC$"
+    r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|PLAN ?SCAN)\b|^(\d+ )?LOC\b|\bLOC$"
 )
+OVERVIEWS = re.compile(r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b")
+OVERVIEW_IMAGES = 25            # of one plane at most: examinations are called "survey" and "3 plane" too, overviews have 3 to 15
 
 
 def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
@@ -45,7 +51,8 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     if found is None and facts.burned_in and first.orientation is None:
         found = "screenshot", "a picture with writing burned in, without a place in the scanner"
     words = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
-    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(words)):
+    overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(words)
+    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(words) or overview):
         found = "localizer", "a localiser"
     if found is None:
         found = _computed(first, words)
@@ -55,6 +62,8 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
 
 
 def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
+    if facts.sop_class == SPECTRA:
+        return "no-pixels", "spectra without MR images in them"
     if facts.modality in NO_IMAGES or not facts.has_pixels:
         return "no-pixels", f"{facts.modality if facts.modality in NO_IMAGES else 'an object'} without MR images in it"
     if facts.modality != "MR" and (facts.modality or not facts.sop_class.startswith((MR_CLASSES, CAPTURES))):
@@ -68,10 +77,13 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
 
 def _computed(first: Frame, words: str) -> tuple[str, str] | None:
     """A map or a projection; magnitude's companions of a complex image."""
-    named = sorted(MAPS & set(first.image_type[2:]))
+    derived = first.image_type[:1] == ("DERIVED",)
+    named = sorted((MAPS | ACQUIRED if derived else MAPS) & set(first.image_type[2:]))
     if named:
         return "derived", f"a derived image ({named[0]})"
-    said = SAID_TO_BE_MAPS.search(words) if first.image_type[:1] == ("DERIVED",) else None
+    if first.facts.sop_class == MAP_CLASSES:
+        return "derived", "a parametric map"
+    said = SAID_TO_BE_MAPS.search(words) if derived else None
     if said:
         return "derived", f"a derived image ({said[0]})"
     component = dict(first.apart)["component"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from fovnet.volume.dicom import MAX_VOXELS as MOST_VOXELS
 from fovnet.volume.dicom import stamp, survey
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.grid import WHOLE_VOXELS
-from fovnet.volume.unpacking import regular
+from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
 
 BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
 PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
@@ -57,14 +56,12 @@ def _sizes_in(folder: Path, changed_ns: int) -> dict[str, int]:
 
 def _bytes_of_file(path: Path, whole_voxels: int) -> int:
     with regular(path).open("rb") as file:
-        first = file.read(1024)
-    packed = first.startswith((b"\x1f\x8b", b"PK"))
-    if first.startswith(b"\x1f\x8b"):
-        try:
-            first = zlib.decompressobj(wbits=31).decompress(first, HEADER_BYTES)
-        except zlib.error:
-            return 0
-    voxels = _voxels(first)
+        packed = file.read(2) in (GZIP, b"PK")
+    try:
+        with opened(path) as stream:
+            voxels = _voxels(stream.read(HEADER_BYTES))
+    except (*DAMAGED, EOFError):
+        return 0
     if voxels is not None:
         return min(voxels, whole_voxels) * BYTES_PER_VOXEL
     return path.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
@@ -22,7 +23,7 @@ from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_source import is_archive, looks_like_dicom
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.grid import Limits
-from fovnet.volume.unpacking import DAMAGED, regular
+from fovnet.volume.unpacking import DAMAGED, opened, regular
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
@@ -132,7 +133,8 @@ def volume_name(path: Path) -> str:
 def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     """What `work` gives; everything that goes wrong inside the reader becomes a VolumeError."""
     try:
-        return work()
+        with np.errstate(over="ignore", invalid="ignore"):      # what comes of a damaged header's numbers is refused by name
+            return work()
     except VolumeError:
         raise
     except EOFError as fault:
@@ -159,20 +161,16 @@ def _opening(path: Path) -> bytes:
         path = split_address(path)[0]
         if path.is_dir():
             return b""
-        with regular(path).open("rb") as file:
+        with opened(path) as file:
             opening = file.read(OPENING_BYTES)
+    except DAMAGED as fault:
+        raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
+    except EOFError as fault:
+        raise VolumeError("volume-truncated", f"{path}: the gzip ends before anything can be unpacked. Copy it again.") from fault
     except OSError as fault:
         raise _os_fault(path, fault) from fault
     except ValueError as fault:     # a null byte in the name
         raise VolumeError("volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path.") from fault
-    if opening.startswith(b"\x1f\x8b"):
-        try:
-            decoder = zlib.decompressobj(wbits=31)
-            opening = decoder.decompress(opening, OPENING_BYTES)
-        except zlib.error as fault:
-            raise VolumeError("volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.") from fault
-        if not opening and not decoder.eof:
-            raise VolumeError("volume-truncated", f"{path}: the gzip ends before anything can be unpacked. Copy it again from its origin.")
     if not opening:
         raise VolumeError("volume-empty", f"{path}: there are 0 bytes in it. Copy it again from its origin.")
     return opening

@@ -2,7 +2,8 @@
 
 A slice is linear in the voxels it is made of, so that its 128 × 128 pixels can be summed from slabs, whichever way these run: in the end
 they are what `cut` makes of the whole, but for the rounding of sums.  The planes keep their number and their places along the feet-head
-axis, and the window is taken from the same lattice of voxels, so that nothing downstream sees a difference.
+axis, and the window is taken from the same lattice of voxels, so that nothing downstream sees a difference; but what is so oblique that
+it has to be straightened is so from planes of at most 128 pixels a side.
 
     slab     (i, j, k) float32, some steps along the axis that is slowest in the file, all of the two others
     across   the two stored axes that an axial cut shows; the third runs between feet and head
@@ -130,6 +131,18 @@ class Layout:
         first, second = (self.weights[axis].sum(axis=1) for axis in self.across)
         return np.expand_dims((1.0 - np.outer(first, second)).astype(np.float32), self.height)
 
+    def pictured(self, planes: Floats) -> tuple[Floats, NDArray[np.float64]]:
+        """The planes without the rows and columns that lie wholly beside the picture, and their affine.
+
+        A square is made of them again when they are cut; one that is turned before would reach higher and lower than the body.
+        """
+        affine, inside = self.affine.copy(), [slice(None)] * 3
+        for axis in self.across:
+            shown = np.flatnonzero(self.weights[axis].any(axis=1))
+            inside[axis] = slice(int(shown[0]), int(shown[-1]) + 1)
+            affine[:3, 3] += affine[:3, axis] * shown[0]
+        return planes[tuple(inside)], affine
+
     def sampled(self, axis: int, begin: int, count: int) -> NDArray[np.int64]:
         """Which of `count` indices from `begin` on are on the lattice, which starts where the axis does in RAS order."""
         at = np.arange(begin, begin + count)
@@ -204,7 +217,8 @@ class Sums:
         planes = self.planes.transpose(np.argsort(layout.order))
         planes += np.float32(window[0]) * layout.outside()
         note = f"{times(layout.shape)} voxels: read slab by slab, each plane brought to {SIDE} × {SIDE} pixels on the way"
-        return Volume(planes, layout.affine, source, (note, *notes), window=window)
+        inside, affine = layout.pictured(planes)
+        return Volume(inside, affine, source, (note, *notes), window=window)
 
 
 def _multiplied(part: Floats, place: int, weights: Floats) -> Floats:

@@ -14,7 +14,8 @@ from fovnet.volume.body_part import OTHER, body_part, regions_told
     ("text", "meant"),
     [
         ("HEAD", ("head",)), ("Thorax", ("chest",)), ("lumbar spine", ("spine",)), ("T_SPINE", ("spine",)), ("LSPINE", ("spine",)),
-        ("CHEST/ABDOMEN", ("abdomen", "chest")), ("LIVER DYNAMIC", ("abdomen",)), ("SHOULDER", ()), ("", None), ("MRI 3", None),
+        ("CHEST/ABDOMEN", ("abdomen", "chest")), ("LIVER DYNAMIC", ("abdomen",)), ("SHOULDER", ()),
+        ("LOWER_EXTREMITY", ("legs",)), ("Upper Extremity", ()), ("LSSPINE", ("spine",)), ("", None), ("MRI 3", None),
         ("Abdomen Pelvis", ("pelvis", "abdomen")), ("wholebody", ("legs", "pelvis", "abdomen", "chest", "head")),
         *((term.body_part, tuple(name for name in DEFAULT.classes if name in DEFAULT.named_by(term)))
           for term in TOGETHER.values()),
@@ -30,6 +31,7 @@ def test_codes_old_codes_and_free_text_are_understood(text, meant):
     [
         ("Thorax", "CHEST"), ("Jane Doe head", "HEAD"), ("Jane Doe", OTHER), ("Chest Abd Pelvis", "CHESTABDPELVIS"),
         ("CHEST+ABD", "ABDOMEN CHEST"), ("chestabdpelvis", "CHESTABDPELVIS"), ("wrist", "WRIST"), (" ", ""),
+        ("WHOLE_BODY", "WHOLEBODY"), ("lower extremity", "LOWERLIMB"), ("CSPINE", "SPINE"),
     ],
 )  # fmt: skip
 def test_a_table_shows_known_words_alone(text, shown):

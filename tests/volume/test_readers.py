@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import nibabel
@@ -99,6 +100,24 @@ def test_a_file_is_known_by_its_content_not_by_its_name(tmp_path):
     nameless = Path(shutil.copy(plain, tmp_path / "volume"))
     assert np.array_equal(read(packed).voxels, read(plain).voxels)
     assert np.array_equal(read(nameless).voxels, read(plain).voxels)
+
+
+@pytest.mark.parametrize("first", [0, 100])
+def test_gzip_of_several_members_is_read_however_short_the_first(tmp_path, first):
+    """RFC 1952, 2.2: a file is a series of members, which unpack one after the other; an empty one is a member too."""
+    plain = saved(tmp_path / "volume.nii", noise())
+    data, packed = plain.read_bytes(), tmp_path / "packed.nii.gz"
+    packed.write_bytes(gzip.compress(data[:first]) + gzip.compress(data[first:]))
+    assert np.array_equal(read(packed).voxels, read(plain).voxels)
+
+
+def test_gzip_whose_header_is_longer_than_a_block_is_read(tmp_path):
+    plain = saved(tmp_path / "volume.nii", noise())
+    data, deflate = plain.read_bytes(), zlib.compressobj(9, zlib.DEFLATED, -15)
+    named = b"\x1f\x8b\x08\x08" + bytes(4) + b"\0\x03" + b"n" * 3000 + b"\0"
+    ends = (zlib.crc32(data)).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+    (tmp_path / "packed.nii.gz").write_bytes(named + deflate.compress(data) + deflate.flush() + ends)
+    assert np.array_equal(read(tmp_path / "packed.nii.gz").voxels, read(plain).voxels)
 
 
 def test_the_first_usable_frame_is_taken_and_said(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
+from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
 from fovnet.volume.slices import slice_volume
 
@@ -177,7 +179,9 @@ FAULTS: dict[str, tuple[Make, str]] = {
     "a direction of length 0": (series(ImageOrientationPatient=[0, 0, 0, 0, 1, 0]), "volume-geometry"),
     "two directions alike": (series(ImageOrientationPatient=[1, 0, 0, 1, 0, 0]), "volume-geometry"),
     "five cosines": (series(ImageOrientationPatient=[1, 0, 0, 0, 1]), "volume-geometry"),
-    "a gap of five images": (moved(lambda k: x(k if k < 5 else k + 5)), "volume-gaps"),
+    "a gap of five images": (
+        series(ImagePositionPatient=lambda k: x(k if k < 5 else k + 5), InstanceNumber=lambda k: k + 1 if k < 5 else k + 6), "volume-gaps"
+    ),
     "three uneven images": (moved(lambda k: x(k * k), 3), "volume-gaps"),
     "tilted by 60 degrees": (moved(lambda k: [0.0, 7.0 * k, 4.0 * k]), "volume-tilt"),
     "side by side": (moved(lambda k: [200.0 * k, 0.0, 4.0 * k]), "volume-tilt"),
@@ -304,3 +308,19 @@ def test_of_archives_in_an_archive_each_is_named(tmp_path):
         slice_volume(tmp_path / "all.zip")
     told = refusal.value.sentence
     assert "none of 9 objects" in told and all(f"inner-{number}.zip" in told for number in range(7)) and "and 2 more" in told
+
+
+def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_path, write):
+    folder = write.save(tmp_path / "series", write.images(write.noise()))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in sorted(folder.iterdir()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")         # zipfile's own, of the name
+                archive.writestr("im.dcm" if file.stem != "im000" else file.name, file.read_bytes())
+    with pytest.raises(VolumeError) as refusal:
+        slice_volume(tmp_path / "all.zip")
+    found = survey(tmp_path / "all.zip")
+    assert [len(series.frames) for series in found.series] == [1] and found.series[0].copies == 0
+    [unread] = found.unread
+    assert unread.fault.code == "volume-archive-names" and "8 members are called im.dcm" in unread.fault.sentence
+    assert refusal.value.code == "volume-single"

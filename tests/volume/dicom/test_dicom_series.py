@@ -115,6 +115,10 @@ ASIDE = {
     "localizer": {"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]},
     "localizer by name": {"SeriesDescription": "t2_LOCALIZER_3pl"},
     "survey": {"ProtocolName": "Survey SHC"},
+    "derived projection": {"ImageType": ["DERIVED", "PRIMARY", "ANGIO", "MAX_IP"]},
+    "derived perfusion": {"ImageType": ["DERIVED", "PRIMARY", "PERFUSION", "ND"]},
+    "derived quantity": {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.30"},
+    "no-pixels but spectra": {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4.2"},
     "derived": {"ImageType": ["DERIVED", "PRIMARY", "DIFFUSION", "ADC"]},
     "derived MIP": {"ImageType": ["DERIVED", "SECONDARY", "PROJECTION IMAGE"]},
     "derived by name": {"ImageType": ["DERIVED", "PRIMARY"], "SeriesDescription": "dyn_SUB_1"},
@@ -124,6 +128,26 @@ ASIDE = {
     "screenshot": {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.7"},
     "colour": {"PhotometricInterpretation": "PALETTE COLOR"},
 }
+
+
+READ = {
+    "a time course of the brain at work": {"ImageType": ["ORIGINAL", "PRIMARY", "FMRI", "NONE", "ND"]},
+    "a passage of contrast agent": {"ImageType": ["ORIGINAL", "PRIMARY", "PERFUSION", "NONE", "ND"]},
+    "a survey of the bones": {"SeriesDescription": "WB STIR Bone Survey"},
+}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_what_only_sounds_like_a_map_or_a_localiser_is_read(tmp_path, write, what):
+    """ImageType's third value says what an ORIGINAL image was acquired for (PS3.3, C.8.13.3.1.1), and of what a DERIVED one is a map."""
+    write.save(tmp_path, write.images(write.noise(), **READ[what]))
+    assert np.array_equal(read(tmp_path).voxels, write.noise())
+
+
+def test_a_stack_of_thirty_slices_called_three_planes_is_no_localiser(tmp_path, write):
+    write.save(tmp_path / "many", write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE"))
+    write.save(tmp_path / "few", write.images(write.noise(), series=8, SeriesDescription="3 PLANE"))
+    assert {len(series.frames): series.kind for series in survey(tmp_path).series} == {30: "", 9: "localizer"}
 
 
 @pytest.mark.parametrize("why", ASIDE)

@@ -1,0 +1,153 @@
+"""Images that share what volumes are always told apart by, into volumes: by where they lie, and by what else differs between them.
+
+Scanners put several volumes of one kind into one series: the stations of a whole body beside or above each other, a stack for each knee,
+the phases of a heart, b-values.  A group is parted only where each part is a stack of its own; what cannot be told stays together, and
+is refused when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.dicom_header import PERHAPS, Frame
+
+SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
+MAX_GAP = 3.5                   # times the usual distance: two images missing in a row are bridged, more are not
+BESIDE = 0.5                    # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
+LEAST = 3                       # images of a stack: a single one that lies elsewhere is a wrong position rather than a volume
+
+Part = tuple[tuple[str, ...], tuple[str, ...], list[Frame]]
+"""Values, names of what told them, images."""
+
+
+def parted(frames: list[Frame]) -> list[Part]:
+    """The volumes among images in the order of their numbers, as far as they can be told."""
+    return [
+        ((*place, *values, *stack), (*told, *names, *along), images)
+        for place, told, group in _beside_each_other(frames)
+        for values, names, one in _doubled(group, ())
+        for stack, along, images in _above_each_other(one)
+    ]
+
+
+def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
+    """(n,) millimetres of each image along the normal of the first; None where one says no position."""
+    placed = placed_by(frames)
+    return None if placed is None else placed[:, 2]
+
+
+def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
+    """(n, 3) millimetres of each image along rows, columns and normal of the first; None where one says no position."""
+    axes = frames[0].orientation
+    if axes is None or any(frame.position is None for frame in frames):
+        return None
+    rows, columns = np.asarray(axes[:3]), np.asarray(axes[3:])
+    positions: NDArray[np.float64] = np.asarray([frame.position for frame in frames], dtype=np.float64)
+    placed: NDArray[np.float64] = positions @ np.stack([rows, columns, np.cross(rows, columns)]).T
+    return placed
+
+
+def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one."""
+    return _clusters(along, SAME_PLACE_MM)
+
+
+def field_mm(frame: Frame) -> tuple[float, float] | None:
+    """Millimetres that an image covers along its rows and along its columns; None where it does not say."""
+    return None if frame.spacing_mm is None else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])
+
+
+def _clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
+    """(n,) the number of each value's cluster, ascending; clusters are further apart than `gap`."""
+    order = np.argsort(values, kind="stable")
+    labels = np.empty(len(values), dtype=np.int64)
+    labels[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > gap)])
+    return labels
+
+
+def _beside_each_other(frames: list[Frame]) -> list[Part]:
+    """Stacks whose fields of view lie beside each other in one plane: the stations of a coronal whole body, two knees."""
+    placed, field = placed_by(frames), field_mm(frames[0])
+    if placed is None or field is None:
+        return [((), (), frames)]
+    labels = [tuple(pair) for pair in np.stack([_clusters(placed[:, axis], BESIDE * field[axis]) for axis in (0, 1)], axis=1).tolist()]
+    groups = {label: [frame for frame, own in zip(frames, labels, strict=True) if own == label] for label in dict.fromkeys(labels)}
+    if len(groups) == 1 or min(map(len, groups.values())) < LEAST:
+        return [((), (), frames)]
+    return [((f"field {row},{column}",), ("place in the plane",), group) for (row, column), group in groups.items()]
+
+
+def _above_each_other(frames: list[Frame]) -> list[Part]:
+    """Stacks with a gap between them in which nothing is missing: their numbers run on across it, or an attribute differs across it alone.
+
+    Where images are missing their numbers are, too: these stay together, and are refused as having gaps.
+    """
+    along = positions_along(frames)
+    if along is None or len(frames) < 2 * LEAST or _most_at_one_place(frames) > 1:
+        return [((), (), frames)]
+    labels = _clusters(along, MAX_GAP * float(np.median(np.diff(np.sort(along)))))
+    stacks = [[frame for frame, own in zip(frames, labels, strict=True) if own == label] for label in range(labels.max() + 1)]
+    if len(stacks) == 1 or min(map(len, stacks)) < LEAST or not (_number_on(stacks) or _differ_in_one(stacks)):
+        return [((), (), frames)]
+    return [((f"stack {index}",), ("place along the normal",), stack) for index, stack in enumerate(stacks)]
+
+
+def _number_on(stacks: list[list[Frame]]) -> bool:
+    """Whether each stack has a run of numbers of its own, and none is missing between them."""
+    numbers = [[frame.instance for frame in stack] for stack in stacks]
+    every = sorted(number for own in numbers for number in own)
+    return _run(every) and all(_run(sorted(own)) for own in numbers)
+
+
+def _run(numbers: list[int]) -> bool:
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _differ_in_one(stacks: list[list[Frame]]) -> bool:
+    """Whether an attribute has one value in each stack, and in no two the same."""
+    values = [[{frame.perhaps[index][1] for frame in stack} for stack in stacks] for index in range(len(PERHAPS))]
+    return any(all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks) for each in values)
+
+
+def _doubled(frames: list[Frame], told: tuple[str, ...]) -> Iterator[Part]:
+    """The volumes in a group whose positions are doubled, by the first of PERHAPS that parts them, else by the order of numbers."""
+    most = _most_at_one_place(frames)
+    if most == 1:
+        yield (), told, frames
+        return
+    for index, (name, _) in enumerate(PERHAPS):
+        parts: dict[str, list[Frame]] = {}
+        for frame in frames:
+            parts.setdefault(frame.perhaps[index][1], []).append(frame)
+        # As many parts as images at a place, or fewer: an attribute that differs from slice to slice parts slices, not volumes.
+        if 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most:
+            for value, part in parts.items():
+                yield from (((value, *rest), names, group) for rest, names, group in _doubled(part, (*told, name)))
+            return
+    runs = _runs(frames, most)
+    yield from (((f"run {index}",), (*told, "order of the image numbers"), run) for index, run in enumerate(runs))
+    if not runs:
+        yield (), told, frames
+
+
+def _most_at_one_place(frames: Sequence[Frame]) -> int:
+    along = positions_along(frames)
+    return 1 if along is None else int(np.bincount(position_labels(along)).max())
+
+
+def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
+    """The volumes that consecutive numbers tell: one after another, or all images of a position before those of the next, as a cine is
+    stored; none where they do not come out even."""
+    along, length = positions_along(frames), len(frames) // times
+    if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):
+        return []
+    labels = position_labels(along)
+    if all(sorted(run) == list(range(length)) for run in labels.reshape(times, length).tolist()):
+        return [frames[start : start + length] for start in range(0, len(frames), length)]
+    by_place = labels.reshape(length, times)
+    if (by_place == by_place[:, :1]).all() and len(np.unique(by_place[:, 0])) == length:
+        return [frames[start::times] for start in range(times)]
+    return []

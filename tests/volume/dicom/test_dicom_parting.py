@@ -1,0 +1,121 @@
+"""Several stacks in one series are volumes of their own: none is taken for a repeat, woven into another, or lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydicom.dataset import Dataset, FileDataset
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom import survey
+from fovnet.volume.dicom_address import address
+from fovnet.volume.readers import read
+
+CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])     # rows run down, slices from front to back
+SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])
+
+
+def moved(affine, *mm):
+    there = affine.copy()
+    there[:3, 3] += mm
+    return there
+
+
+def two_stacks(write, folder, first, second, **more):
+    """Two stacks of nine images in one series, numbered one after the other; functions in `more` are told which stack."""
+    voxels = [write.noise(seed=seed) for seed in (1, 2)]
+    for which, affine in enumerate((first, second)):
+        own = {key: values[which] for key, values in more.items()}
+        images = write.images(voxels[which], affine, InstanceNumber=lambda k, which=which: 9 * which + k + 1, **own)
+        write.save(folder, images, f"v{which}-")
+    return voxels
+
+
+def both_are_read(folder, voxels, by):
+    found = survey(folder).series
+    assert [(len(series.frames), series.kind) for series in found] == [(9, ""), (9, "")]
+    for series, wanted in zip(found, voxels, strict=True):
+        volume = read(address(folder, series.id))
+        assert np.array_equal(volume.voxels, wanted) and f"told apart by {by}" in volume.notes[0]
+
+
+@pytest.mark.parametrize("more", [{}, {"AcquisitionNumber": (1, 2)}], ids=["no attribute", "acquisitions"])
+@pytest.mark.parametrize("woven_mm", [0.0, 2.5], ids=["same planes", "planes between the others"])
+def test_two_coronal_stations_of_a_body_are_two_volumes(tmp_path, write, more, woven_mm):
+    """24 rows of 1.25 mm, one station 27 mm below the other: nine tenths of the field of view."""
+    voxels = two_stacks(write, tmp_path, CORONAL, moved(CORONAL, 0, -woven_mm, -27), **more)
+    both_are_read(tmp_path, voxels, "place in the plane")
+
+
+def test_stacks_that_the_header_tells_apart_are_no_repeats_where_they_lie_elsewhere(tmp_path, write):
+    axial = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
+    voxels = two_stacks(write, tmp_path, axial, moved(axial, 200, 0, 0), StackID=("1", "2"))
+    both_are_read(tmp_path, voxels, "stack")
+
+
+def test_two_passes_shifted_by_a_tenth_of_the_field_are_a_volume_and_its_repeat(tmp_path, write):
+    two_stacks(write, tmp_path, CORONAL, moved(CORONAL, 3, 0, 0), TemporalPositionIdentifier=(1, 2))
+    assert [series.kind for series in survey(tmp_path).series] == ["", "repeat"]
+
+
+def test_both_knees_of_one_sagittal_series_are_two_volumes(tmp_path, write):
+    voxels = two_stacks(write, tmp_path, SAGITTAL, moved(SAGITTAL, 160, 0, 0))
+    both_are_read(tmp_path, voxels, "place along the normal")
+
+
+def test_a_gap_over_which_numbers_are_missing_is_a_gap(tmp_path, write):
+    """Five images of fourteen did not arrive: two stacks would be half a truth each."""
+    images = write.images(write.noise((20, 24, 14)))
+    write.save(tmp_path, images[:5] + images[10:])
+    with pytest.raises(VolumeError) as caught:
+        read(tmp_path)
+    assert caught.value.code == "volume-gaps"
+
+
+def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
+    """All phases of a slice before the next slice; trigger times differ from slice to slice by a millisecond."""
+    phases = [write.noise(seed=seed) for seed in range(4)]
+    stacks = [write.images(voxels, InstanceNumber=lambda k, n=n: 4 * k + n + 1, TriggerTime=lambda k, n=n: str(20 + 50 * n + k))
+              for n, voxels in enumerate(phases)]
+    write.save(tmp_path, [stacks[n][k] for k in range(9) for n in range(4)])
+    assert [series.kind for series in survey(tmp_path).series] == ["", "repeat", "repeat", "repeat"]
+    assert np.array_equal(read(tmp_path).voxels, phases[0])
+
+
+PRIVATE = {
+    "GE phase": (0x43, "GEMS_PARM_01", 0x2F, "SS", (0, 1), "component"),
+    "GE b-value": (0x43, "GEMS_PARM_01", 0x39, "IS", ([0, 8, 0, 0], [1000, 8, 0, 0]), "b-value"),
+    "Philips b-value": (0x2001, "Philips Imaging DD 001", 0x03, "FL", (0.0, 1000.0), "b-value"),
+    "Siemens b-value": (0x19, "SIEMENS MR HEADER", 0x0C, "IS", (0, 1000), "b-value"),
+}
+
+
+@pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.1", "1.2.840.10008.1.2"], ids=["explicit", "implicit"])
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write, kind, syntax):
+    """In implicit encoding nothing but the private creator tells what the bytes of an element are."""
+    group, creator, element, kept_as, values, by = PRIVATE[kind]
+    files = []
+    for k in range(9):
+        for n, value in enumerate(values):
+            one = write.images(write.noise(seed=n), InstanceNumber=lambda k, n=n: 2 * k + n + 1)[k]
+            one.private_block(group, creator, create=True).add_new(element, kept_as, value)
+            one.file_meta.TransferSyntaxUID = syntax
+            plain = Dataset({element.tag: element for element in one})
+            files.append(FileDataset("", plain, file_meta=one.file_meta, preamble=bytes(128), is_implicit_VR=syntax.endswith(".2"),
+                                     is_little_endian=True))
+    write.save(tmp_path, files)
+    volume = read(tmp_path)
+    assert np.array_equal(volume.voxels, write.noise(seed=0)) and f"told apart by {by}" in volume.notes[0]
+
+
+def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, monkeypatch):
+    places = [write.geometry(write.AFFINE, k) for k in range(9)]
+    whole = write.enhanced(np.ascontiguousarray(write.noise().transpose(2, 1, 0)), places, [{} for _ in range(9)])
+    write.save(tmp_path, [whole, whole])
+    asked = []
+    from fovnet.volume import dicom_series
+
+    monkeypatch.setattr(dicom_series, "opened", lambda item, opened=dicom_series.opened: asked.append(item) or opened(item))
+    [series] = survey(tmp_path).series
+    assert (len(series.frames), series.copies) == (9, 9) and len(asked) <= 4, "two to compare bytes, two to compare sizes"
