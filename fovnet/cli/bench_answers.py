@@ -240,7 +240,7 @@ def bench_intervals(
                    "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
     for row in rows:
         held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})")
-        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, f"{row.width:.3g}")
+        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, "–" if row.width is None else f"{row.width:.3g}")
     show_table(shown)
     out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
 

@@ -9,10 +9,11 @@ The interval of a rate, in this order:
 * 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resampling equal values would claim certainty;
 * else a bootstrap that resamples subjects, all slices and volumes of one subject travelling together: the bootstrap-t.
 
-Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, quantiles and areas under
-risk-coverage curves the percentile interval, widened for few subjects. `fovnet bench intervals` shows how often such intervals hold the
-truth. Those of the expected calibration error hold it too seldom with few subjects (89 % of 200 simulated studies of 20, 91 % of 50, 94 %
-of 100): it is not smooth, and larger in every resample.
+Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, medians and areas under
+risk-coverage curves the percentile interval, widened for few subjects; the 95th percentile has that of order statistics, which few subjects
+are too few for. Where all values are one, neither is estimable. `fovnet bench intervals` shows how often such intervals hold the truth.
+Those of the expected calibration error hold it too seldom with few subjects (89 % of 200 simulated studies of 20, 91 % of
+50, 94 % of 100): it is not smooth, and larger in every resample.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from fovnet.maths.intervals import (
     resampled_quantile,
     studentised_interval,
     t_interval,
+    tail_interval,
     widened_level,
     wilson_interval,
 )
@@ -39,7 +41,9 @@ from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE = "not estimable", "bootstrap-t", "percentile"
+NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = "not estimable", "bootstrap-t", "percentile", "order statistics"
+TAIL = 0.9
+"""Quantiles from here on are worst cases, of which resamples know too little."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Measure:
     stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border ("pelvis|abdomen"), or ""
     numerator    None for what is no ratio of counts (a median);  denominator slices, volumes or borders it rests on
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
-    interval     how the interval was made: "bootstrap-t", "percentile", "wilson", "wilson over subjects", or "not estimable"
+    interval     how the interval was made: "bootstrap-t", "percentile", "order statistics", "wilson", "wilson over subjects", or
+                 "not estimable"
     """
 
     name: str
@@ -174,11 +179,14 @@ class Resampling:
     def quantile(self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = "") -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
         subject = self.of_case[cases]
-        subjects = len(set(subject.tolist()))
-        replicates = resampled_quantile(values, self.weights[:, subject], share)
-        low, high = percentile_interval(replicates, widened_level(subjects)) if subjects > 1 else (np.nan, np.nan)
-        value = float(np.quantile(values, share)) if len(values) else None
-        return self._spread(name, "decided", region, None, len(values), value, _known(low), _known(high), subjects, PERCENTILE)
+        subjects, tail = len(set(subject.tolist())), share >= TAIL
+        ends: tuple[Any, Any] = np.nan, np.nan
+        if tail:
+            ends = tail_interval(values, subject, share)
+        elif subjects > 1 and np.ptp(values) > 0:               # to resample equal values would claim certainty
+            ends = percentile_interval(resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects))
+        value, how = float(np.quantile(values, share)) if len(values) else None, ORDER if tail else PERCENTILE
+        return self._spread(name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how)
 
     def _alike(self, name: str, stage: str, numerator: float | None, denominator: int, value: float) -> Measure:
         """A share of 0 or 1, for which all subjects speak alike, with Wilson's interval over them."""

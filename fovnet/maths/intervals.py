@@ -7,9 +7,11 @@ them as 60 independent ones makes an interval about eight times too narrow.
 
 Which interval for what (`fovnet bench intervals` shows how often each holds the truth): a ratio of sums, and any smooth function of
 sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a quantile, or another function of the weights,
-the percentile interval, widened for few clusters. The BCa interval is there to be compared with: it holds the truth less often.
+the percentile interval, widened for few clusters; one far out in a tail, where no resample reaches beyond what was seen, that of order
+statistics. The BCa interval is there to be compared with: it holds the truth less often.
 
 Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16 (2001) 101-133, eq. 4;
+Woodruff, *J. Am. Stat. Assoc.* 47 (1952) 635-646, and Korn & Graubard, *Survey Methodology* 24 (1998) 193-201 (tails);
 Davison & Hinkley, *Bootstrap Methods and their Application* (1997), sections 3.8 (clusters), 5.2 (bootstrap-t), 5.3 (percentile and
 BCa); Efron, *J. Am. Stat. Assoc.* 82 (1987) 171-185 (BCa).
 """
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 LEAST_ERROR = 0.25
@@ -106,6 +108,34 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
         ends[:, column] = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
     shaped = ends.reshape(2, *np.shape(values)[1:])
     return shaped[0], shaped[1]
+
+
+def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float, level: float = 0.95) -> tuple[float, float]:
+    """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters are numbered (v,).
+
+    The share of values below the quantile is `share`, with Clopper and Pearson's limits for as many independent looks as there are:
+    v over the design effect, how much more that share varies from cluster to cluster than it would among independent values, and fewer
+    where clusters are few (Korn & Graubard).  The ends are the quantiles of the sample at these limits (Woodruff).  Both are NaN with fewer
+    than two clusters, where all values are one, and where a limit lies beyond the sample, as it mostly does for the 95th percentile of
+    fewer than 30 bodies.  A percentile interval of it ends at the largest value seen: of 20 bodies it holds the truth in 86 % of studies.
+    """
+    number = np.unique(clusters, return_inverse=True)[1]
+    n, v = int(number.max(initial=-1)) + 1, len(values)
+    if n < 2:
+        return np.nan, np.nan
+    beyond = values > np.quantile(values, share)
+    p = float(beyond.mean())
+    if p == 0.0:
+        return np.nan, np.nan
+    sizes = np.bincount(number)
+    varied = float(((np.bincount(number, beyond) - p * sizes) ** 2).sum()) * n / (n - 1)
+    looks = v / max(1.0, varied / (v * p * (1 - p))) * float(ndtri(0.5 + level / 2) / stdtrit(n - 1, 0.5 + level / 2)) ** 2
+    low = float(betaincinv(share * looks, (1 - share) * looks + 1, 0.5 - level / 2))
+    high = float(betaincinv(share * looks + 1, (1 - share) * looks, 0.5 + level / 2))
+    if low * (v + 1) < 1 or high * (v + 1) > v:
+        return np.nan, np.nan
+    ends = np.quantile(values, [low, high])
+    return float(ends[0]), float(ends[1])
 
 
 def quantile_difference_interval(values: NDArray[Any], clusters: int, level: float = 0.95) -> tuple[float, float]:

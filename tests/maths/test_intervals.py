@@ -16,6 +16,7 @@ from fovnet.maths.intervals import (
     resampled_quantile,
     studentised_interval,
     t_interval,
+    tail_interval,
     widened_level,
     wilson_interval,
 )
@@ -239,3 +240,22 @@ class TestDifference:
     def test_bodies_that_all_differ_alike_and_a_single_one_claim_nothing(self):
         for differences in (np.full(20, 0.1), np.ones(2), np.array([0.3])):
             assert np.isnan(self.of(differences)).all()
+
+
+class TestQuantilesWithoutAResample:
+    def test_with_independent_values_the_tail_has_clopper_and_pearsons_limits(self):
+        """One value a body and bodies without end: looks are values, and the ends the quantiles at the exact binomial's limits."""
+        values = np.random.default_rng(0).exponential(size=4000)
+        exact = binomtest(3800, 4000).proportion_ci(0.95)
+        wanted = np.quantile(values, [exact.low, exact.high])
+        assert tail_interval(values, np.arange(4000), 0.95) == pytest.approx(wanted, rel=2e-3)
+
+    def test_values_that_are_alike_within_a_body_count_as_fewer(self):
+        values = np.random.default_rng(1).exponential(size=500)
+        alone = tail_interval(values, np.arange(500), 0.95)
+        together = tail_interval(np.repeat(values, 4), np.repeat(np.arange(500), 4), 0.95)
+        assert together[1] - together[0] == pytest.approx(alone[1] - alone[0], rel=0.15)
+
+    @pytest.mark.parametrize("values", [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)], ids=["none", "one", "alike", "nothing off", "few"])
+    def test_what_cannot_be_told_has_no_interval(self, values):
+        assert np.isnan(tail_interval(np.array(values, dtype=float), np.arange(len(values)), 0.95)).all()
