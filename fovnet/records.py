@@ -135,13 +135,18 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 
 
 def read_npz(path: Path) -> dict[str, Array]:
-    """The arrays of an npz file, read without pickle.  Raises ValueError for another kind of file, or an empty one."""
+    """The arrays of an npz file, read without pickle.  Raises ValueError for another kind of file, an empty or a damaged one."""
     with open(path, "rb") as file:                                                     # numpy leaves a damaged file open itself
         if file.read(2) != b"PK":
             raise ValueError("no npz file: it does not begin as a zip archive does")
         file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+        except (ValueError, OSError):
+            raise
+        except Exception as fault:      # zipfile, zlib and numpy's own parsing raise what they meet in damaged bytes
+            raise ValueError(f"a damaged npz file ({type(fault).__name__}: {fault})") from fault
 
 
 def digest(facts: Any) -> str:

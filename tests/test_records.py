@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import dictionaries, floats, integers, lists, text
+from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
 from fovnet import __version__
 from fovnet.records import digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
@@ -72,3 +72,21 @@ def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="pickle"):
         read_npz(tmp_path / "bad.npz")
     np.testing.assert_array_equal(read_npz(write_npz(tmp_path / "good.npz", x=np.eye(2)))["x"], np.eye(2))
+
+
+@given(at=floats(0, 1, exclude_max=True), flip=integers(1, 255), cut=booleans())
+def test_damaged_arrays_are_read_as_they_were_or_refused_with_a_value_error(
+    tmp_path_factory: pytest.TempPathFactory, at: float, flip: int, cut: bool
+) -> None:
+    """A byte changed or the rest gone, anywhere: what reads an archive raises whatever its parts raise."""
+    wanted = np.arange(500.0)
+    path = write_npz(tmp_path_factory.mktemp("npz") / "a.npz", x=wanted)
+    data = bytearray(path.read_bytes())
+    place = int(at * len(data))
+    data[place] ^= flip
+    path.write_bytes(data[:place] if cut else data)
+    try:
+        found = read_npz(path)
+    except ValueError:
+        return
+    assert all(np.array_equal(array, wanted) for array in found.values())

@@ -239,8 +239,8 @@ def bench_intervals(
     shown = titled(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
                    "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
     for row in rows:
-        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})")
-        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held, "–" if row.width is None else f"{row.width:.3g}")
+        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})", "–" if row.width is None else f"{row.width:.3g}")
+        shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held)
     show_table(shown)
     out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
 

@@ -64,8 +64,9 @@ def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -
 
     if members == wanted:
         return several(members, "member")
-    better = sum(trial.score is not None and trial.score < guess for trial in trials)
-    return f"{several(members, 'member')} of {wanted} wanted, for {better} of {len(trials)} trials beat guessing (loss {guess:.2f})"
+    better = sum(trial.outcome.status == "completed" and trial.score is not None and trial.score < guess for trial in trials)
+    why = f"{better} of {len(trials)} trials went to the end and beat guessing (loss {guess:.2f})"
+    return f"{several(members, 'member')} of {wanted} wanted, for {why}"
 
 
 @verbs.command()

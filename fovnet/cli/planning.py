@@ -161,7 +161,7 @@ def calibrate(
     settings = settings_of(config)
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
-        configured.concluded(Results(trials_of))               # that there is no search is said before a minute of measuring
+        configured.concluded_alike(settings, trials_of)        # that there is no such search is said before a minute of measuring
     told: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
         write_calibration(path, _calibrated(settings), **told)

@@ -193,9 +193,9 @@ def _draw_training(training: Training, outcome: Outcome) -> None:
 def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
     """Say what a search came to, once later acts can find it."""
     from fovnet.errors import SearchError
-    from fovnet.records import write_json
+    from fovnet.records import digest, write_json
 
-    facts = {"journal": journal.name, "trials": len(trials)}
+    facts = {"journal": journal.name, "trials": len(trials), "training_sha256": digest(settings.training.model_dump(mode="json"))}
     write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
     _write_trials(results.trials, trials)
     scores = [trial.score for trial in trials if trial.score is not None]

@@ -152,6 +152,7 @@ def assemble(
     the weights of one are missing, damaged or too large for the precision.
     """
     from fovnet.net.precision import write_weights
+    from fovnet.net.weights import load_facts
 
     if not members:
         raise ModelError(
@@ -159,6 +160,14 @@ def assemble(
             "no trial completed, so there is no member; trials.tsv in the search's folder says why each failed: allow more memory,"
             " more time or more trials",
         )
+    for member in members:
+        path = Path(member["weights"])
+        try:
+            load_facts(path)
+        except ModelError as fault:
+            slot = path.parent.parent / f"{path.stem}.json"
+            again = f"remove {slot}, and `fovnet search` trains that slot again"
+            raise ModelError(fault.code, f"{path}: missing or damaged; {again}") from fault
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
         rmtree(left)
@@ -275,17 +284,26 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     from fovnet.net.weights import load_network, refuse_other_inputs
 
     facts, where = facts_of(folder), choose_device(device)
-    vocabulary, wanted = vocabulary_of(facts), looks(Slicing(**facts["prepare"]))
+    try:
+        vocabulary, wanted = vocabulary_of(facts), looks(Slicing(**facts["prepare"]))
+        files = [(folder / member["weights"], member["sha256"]) for member in facts["members"]]
+    except (KeyError, TypeError, ValueError) as fault:
+        raise ModelError("model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); copy the whole folder again") from fault
+    if not files:
+        raise ModelError("model-damaged", f"{folder / FACTS}: it names no network; copy the whole folder again")
     members = []
-    for member in facts["members"]:
-        path = folder / member["weights"]
-        if not path.exists() or checksum(path) != member["sha256"]:
+    for path, sha256 in files:
+        if not path.exists() or checksum(path) != sha256:
             raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; copy the whole folder again")
         network, trained = load_network(path, where)
         refuse_other_inputs(path, trained, vocabulary.classes, wanted)
         members.append(network)
     inputs_of(members)
     rule = rule or read_rule(folder)
+    rule.refuse_unsound(folder / RULE, len(members), len(vocabulary.chain))
+    for name, judged in ((novelty.FILE, rule.least_novelty), (orientation.FILE, rule.least_upright)):
+        if judged and not (folder / name).exists():
+            raise ModelError("model-part-missing", f"{folder / name}: missing, and {RULE} judges by it; copy the whole folder again")
     identity = checksum(folder / FACTS)[:16]
     identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE, orientation.FILE) if (folder / name).exists())
     computing = engine_of(engine, members, where)

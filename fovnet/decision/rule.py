@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +16,8 @@ from fovnet.maths.rungs import Height
 
 LOOK_MM = 10.0
 """Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
+
+METHODS, HEIGHTS_FOR = ("exact", "intersections"), ("all", "presence")
 
 EVEN = 0.5
 """What is less probable is rather absent than present."""
@@ -71,9 +76,32 @@ class Rule:
     least_agreement: float = 0.0
     least_upright: float = 0.0
 
+    def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
+        """Nothing, where these settings can decide for so many members and chain regions.
+
+        Raises ModelError ("rule-invalid") with the first that cannot, and as `say`.
+        """
+        for name, kind in get_type_hints(Rule).items():
+            value = getattr(self, name)
+            if kind is float and not (isinstance(value, int | float) and math.isfinite(value)):
+                raise _unsound(source, name, value, "a number")
+        if self.temperature <= 0:
+            raise _unsound(source, "temperature", self.temperature, "a number above 0")
+        for name, known in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
+            if getattr(self, name) not in known:
+                raise _unsound(source, name, getattr(self, name), " or ".join(known))
+        if len(self.heights) not in (0, rungs):
+            raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
+        if (self.say(members) < 0).any() or not abs(float(self.say(members).sum()) - 1) < 1e-6:
+            raise _unsound(source, "weights", self.weights, "shares that add up to 1")
+
     def say(self, members: int) -> NDArray[np.float64]:
         """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""
         if self.weights and len(self.weights) != members:
             raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
                                                    "run `fovnet ensemble` and `fovnet tune` again")
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
+
+
+def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:
+    return ModelError("rule-invalid", f"{source}: {name} is {seen!r}, wanted is {wanted}; copy the folder again, or run `fovnet tune`")

@@ -17,7 +17,7 @@ class Target:
     """What a model is fitted to, and the way back.
 
     scores  (n,)  as measured, lower is better          values  (n,)  in the same order, of mean zero and unit variance (all equal: zero)
-    unit    the score that one unit of value is worth below the best one; None where the values know only ranks
+    unit    the score that one unit of value is worth below the best one; None where the values know only ranks, or no distance at all
     """
 
     scores: Floats
@@ -46,10 +46,9 @@ def half_ranked(scores: Floats) -> Target:
     good = scores <= median
     above = scores - median                              # equal values are exactly 0 here; a mean of theirs need not be one of them
     spread = float(np.sqrt(np.mean(above[good] ** 2)))
-    if spread == 0.0:                                    # the better half is one value: only ranks are left to tell
-        spread = 1.0
+    distances = spread > 0.0                             # else the better half is one value, and only ranks are left to tell
     quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
-    return _standardised(scores, np.where(good, above, spread * ndtri(np.maximum(quantile, 0.5))), in_units_of_score=True)
+    return _standardised(scores, np.where(good, above, (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))), in_units_of_score=distances)
 
 
 def ranked(scores: Floats) -> Target:
@@ -71,8 +70,9 @@ def _ranks(scores: Floats) -> Floats:
 def _standardised(scores: Floats, warped: Floats, *, in_units_of_score: bool) -> Target:
     giant = float(np.abs(warped).max(initial=0.0)) or 1.0        # squares of what is below 1 do not overflow, those of 1e300 do
     small = warped / giant
-    deviation = float(small.std()) or 1.0
-    return Target(scores, np.asarray((small - small.mean()) / deviation), deviation * giant if in_units_of_score else None)
+    deviation = float(small.std())
+    unit = deviation * giant if in_units_of_score and deviation else None        # equal scores say nothing of distances
+    return Target(scores, np.asarray((small - small.mean()) / (deviation or 1.0)), unit)
 
 
 TARGETS: Mapping[str, Callable[[Floats], Target]] = {"half-ranked": half_ranked, "ranked": ranked, "raw": raw}

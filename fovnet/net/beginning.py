@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ModelError
 from fovnet.net import axes
-from fovnet.records import read_json
+from fovnet.records import checksum, read_json
 from fovnet.search.space import Axis, Space
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
     """Nothing, where networks that are shown `inputs`, with this head where their configurations name none, can go on from the members.
 
-    Raises ModelError ("begin-other-network") with what to set, before anything is trained, and as `load_facts` for a file that is gone.
+    Raises ModelError ("begin-other-network") with what to set, before anything is trained, "weights-damaged" for a file that is not the
+    one its ensemble names, and as `load_facts` for one that is gone.
     """
     if not members:
         return                                  # torch takes 1.2 s to import; pricing a space without networks costs none
@@ -69,6 +70,9 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
 
     for member in members:
         told = load_facts(member.weights).get("architecture", {})
+        if checksum(member.weights) != member.sha256:
+            raise ModelError("weights-damaged", f"{member.weights}: not the file that ensemble.json beside it names; copy the whole folder "
+                                                "again")
         here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
         for name, value in here.items():
             if told.get(name) != value:

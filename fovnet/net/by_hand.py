@@ -15,6 +15,7 @@ from fovnet.net.places import forget
 from fovnet.net.trials import Labelled, drawn
 from fovnet.net.workers import Job, train
 from fovnet.records import digest, read_json, write_json
+from fovnet.search.journal import locked
 from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
 
 if TYPE_CHECKING:
@@ -64,8 +65,12 @@ class Training:
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """What the training comes to, written to trial.json; the recorded one where just this training was done before.
 
-        Killed and called again, it goes on after the last whole epoch.
+        Killed and called again, it goes on after the last whole epoch.  Raises SearchError ("journal-owned") while another trains there.
         """
+        with locked(self.folder):
+            return self._trained(report)
+
+    def _trained(self, report: Callable[[Progress, int], None] | None) -> Outcome:
         recorded = self._recorded()
         if recorded is not None:
             return recorded.outcome

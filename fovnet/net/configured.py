@@ -219,18 +219,28 @@ def bench_of(settings: Settings) -> Bench:
 
 def finished_in(settings: Settings, folder: Path, device: str) -> Timings:
     """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
-    from fovnet.config import load
-    from fovnet.errors import SearchError
     from fovnet.net.finished import finished_trainings
 
-    kept = folder / "config.yaml"
-    if kept.exists() and load(kept).training != settings.training:
-        raise SearchError("calibration-training", f"{kept}: its training is another than the configured one; calibrate without --from")
-    training = settings.training
-    journal, _ = concluded(Results(folder))
+    training, journal = settings.training, concluded_alike(settings, folder)
     return finished_trainings(
         journal, device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
     )
+
+
+def concluded_alike(settings: Settings, folder: Path) -> Path:
+    """The journal of the finished search in a results folder whose training is the configured one.
+
+    Raises SearchError ("calibration-training") where it is another, and as `concluded`.
+    """
+    from fovnet.errors import SearchError
+    from fovnet.records import digest, read_json
+
+    training, (journal, _) = settings.training, concluded(Results(folder))
+    told = Results(folder).search / "current.json"
+    if read_json(told).get("training_sha256") != digest(training.model_dump(mode="json")):
+        raise SearchError("calibration-training", f"{told}: its training is another than the configured one, or was made by an earlier "
+                                                  "fovnet (`fovnet search` says it now); calibrate without --from")
+    return journal
 
 
 def labelled_of(pack: Pack) -> Labelled:

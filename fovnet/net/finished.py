@@ -23,7 +23,10 @@ def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoc
     ]  # fmt: skip
     if not told:
         raise SearchError("calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from")
-    rows = read_npz(journal / "rows.npz")
+    try:
+        rows = read_npz(journal / "rows.npz")
+    except (OSError, ValueError) as fault:
+        raise SearchError("journal-rows", f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again") from fault
     configurations = [trial.proposal.configuration for trial in told]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
     epochs = np.array([len(trial.outcome.validation_loss) for trial in told])

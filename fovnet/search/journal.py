@@ -80,7 +80,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as taken:
             raise SearchError(
-                "journal-owned", f"{folder}: another process is searching here; wait for it, or give another folder."
+                "journal-owned", f"{folder}: another process is searching or training here; wait for it, or give another folder."
             ) from taken
         yield
 

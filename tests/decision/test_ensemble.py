@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,6 +129,49 @@ def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, d
     with pytest.raises(ModelError) as caught:
         load(folder, "cpu")
     assert part[damage].name in caught.value.sentence
+
+
+@pytest.mark.parametrize(("part", "setting"), [("novelty.npz", "least_novelty"), ("orientation.safetensors", "least_upright")])
+def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting: str) -> None:
+    """A folder copied by halves would answer without the check that finds what its networks never saw."""
+    save_rule(folder, replace(RULE, **{setting: 0.1}), {}, settings={}, seed=1)
+    with pytest.raises(ModelError, match=f"{part}: missing"):
+        load(folder, "cpu")
+
+
+@pytest.mark.parametrize("change", [
+    lambda facts: facts.clear(), lambda facts: facts.pop("prepare"), lambda facts: facts["prepare"].update(foo=1),
+    lambda facts: facts["regions"][0].pop("name"), lambda facts: facts["members"][0].pop("sha256"), lambda facts: facts.update(members=[]),
+])  # fmt: skip
+def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    facts = json.loads((folder / "ensemble.json").read_text())
+    change(facts)
+    (folder / "ensemble.json").write_text(json.dumps(facts))
+    with pytest.raises(ModelError, match=r"ensemble.json: .*model-damaged"):
+        load(folder, "cpu")
+
+
+@pytest.mark.parametrize(("setting", "value"), [
+    ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None), ("method", "guess"),
+    ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
+])  # fmt: skip
+def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, setting: str, value: object) -> None:
+    rule = json.loads((folder / "decision.json").read_text())
+    rule["rule"][setting] = value
+    (folder / "decision.json").write_text(json.dumps(rule))
+    with pytest.raises(ModelError, match=rf"decision.json: {setting} is .*rule-invalid"):
+        load(folder, "cpu")
+
+
+def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(folder: Path, tmp_path: Path) -> None:
+    there = {path.name: path.read_bytes() for path in folder.iterdir()}
+    networks = tmp_path / "search" / "networks"
+    networks.mkdir(parents=True)
+    cut = networks / "slot-0003.safetensors"
+    cut.write_bytes((tmp_path / "slot-0003.safetensors").read_bytes()[:-100])
+    with pytest.raises(ModelError, match=r"remove .*search/slot-0003.json, and `fovnet search` trains that slot again"):
+        assemble(folder, [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}], DEFAULT, PREPARE, settings={}, seed=1)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
 
 
 def test_no_member_is_no_ensemble(tmp_path: Path) -> None:

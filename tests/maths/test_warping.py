@@ -65,6 +65,14 @@ def test_ranks_know_no_units_and_never_leave_what_was_seen():
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]
 
 
+@pytest.mark.parametrize("scores", [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]], ids=["all", "all but one", "four of six"])
+def test_scores_whose_better_half_is_one_value_know_no_units(scores):
+    """Else an expected regret of 0.4 would be told of losses of 0.05."""
+    target = half_ranked(np.array(scores))
+    assert target.unit is None and not target.is_within_reach(float(target.values.min()) - 1.0)
+    assert target.score_of(target.values.min() - 1.0) == 0.05
+
+
 def test_raw_scores_survive_giants():
     target = raw(np.array([1e300, 0.0, -1e300]))
     np.testing.assert_allclose(target.values, np.sqrt(1.5) * np.array([1.0, 0.0, -1.0]))

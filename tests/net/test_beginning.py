@@ -12,13 +12,14 @@ from fovnet.config import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net import axes
 from fovnet.net.architecture import Architecture
-from fovnet.net.beginning import Beginning, begin_with, beginnings, facts_of, nearest, space_of_members
+from fovnet.net.beginning import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
 from fovnet.net.configured import space_of, start_of
 from fovnet.net.model import build
 from fovnet.net.places import checkpoint_of
 from fovnet.net.precision import write_weights
 from fovnet.net.training import Data, Recipe, train_network
 from fovnet.net.weights import load_tensors, save_network, save_tensors
+from fovnet.records import checksum
 from fovnet.results import SHIPPED_NETWORKS
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
@@ -104,6 +105,18 @@ def test_a_network_of_another_shape_is_refused_with_what_differs(tmp_path: Path)
     other = replace(SMALL, inputs=("slice", "millimetres"))
     with pytest.raises(ModelError, match=r"its inputs slice, here slice, millimetres.*begin-other-network"):
         begin_with(build(other), other, tmp_path / "first.safetensors", CLASSES)
+
+
+def test_a_network_that_is_not_the_one_its_ensemble_names_is_not_begun_with(tmp_path: Path) -> None:
+    """A copy in which a bit has turned would be trained from, and nobody would know."""
+    path = save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
+    begin = told({}, checksum(path), path)
+    refuse_other_inputs([begin], ("slice",), "gap")
+    damaged = bytearray(path.read_bytes())
+    damaged[-1] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ModelError, match="weights-damaged"):
+        refuse_other_inputs([begin], ("slice",), "gap")
 
 
 def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:

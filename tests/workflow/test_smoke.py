@@ -64,6 +64,26 @@ def test_tables_and_ensembles_that_are_named_are_watched(smoke: Path, shell: She
     assert not (tmp_path / "next").exists()
 
 
+def test_a_volume_that_was_replaced_is_cut_again(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """Whoever mends a refused volume repeats the same command; its row in the table is as before."""
+    shutil.copytree(smoke / "phantom", tmp_path / "mine")
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    raw |= {"results": str(tmp_path / "run"), "collections": {"mine": str(tmp_path / "mine")}, "phantom": {"subjects": 0}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(raw))
+    words = "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--until", "slice", "--configfile", tmp_path / "mine.yaml"
+    shell(*words)
+    again = shell(*words, "-n")
+    assert "Cutting the volumes" not in again.stdout + again.stderr
+    volume, *others = sorted((tmp_path / "mine").rglob("*.nii.gz"))
+    replaced = tmp_path / "replaced.nii.gz"
+    replaced.write_bytes(others[0].read_bytes())
+    replaced.replace(volume)
+    mended = shell(*words, "-n")
+    assert "Cutting the volumes" in mended.stdout + mended.stderr
+    others[-1].unlink()
+    assert "Cutting the volumes" in (lost := shell(*words, "-n")).stdout + lost.stderr
+
+
 def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_colours(shell: Shell, tmp_path: Path) -> None:
     """The file keeps its name."""
     regions = [{"name": region.name, "rung": region.rung, "colour": region.colour} for region in DEFAULT.regions]

@@ -16,6 +16,7 @@ import yaml
 
 from fovnet.net.weights import load_tensors
 from fovnet.records import read_json
+from fovnet.search.journal import locked
 
 pytestmark = pytest.mark.slow
 Shell = Callable[..., subprocess.CompletedProcess[str]]
@@ -58,6 +59,23 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     assert (tmp_path / "mine" / "curve.png").read_bytes()[:4] == b"\x89PNG"
     assert not (tmp_path / "mine" / "network.checkpoint").exists()
     assert "epoch" not in shell(*whole).stderr
+
+
+def test_two_trainings_never_share_a_folder(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+    """The second would replace what the first is about to write, and both would say that they completed."""
+    with locked(tmp_path / "mine"):
+        second = shell(*line, check=False)
+    assert second.returncode == 2 and "journal-owned" in second.stderr
+    assert shell(*line).stdout.startswith("completed")
+
+
+def test_no_device_is_calibrated_by_trials_of_another_training(smoke: Path, line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+    raw = yaml.safe_load((tmp_path / "mine.yaml").read_text())
+    raw["training"]["slices_per_epoch"] *= 100
+    (tmp_path / "next.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "next")}))
+    (tmp_path / "next").mkdir()
+    done = shell("fovnet", "calibrate", "--config", tmp_path / "next.yaml", "--from", smoke, check=False)
+    assert done.returncode == 2 and "calibration-training" in done.stderr
 
 
 def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ Act 1: prepare.
 """
 
 
+from fovnet.volume.changed import stamp_of_volumes
+
+OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in map(Path, SETTINGS.collections.values())]
+
+
 def collection_tables(_):
     """The tables of all collections; a user's own are watched for changes, and so is the simulated one.  A collection is a folder or a
     table in it."""
-    given = [Path(place) for place in SETTINGS.collections.values()]
-    tables = [place if place.is_file() else place / "volumes.tsv" for place in given]
-    own = [str(path) for table in tables for path in (table, table.parent / "regions.tsv")]
+    own = [str(path) for table in OWN_TABLES for path in (table, table.parent / "regions.tsv")]
     simulated = [f"{RESULTS}/phantom/volumes.tsv"] if SETTINGS.phantom.subjects else []
     return [table for table in own if Path(table).exists()] + simulated
 
@@ -47,6 +50,7 @@ rule slice:
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
         settings=settings_of("prepare", "collections", "regions", "identifiers", "seed"),
+        volumes=lambda _: stamp_of_volumes(OWN_TABLES),     # one that was replaced or mended is cut again, the others come from the cache
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores
