@@ -26,7 +26,8 @@ def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoc
     try:
         rows = read_npz(journal / "rows.npz")
     except (OSError, ValueError) as fault:
-        raise SearchError("journal-rows", f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again") from fault
+        said = f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
+        raise SearchError("journal-rows", said) from fault
     configurations = [trial.proposal.configuration for trial in told]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
     epochs = np.array([len(trial.outcome.validation_loss) for trial in told])
