@@ -19,7 +19,7 @@ from fovnet.results import Results
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
-    SETTINGS = fovnet.config.parse(config, "--configfile")
+    SETTINGS = fovnet.config.parse(config, ", ".join(map(str, workflow.overwrite_configfiles)) or "--config")
     REGIONS = fovnet.config.vocabulary(SETTINGS.regions).regions
 except ConfigError as error:
     raise WorkflowError(str(error)) from None

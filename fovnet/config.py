@@ -360,7 +360,7 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
         return Settings.model_validate(dict(raw))
     except ValidationError as error:
         faults = "\n".join(f"  {_fault(fault)}" for fault in error.errors())
-        raise ConfigError("config-invalid", f"{source}: the configuration cannot be meant so:\n{faults}") from None
+        raise ConfigError("config-invalid", f"{source}: not a valid configuration:\n{faults}") from None
 
 
 def load(path: Path) -> Settings:

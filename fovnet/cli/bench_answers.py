@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.opened import scored_split
-from fovnet.cli.options import ConfigFile, FileOut, Workers, model_folder
+from fovnet.cli.options import ConfigFile, FileOut, ModelFolder, Workers, model_folder
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ verbs = typer.Typer()
 
 @verbs.command("oddities")
 def bench_oddities(
-    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for what was said of every volume.")],
+    model: ModelFolder = None,
     each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
@@ -32,10 +32,11 @@ def bench_oddities(
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv
 
+    folder = model_folder(model)
     with progress_bar("judging") as tell:
-        rows = list(oddities(load(model, device), each, seed, tell))
+        rows = list(oddities(load(folder, device), each, seed, tell))
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(f"what {model} says", "volume", "of", "region, sure", "uncertain", "none, sure")
+    shown = titled(f"what {folder} says", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
         shown.add_row(kind, *map(str, counts))
     show_table(shown)
@@ -87,8 +88,8 @@ def bench_simulator(
 
 @verbs.command("engines")
 def bench_engines(
-    model: Annotated[Path, typer.Option(help="An ensemble folder, as a workflow run leaves it.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the figures.")],
+    model: ModelFolder = None,
     slices: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
@@ -100,7 +101,7 @@ def bench_engines(
     from fovnet.volume.pack import load_pack
 
     with progress_bar("deciding") as tell:
-        rows = engine_times(model, load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
+        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
     write_tsv(out_file, COLUMNS, rows)
     shown = titled(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
                    "probabilities off", "features off", "decisions changed")  # fmt: skip
@@ -213,7 +214,7 @@ def bench_decide(
     shown = titled(f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook", "textbook / ms")
     for row in rows:
         shown.add_row(f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}", f"{row.textbook_ms:,.0f}",
-                      f"{row.ratio:,.0f}")
+                      f"{row.ratio:.3g}")
     show_table(shown)
     out.print(f"{out_file}")
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
     from fovnet.report.answers import Told
 
-export = typer.Typer(no_args_is_help=True, help="Hand the answers of `predict` on: DICOM SR, BIDS, relabelled copies, a table of headers.")
+export = typer.Typer(
+    no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
+)  # fmt: skip
 
 EXPECTED = {"export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely"}
 """What an archive is full of: counted, where a sentence for each would hide the others."""

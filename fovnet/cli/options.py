@@ -58,10 +58,13 @@ INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: locali
 
 
 def model_folder(model: Path | None) -> Path:
-    """The ensemble folder that is meant.  Raises ModelError where none is named and none came with the package."""
+    """The ensemble folder that is meant, "shipped" being the package's as in `training.begin` where no folder is called so.
+
+    Raises ModelError where none is named and none came with the package.
+    """
     from fovnet.decision.shipped import shipped_folder
 
-    return shipped_folder() if model is None else model
+    return shipped_folder() if model is None or (str(model) == "shipped" and not model.exists()) else model
 
 
 def kinds_included(kinds: str) -> list[str]:

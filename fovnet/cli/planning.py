@@ -1,4 +1,4 @@
-"""Before anything runs: whether a configuration can be meant, and what its networks will cost."""
+"""Before anything runs: whether a configuration is valid, and what its networks will cost."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ verbs = typer.Typer()
 
 @verbs.command()
 def check(config: ConfigFile) -> None:
-    """Say whether a configuration can be meant, what it comes to, and what its collections lack; status 3 where they lack something."""
+    """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
+    from fovnet.decision.abstaining import fewest_people
     from fovnet.regions import DEFAULT
+    from fovnet.report.wording import several
     from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.foreseen import empty_splits, missing_files, unlabelled
+    from fovnet.volume.foreseen import empty_splits, missing_files, people, unlabelled
     from fovnet.volume.split import shares
 
     settings = settings_of(config)
@@ -54,8 +56,8 @@ def check(config: ConfigFile) -> None:
                        "subjects: 0 leaves them out")
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
-        f"{config}: {'can be meant' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, starting at "
-        f"row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
+        f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, "
+        f"starting at row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
     if begun := configured.begun_with(settings):
         out.print(_begun(settings, *begun), markup=False, highlight=False)
@@ -65,6 +67,12 @@ def check(config: ConfigFile) -> None:
         out.print(_simulated(settings, beside=bool(tables)), markup=False, highlight=False)
     if there and alone and (none := unlabelled(there, words)):
         out.print(f"no volume is labelled with {', '.join(none)}: that is never learned, nor named", markup=False, highlight=False)
+    validating = people(there, seed=settings.seed, fractions=settings.prepare.split)["validation"]
+    validating += 0 if alone else shares(settings.phantom.subjects, fractions=settings.prepare.split)[1]
+    wanted = fewest_people(settings.decision.stated_error, settings.decision.at_risk)
+    if 0 < validating < wanted:
+        out.print(f"{several(validating, 'validation subject')}: too few to promise at most {settings.decision.stated_error:.3g} of the "
+                  f"slices wrong among answers, which takes {wanted}; the bar is then where they themselves err no more", highlight=False)
     for sentence in lacking:
         err.print(sentence, markup=False, highlight=False)
     if lacking:

@@ -114,7 +114,8 @@ def slice_(
         )  # fmt: skip
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
-        err.print(f"refused {record.volume_id}: {record.message} [{record.code}]", markup=False, highlight=False)
+        said = record.message.removeprefix(f"{record.volume_id}: ")
+        err.print(f"refused {record.volume_id}: {said} [{record.code}]", markup=False, highlight=False)
     read = several(len(pack.records) - len(refused), "volume")
     out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {results.slices}")
     if refused:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,12 @@ def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: in
     return Bar(_held(volumes, stated_error), False, 1.0, people)
 
 
+def fewest_people(stated_error: float, at_risk: float) -> int:
+    """With how many validation subjects the stated error can be promised at all: so many answered without a fault, and no bar before."""
+    share = max(share for _, share in STARTS)
+    return next(n for n in count(1) if chance_of_reaching(stated_error, np.zeros(n), share * at_risk) <= share * at_risk)
+
+
 def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
     """Bar, coverage, volumes, subjects and risk of every bar that makes a difference, the strictest first; for a curve.
 
@@ -81,9 +88,9 @@ def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
     whose: dict[str, tuple[float, int]] = {}
     curve, total = [], 0.0
     for given, one in enumerate(ordered, start=1):          # every volume let in moves its subject's mean, and nobody else's
-        wrong, count = whose.get(one.subject, (0.0, 0))
-        total += (wrong + one.wrong) / (count + 1) - (wrong / count if count else 0.0)
-        whose[one.subject] = wrong + one.wrong, count + 1
+        wrong, answered = whose.get(one.subject, (0.0, 0))
+        total += (wrong + one.wrong) / (answered + 1) - (wrong / answered if answered else 0.0)
+        whose[one.subject] = wrong + one.wrong, answered + 1
         if given == len(ordered) or ordered[given].sure < one.sure:
             curve.append({"bar": one.sure, "coverage": given / len(volumes), "volumes": given, "subjects": len(whose),
                           "risk": total / len(whose)})

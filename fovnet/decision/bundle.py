@@ -157,7 +157,7 @@ README = """# fovnet {version} as a MONAI Bundle
 
 Which regions of the body an MRI volume shows, from which millimetre to which, and how sure that is. Not for diagnosis.
 
-    pip install fovnet monai fire
+    pip install fire        # beside fovnet, from its clone or its wheel, which brings monai
     python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir /path/to/volumes --output_dir answers
 
 `answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model models --out answers` says the

@@ -33,7 +33,7 @@ MEANINGS = {
     "heights": "usual height of each chain region in the body, feet to head; empty: none is used",
     "min_confidence": "a volume below it is answered with status uncertain",
     "method": "exact, or intersections: the thesis's borders, only where two adjacent curves cross",
-    "interval_stretch": "how much wider the borders' intervals are than the posterior has them, so that they hold as often as they say",
+    "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so that they hold as often as they say",
     "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly flipped",
     "usual_misfit": "log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less",
     "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all",

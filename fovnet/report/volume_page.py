@@ -74,7 +74,7 @@ def volume_page(
         legend=tuple((curve.name, curve.colour) for curve in sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
-        sheet_words=f"{several(len(shown), 'slice')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
+        sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
         data=_data(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
         guessed=body["status"] == "uncertain",
@@ -128,7 +128,7 @@ def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
-    rows = [("file", str(body["path"])), ("slices", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
+    rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
     rows += [(words, f"{body[key]:.2f}") for key, words in MEASURED.items() if body.get(key) is not None]
     rows += [("note", str(note)) for note in body.get("notes") or ()]
     rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]

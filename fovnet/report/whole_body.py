@@ -19,6 +19,9 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
 from fovnet.report.canvas import FAINT, INK, WARN, house_style, readable_on
 
+HARDLY = 0.02
+"""Probabilities that smoothing moves by less are drawn as one curve."""
+
 
 def volume_figure(
     title: str,
@@ -128,7 +131,8 @@ def _show_curves(
         axis.plot(smoothed[:, column], z_mm, color=colour, linewidth=1.7)
     axis.set_xlim(-0.02, 1.02)
     axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    axis.set_xlabel("probability (bold: smoothed)")
+    smooths = len(raw) and float(np.abs(raw - smoothed).max()) > HARDLY
+    axis.set_xlabel("probability (bold: smoothed)" if smooths else "probability")
     axis.tick_params(axis="y", length=0)
 
 

@@ -29,16 +29,22 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
     ]  # fmt: skip
 
 
-def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
-    """A sentence on the splits that nobody would be in, if there are any; volumes that are refused once they are read may empty another.
-
-    A run without test subjects trains all the same, and is then not evaluated.
-    """
+def people(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> Counter[str]:
+    """How many subjects with labels each split will have; volumes that are refused once they are read may leave fewer."""
     places: Counter[str] = Counter()
     for name, table in collections.items():
         labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
         given = {row.subject_id: row.split for row in table.volumes if row.split}
         places.update(split_subjects([row.subject_id for row in labelled], name, seed, given, fractions).values())
+    return places
+
+
+def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
+    """A sentence on the splits that nobody would be in, if there are any; volumes that are refused once they are read may empty another.
+
+    A run without test subjects trains all the same, and is then not evaluated.
+    """
+    places = people(collections, seed=seed, fractions=fractions)
     empty = [split for split in SPLITS if not places[split]]
     counted = ", ".join(f"{places[split]} {split}" for split in SPLITS)
     return [
