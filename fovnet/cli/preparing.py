@@ -61,7 +61,7 @@ def _phantom_of_labels(
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT
     from fovnet.report.wording import several
-    from fovnet.volume.collection import names_a_file
+    from fovnet.volume.collection import names_a_file, region_named
 
     if subject and not names_a_file(subject):
         raise ConfigError("phantom-subject", f"--subject {subject!r}: becomes part of file names; give a name without slashes "
@@ -77,7 +77,7 @@ def _phantom_of_labels(
     people = len({row["subject_id"] for row in read_tsv(table)})
     place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
     out.print(f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}")
-    own = sorted({region for region, _, _ in given.spans} - set(DEFAULT.classes))
+    own = sorted({region for region, _, _ in given.spans if region_named(region, DEFAULT) is None})
     if own:
         out.print(f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a configuration names a "
                   "file that has them", markup=False, highlight=False)

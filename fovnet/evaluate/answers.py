@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import TABLE
+from fovnet.decision.kept import unchanged
 from fovnet.decision.tuning import right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
@@ -22,6 +23,7 @@ from fovnet.evaluate.slices import said_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.slices import edges_of
 
 
@@ -30,7 +32,8 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     and the names of the answers that are about no labelled volume.
 
     An answer belongs to the volume whose file it is about; where it is about no labelled file, to the one of its name.  Raises
-    CollectionError where `answers` holds none of the labelled volumes, where none is labelled, or where one has other regions.
+    CollectionError where `answers` holds none of the labelled volumes, where none is labelled, or where one has other regions, or is about
+    a file that is another one now.
     """
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
@@ -43,6 +46,9 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
         raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
                                                  f"{collection.path}. Predict them into this folder first.")
     pairs = list(zip(labelled, found, strict=True))
+    for row, said in pairs:
+        if said and _real(Path(said["path"])) == _real(row.path):
+            _refuse_stale(row, said)
     cases = [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in pairs if said]
     used = {said["volume_id"] for said in found if said}
     return cases, [row.volume_id for row, said in pairs if not said], [name for name in by_name if name not in used]
@@ -83,6 +89,16 @@ def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mappin
 def _real(path: Path) -> str:
     """Where links lead; Path.resolve fails where they lead in a circle."""
     return os.path.realpath(path)
+
+
+def _refuse_stale(row: VolumeRow, said: Mapping[str, Any]) -> None:
+    """Raises CollectionError "answers-stale" where the file that was answered has been replaced: labels and answer are not of one volume.
+
+    It is read where its size or its time of change is another one; one that is gone tells nothing.
+    """
+    if said.get("file") and split_address(row.path)[0].exists() and not unchanged(row.path, said["file"]):
+        raise CollectionError("answers-stale", f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
+                                               "again into that folder: what is as it was is kept.")
 
 
 def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:

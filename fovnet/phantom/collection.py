@@ -161,15 +161,22 @@ def _kept(
     """
     decides = [RECIPE, *key, bodiless, *sorted(without)]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
-    if path.exists() and facts.exists():
-        known = read_json(facts)
-        if known.get("key") == decides and known.get("bytes") == path.stat().st_size:
-            return list(known["regions"])
+    known = _facts(facts) if path.exists() else {}
+    if known.get("key") == decides and known.get("bytes") == path.stat().st_size:
+        return list(known["regions"])
     volume, stored_axes, regions = make(np.random.default_rng([*key, 3]))
     content = nifti_bytes(volume, stored_axes)
     replace_with(path, lambda file: file.write(content))
     write_json(facts, {"key": decides, "bytes": len(content), "regions": regions}, seed=key[0])
     return regions
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What was written beside a volume; nothing where that is missing or damaged, and the volume is made again."""
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        return {}
 
 
 Painter = Callable[[Person, Grid], LabelVolume]
@@ -289,7 +296,8 @@ def region_rows(
     """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles, ascending.
 
     A slice belongs to the region its centre is in.  It is `none` below the soles and above the vertex, even when raised arms
-    are there, and where it shows less than SLIVER_MM2 of body.  A protocol ("spine") holds for every slice that is not none.
+    are there, and where it shows less than SLIVER_MM2 of body; but a region is one run, and holds where a body leaves a slab and meets it
+    again.  A protocol ("spine") holds from the first to the last slice that is not none.
     """
     chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
     chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)

@@ -34,7 +34,7 @@ from fovnet.phantom.raster import Grid
 from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, scan
 from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
-from fovnet.regions import DEFAULT, NONE
+from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection import BEYOND_MM
 from fovnet.volume.grid import Limits
 from fovnet.volume.nifti import header_of
@@ -86,7 +86,7 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
     known = tuple(table[label] for label in there.tolist())
-    return Segmentation(LabelVolume(index, affine), known, spans, subject or volume_name(labels))
+    return Segmentation(LabelVolume(index, affine), known, spans, (subject or volume_name(labels)).strip())
 
 
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -135,7 +135,7 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
 
 def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
-    heights, step = _heights(shape, affine), float(np.linalg.norm(affine[:3, 2]))
+    heights, step, ends = _heights(shape, affine), float(np.linalg.norm(affine[:3, 2])), _ends(shape, affine)
     spans, faults = [], []
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
@@ -145,8 +145,8 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
                 low, high = (float(heights[_slice(row[column], shape[2])]) for column in ("first_slice", "last_slice"))
                 low, high = low - step / 2, high + step / 2
             _refuse_downwards(low, high)
-            _refuse_outside(low, high, float(heights[0]) - step / 2, float(heights[-1]) + step / 2)
-            spans.append((row["region"], low, high))
+            _refuse_outside(low, high, *ends)
+            spans.append((_region(row["region"]), low, high))
         except (KeyError, ValueError) as fault:
             faults.append(f"line {number}: {fault}")
     if not spans and not faults:
@@ -167,6 +167,13 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
                                                      "none begins before the one below has ended")
 
 
+
+
+def _region(told: str) -> str:
+    """One of fovnet's own regions by its name in any case; else as it stands: what headers call a region may be a region of one's own."""
+    if not told:
+        raise ValueError("no region is named")
+    return next((name for name in DEFAULT.classes if as_word(name) == as_word(told)), told)
 
 
 def _slice(told: str, slices: int) -> int:
@@ -204,6 +211,13 @@ def _heights(shape: tuple[int, ...], affine: NDArray[np.float64]) -> NDArray[np.
     """(k,) scanner z of the middle of each slice."""
     middle = (np.asarray(shape[:2]) - 1) / 2
     return np.asarray(affine[2, :2] @ middle + affine[2, 3] + affine[2, 2] * np.arange(shape[2]))
+
+
+def _ends(shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[float, float]:
+    """The lowest and the highest scanner z of a grid's corners, of its outermost voxels' edges."""
+    corners = np.indices((2, 2, 2)).reshape(3, 8).T * np.asarray(shape) - 0.5
+    z = corners @ affine[2, :3] + affine[2, 3]
+    return float(z.min()), float(z.max())
 
 
 def simulate_labels(
@@ -246,7 +260,7 @@ def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> 
 def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
     there = {name: read_tsv(out / name) if (out / name).exists() else [] for name in ("volumes.tsv", "regions.tsv")}
-    volumes: list[Row] = [{**row} for row in there["volumes.tsv"] if row["subject_id"] != subject]
+    volumes: list[Row] = [{**row} for row in there["volumes.tsv"] if row["subject_id"].casefold() != subject.casefold()]
     kept = {row["volume_id"] for row in volumes}
     return volumes, [{**row} for row in there["regions.tsv"] if row["volume_id"] in kept]
 
@@ -254,7 +268,7 @@ def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
 def made_of(out: Path, subject: str) -> int:
     """How many volumes of a subject are in the collection `out`: those that another segmentation of that name would take the place of."""
     table = out / "volumes.tsv"
-    return sum(row.get("subject_id") == subject for row in read_tsv(table)) if table.exists() else 0
+    return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table)) if table.exists() else 0
 
 
 def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:

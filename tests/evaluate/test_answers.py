@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
+from fovnet.decision import kept
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubting import Signs
 from fovnet.decision.spans import Rule, decide
@@ -87,6 +89,20 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
     write_tsv(answers / "spans.tsv", COLUMNS, rows)
     cases, lacking, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
     assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
+
+
+def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new_labels(tmp_path: Path) -> None:
+    answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
+    path = tmp_path / "right.nii.gz"
+    path.write_bytes(b"as it was answered")
+    said = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**said, "file": {"places": kept.places(path), "sha256": kept.content(path)}})
+    assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0]
+    os.utime(path, (1, 1))
+    assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0], "touched, and the same"
+    path.write_bytes(b"cropped by somebody")
+    with pytest.raises(CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"):
+        answered_cases(answers, read_collection(tmp_path), DEFAULT)
 
 
 def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:

@@ -156,6 +156,17 @@ def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_
     assert sums(tmp_path / "grown") == sums(tmp_path / "new")
 
 
+@pytest.mark.parametrize("damage", ["", "[]", "{"])
+def test_a_volume_whose_facts_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
+    simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    (facts,) = (tmp_path / "made" / "volumes" / ".facts").iterdir()
+    (volume,) = (tmp_path / "made" / "volumes").glob("*.nii.gz")
+    before = facts.read_text(), volume.read_bytes()
+    facts.write_text(damage)
+    simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    assert (facts.read_text(), volume.read_bytes()) == before
+
+
 def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_written_over(tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=3)
 

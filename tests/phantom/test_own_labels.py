@@ -93,8 +93,47 @@ def test_neither_simulated_people_nor_segmentations_take_the_others_tables(files
 def test_regions_that_are_not_fovnets_own_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     line = [str(word) for word in ("phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2])]
     assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output
-    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\ncalf\t20\t60\n")
-    assert "calf: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nTHORAX\t20\t40\n")
+    assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output, "the tables are read with what headers say"
+    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nshank\t20\t60\n")
+    assert "shank: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+
+
+def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> None:
+    """As in the tables of a collection, and in the same order."""
+    files[2].write_text("region\tfrom_mm\tto_mm\nABDOMEN\t-30\t20\nChest\t20\t70\n")
+    assert [region for region, _, _ in read_labels(*files).spans] == ["abdomen", "chest"]
+    files[2].write_text("region\tfrom_mm\tto_mm\nChest\t-30\t20\nABDOMEN\t20\t70\n")
+    with pytest.raises(CollectionError, match=r"regions follow one another from the feet up"):
+        read_labels(*files)
+    files[2].write_text("region\tfrom_mm\tto_mm\n\t-30\t20\n")
+    with pytest.raises(CollectionError, match=r"line 2: no region is named"):
+        read_labels(*files)
+
+
+@pytest.mark.parametrize("names", [("seg ", "seg"), ("ann", "ANN")])
+def test_names_that_tables_cannot_tell_apart_are_one_subject(
+    files: tuple[Path, Path, Path], tmp_path: Path, names: tuple[str, str]
+) -> None:
+    for subject in names:
+        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING))
+    assert len(read_collection(tmp_path / "made").volumes) == 1
+
+
+def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(files: tuple[Path, Path, Path]) -> None:
+    """72 mm deep and tilted by 30 degrees, it reaches 18 mm farther at either end than along its middle."""
+    image = nib.load(files[0])
+    turn = np.eye(4)
+    turn[1:3, 1:3] = [[np.cos(np.pi / 6), -0.5], [0.5, np.cos(np.pi / 6)]]
+    affine = turn @ image.affine
+    nib.save(nib.Nifti1Image(np.asarray(image.dataobj), affine), files[0])
+    corners = np.indices((2, 2, 2)).reshape(3, 8).T * np.array(image.shape) - 0.5
+    z = (corners @ affine[:3, :3].T + affine[:3, 3])[:, 2]
+    files[2].write_text(f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 19:.1f}\t0\nchest\t0\t{z.max() + 19:.1f}\n")
+    assert len(read_labels(*files).spans) == 2
+    files[2].write_text(f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 25:.1f}\t0\n")
+    with pytest.raises(CollectionError, match="lies outside of the segmentation"):
+        read_labels(*files)
 
 
 @pytest.mark.parametrize("rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"])

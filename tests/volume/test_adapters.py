@@ -211,6 +211,76 @@ def test_one_file_of_numbered_labels_gives_the_same_regions(tmp_path):
     assert isinstance(done.exception, CollectionError) and done.exception.code == "collect-labels"
 
 
+@pytest.mark.parametrize("dim", ["a cut without signal", "a coil that hears one end"])
+def test_a_slice_in_which_an_organ_is_outlined_is_never_none(tmp_path, dim):
+    """Slices outside of every row are learned as `none`: a body that is dark there is none all the same."""
+    image = person()[1][:, :, 95:136].copy()
+    if dim == "a cut without signal":
+        image[:, :, 20] = 0
+    else:
+        image *= np.exp(-np.arange(41) / 8.0)
+    for tree in ("a", "b"):
+        save_case(tmp_path / tree / "case", 95, 135)
+    save(tmp_path / "b" / "case" / "mri.nii.gz", image)
+    for tree in ("a", "b"):
+        run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
+        assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
+
+
+def test_masks_of_one_organ_are_joined(tmp_path):
+    """A liver in two files, and in two numbers: its dome is that of the higher part, whichever is read last."""
+    masks, image, _ = person()
+    save_case(tmp_path / "a" / "case", 95, 135)
+    liver, parts = masks["liver"][:, :, 95:136], tmp_path / "a" / "case" / "segmentations"
+    upper, lower = liver.copy(), liver.copy()
+    upper[:, :, :25], lower[:, :, 25:] = False, False
+    save(parts / "Liver.nii.gz", upper.astype(np.uint8))
+    save(parts / "liver.nii.gz", lower.astype(np.uint8))
+    numbered = np.zeros((WIDE, DEEP, 41), np.uint8)
+    for number, mask in enumerate(masks.values(), start=1):
+        numbered[mask[:, :, 95:136]] = number
+    numbered[lower & (numbered == 1 + list(masks).index("liver"))] = 99
+    save(tmp_path / "b" / "case" / "segmentations.nii.gz", numbered)
+    save(tmp_path / "b" / "case" / "t1.nii.gz", image[:, :, 95:136])
+    (tmp_path / "labels.tsv").write_text("".join(f"{n}\t{name}\n" for n, name in enumerate(masks, start=1)) + "99\tliver\n")
+    for tree, more in (("a", ()), ("b", ("--labels", tmp_path / "labels.tsv"))):
+        run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables", *more)
+        assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
+
+
+def test_sessions_of_one_person_are_one_subject(tmp_path):
+    for case in ("p01/ses-1", "p01/ses-2", "p02/visit1", "group/p03"):
+        save_case(tmp_path / "tree" / case, 95, 135)
+    run("organs", tmp_path / "tree", "--out", tmp_path / "tables")
+    assert {row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volumes} == {
+        "p01_ses-1": "p01", "p01_ses-2": "p01", "p02_visit1": "p02", "group_p03": "group_p03",
+    }  # fmt: skip
+
+
+def test_lower_lobes_alone_do_not_tell_where_a_lung_ends():
+    organs = extents(107, 172)
+    lungs = {name: organs.pop(name) for name in ("lung_left", "lung_right")}
+    lobes = {f"lung_lower_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
+    assert regions_of({**organs, **lungs}, 66, 400.0)[1] == ""
+    assert "no organ tells" in regions_of({**organs, **lobes}, 66, 400.0)[1]
+    upper = {f"lung_upper_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
+    assert regions_of({**organs, **lobes, **upper}, 66, 400.0)[1] == ""
+
+
+def test_a_mask_of_several_frames_is_refused_as_such_and_what_is_no_number_marks_nothing(tmp_path):
+    for name in ("frames", "nan", "whole"):
+        save_case(tmp_path / "tree" / name, 95, 135)
+    parts = tmp_path / "tree"
+    save(parts / "frames" / "segmentations" / "liver.nii.gz", np.zeros((WIDE, DEEP, 41, 3), np.uint8))
+    liver = person()[0]["liver"][:, :, 95:136].astype(np.float32)
+    liver[0, 0, 38] = np.nan
+    liver[20:40, 5:25, 36:40] = np.where(liver[20:40, 5:25, 36:40] == 0, np.nan, 1)
+    save(parts / "nan" / "segmentations" / "liver.nii.gz", liver)
+    run("organs", tmp_path / "tree", "--out", tmp_path / "tables", status=3)
+    assert [row["code"] for row in read_tsv(tmp_path / "tables" / "aside.tsv")] == ["mask-frames"]
+    assert labels(tmp_path / "tables")["nan"] == labels(tmp_path / "tables")["whole"]
+
+
 def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_is_asked_after(tmp_path):
     for tree in ("a", "b"):
         save_case(tmp_path / tree / "case", 95, 135)

@@ -16,14 +16,15 @@ LEAST_SHARE = 0.01      # of a slice's pixels: a scalp's top of 25 mm across in 
 def body_slices(volume: Volume) -> tuple[int, int]:
     """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the feet.
 
-    The longest run of slices of which at least 1 % of the pixels are brighter than noise; the whole volume where no slice is.
+    From the first to the last slice of which at least 1 % of the pixels are brighter than noise, whatever lies between, as a cut without
+    signal does; the whole volume where no slice is.
     """
     voxels = closest_canonical(volume).voxels
     black, white = window(voxels)
     bright = black + TISSUE * (white - black)
     share = np.asarray([np.count_nonzero(voxels[:, :, k] > bright) for k in range(voxels.shape[2])]) / voxels[:, :, 0].size
-    runs = runs_of(share >= LEAST_SHARE)
-    return max(runs, key=lambda run: run[1] - run[0], default=(0, voxels.shape[2] - 1))
+    shown = np.flatnonzero(share >= LEAST_SHARE)
+    return (int(shown[0]), int(shown[-1])) if len(shown) else (0, voxels.shape[2] - 1)
 
 
 def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ SPELLED = {name.casefold(): name for name in TELLING}
 WORDS = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae of one number are no misspelling of another's
 ALIKE = 0.87            # liverr and hip_lef are, kidney_cyst_left is not kidney_left, nor brainstem brain
 SUFFIXES = (".nii.gz", ".nii")
+SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
 
 
 def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
@@ -53,9 +54,14 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
             said = ", ".join(path.name for path in images) or "none"
             gathered.leave(case, f"{len(images)} images beside the masks ({said}), one is wanted: the one they were drawn on")
             continue
-        add_case(gathered, VolumeRow(volume_id, volume_id, images[0]), case, names)
+        add_case(gathered, VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]), case, names)
     leave_unmasked(gathered, tree)
     return gathered
+
+
+def _person(parts: Sequence[str]) -> str:
+    """Whose a case is that lies in these folders: sessions of one person, p01/ses-1 and p01/ses-2, are nobody else's."""
+    return "_".join(parts[:-1] if len(parts) > 1 and SESSION.fullmatch(parts[-1]) else parts)
 
 
 def leave_unmasked(gathered: Gathered, tree: Path) -> None:
@@ -86,6 +92,8 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     if unsaid:
         gathered.leave(volume.path, unsaid, NOT_LABELLED)
     first, last = body_slices(image)
+    seen = [one for one in organs.values() if one]          # far from a coil a body is as dark as air, and outlined all the same
+    first, last = min([first, *(one.first for one in seen)]), max([last, *(one.last for one in seen)])
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
         for rung in sorted(set(rungs.tolist())) for begin, end in runs_of(rungs == rung) if max(first, begin) <= min(last, end)
@@ -106,24 +114,36 @@ def _ask_if_meant(gathered: Gathered, path: Path, name: str) -> None:
 
 
 def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
-    """What was looked for, by name, and where it is; masks that are nearly called as an organ are set aside."""
-    found: dict[str, Extent | None] = {}
+    """What was looked for, by name, and where it is, in all masks of that name; masks that are nearly called as an organ are set aside."""
     if (case / FOLDER).is_dir():
+        files: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
             if not path.name.endswith(SUFFIXES):
                 continue
             name = readers.volume_name(path)
             _ask_if_meant(gathered, path, name)
             if organ := organ_called(name):
-                voxels, spacing_mm = _mask(path, grid)
-                found[organ] = extent(voxels != 0, spacing_mm)
-        return found
+                files.setdefault(organ, []).append(path)
+        return {organ: _extent_in(paths, grid) for organ, paths in files.items()}
     path = next(case / name for name in NUMBERED if (case / name).exists())
     if not names:
         raise CollectionError("collect-labels", f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
                                                 "TABLE: number, tab, name.")
     voxels, spacing_mm = _mask(path, grid)
-    return {organ: extent(voxels == number, spacing_mm) for number, name in names.items() if (organ := organ_called(name))}
+    numbers: dict[str, list[int]] = {}
+    for number, name in names.items():
+        if organ := organ_called(name):
+            numbers.setdefault(organ, []).append(number)
+    return {organ: extent(np.isin(voxels, own), spacing_mm) for organ, own in numbers.items()}
+
+
+def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
+    """Where an organ is that one mask, or several, show."""
+    voxels, spacing_mm = _mask(paths[0], grid)
+    marked = voxels != 0
+    for path in paths[1:]:
+        marked |= _mask(path, grid)[0] != 0
+    return extent(marked, spacing_mm)
 
 
 def _mask(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -134,9 +154,13 @@ def _mask(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
                                        "explain. Resample it to the image's grid (nearest neighbour).")
     try:
         image: Any = nibabel.as_closest_canonical(nibabel.load(path))  # type: ignore[no-untyped-call]
-        return np.asarray(np.round(image.get_fdata(dtype=np.float32))).reshape(image.shape[:3]), np.asarray(image.header.get_zooms()[:3])
+        frames = int(np.prod(image.shape[3:]))
+        if frames == 1:
+            voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
+            return np.asarray(np.round(voxels)), np.asarray(image.header.get_zooms()[:3])
     except Exception as fault:          # a damaged file: nibabel raises what its parts raise
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
+    raise VolumeError("mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ.")
 
 
 def _label_names(table: Path) -> dict[int, str]:

@@ -9,7 +9,8 @@ The hip bones give the first two (lowest and highest slice), the liver the third
 1.  Up to the highest slice of an organ that ends a region below, the slices belong to that region or a lower one; above it to a
     higher one, *if the organ's end was seen*: an organ cut off by the first or last slice, or by a side of the volume within 10 mm
     of its end, gives no limit, nor does the left one without the right or the other way round: the apex of the other lung may lie
-    higher.  It still tells that the slices it shows are on its own side.  For the ischium the same from above.
+    higher.  It still tells that the slices it shows are on its own side.  For the ischium the same from above.  Lower and middle
+    lobes of a lung end below its apex: without the upper one of their side they give no limit either.
 2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it, about the middle of the
     body, has its limit outside: all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips
     there is no pelvis; and lung or heart without liver is above its dome.
@@ -110,7 +111,7 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
     low, high = np.zeros(slices, dtype=np.int64), np.full(slices, len(LIMITS), dtype=np.int64)
     absent = [_absent(limit, organs, wide_mm) for limit in LIMITS]
     for limit in LIMITS:
-        _bound(limit, {name: organs[name] for name in limit.organs if name in organs}, low, high)
+        _bound(limit, _that_limit(limit, organs), low, high)
     _settle(low, high, absent)
     sure = low == high
     telling = {**WITNESSES, **{name: range_ for limit, gone in zip(LIMITS, absent, strict=True) if gone
@@ -129,9 +130,16 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
     return low, ""
 
 
+def _that_limit(limit: Limit, organs: Mapping[str, Extent | None]) -> dict[str, Extent | None]:
+    """The organs of a limit that were looked for; of a lung's lobes none where the upper one was not, for it ends the highest."""
+    asked = {name: organs[name] for name in limit.organs if name in organs}
+    upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in asked}
+    return {name: one for name, one in asked.items() if "_lobe_" not in name or name.rpartition("_")[2] in upper}
+
+
 def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
     """Whether the organs of a limit were looked for where they would have been seen, and are not there."""
-    asked = [name for name in limit.organs if name in organs]
+    asked = list(_that_limit(limit, organs))
     both = any("left" in name for name in asked) == any("right" in name for name in asked)
     return bool(asked) and both and not any(organs[name] for name in asked) and wide_mm >= limit.wide_mm
 
