@@ -11,7 +11,7 @@ import sys
 import tempfile
 import traceback
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -74,24 +74,29 @@ def main() -> None:
         _tell(str(error))
         sys.exit(2)
     except OSError as fault:
-        if not fault.filename:
-            raise
         full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        if not fault.filename and not full:
+            _apologise()
         wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
-        _tell(f"{fault.filename}: {fault.strerror}; {wanted}")
+        _tell(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
     except Exception:
-        with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
-            told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
-            log.write(told.encode("utf-8", errors="backslashreplace"))
-        err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
-        err.print(f"The traceback is in {log.name}; please report it.")
-        sys.exit(1)
+        _apologise()
     if status == STOPPED:
         err.print("stopped; the same command goes on from here")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _apologise() -> NoReturn:
+    """The traceback of the exception that is being handled in a log file, an apology, and status 1."""
+    with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
+        told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
+        log.write(told.encode("utf-8", errors="backslashreplace"))
+    err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
+    err.print(f"The traceback is in {log.name}; please report it.")
+    sys.exit(1)
 
 
 def _explain(fault: Exception) -> None:

@@ -119,7 +119,8 @@ def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
 def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
     """What was found beside the volumes: series set aside, and files passed over, but for the answers of an earlier run."""
     _write_found(folder, found.series, included, show_ids)
-    _tell_passed([path for path in found.passed if not path.is_relative_to(folder)])
+    whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are what they are called)
+    _tell_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])         # noqa: PTH100
 
 
 def _tell_passed(files: list[Path]) -> None:
@@ -127,7 +128,7 @@ def _tell_passed(files: list[Path]) -> None:
     which may lead anywhere."""
     from fovnet.report.wording import several
 
-    links = [path for path in files if path.is_dir()]
+    links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
                   "themselves", markup=False, highlight=False)  # fmt: skip
@@ -156,8 +157,8 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         err.print(f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]", markup=False, highlight=False)
-    told = {row["path"] for row in refused}
-    unread = [row for row in found.series if row["kind"] == "unreadable"]
+    told, answered = {row["path"] for row in refused}, {row["path"] for row in table}       # a file may be called as DICOM is, and be none
+    unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
     for row in inside:
         err.print(f"not read: {row['reason']}", markup=False, highlight=False)

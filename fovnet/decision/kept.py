@@ -14,6 +14,9 @@ from typing import Any
 from fovnet import __version__
 from fovnet.errors import FovnetError
 from fovnet.records import checksum, read_json
+from fovnet.volume import dicom
+from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom_source import is_archive, looks_like_dicom
 from fovnet.volume.readers import file_checksum, files_of
 from fovnet.volume.unpacking import regular
 
@@ -25,7 +28,7 @@ def places(path: Path) -> list[list[int]] | None:
     """Size, time of modification, time of change and inode of each file of a volume; None where they cannot be asked."""
     try:
         return [_place(file) for file in _files(path)]
-    except OSError:
+    except (OSError, ValueError):           # ValueError: a null byte in the name
         return None
 
 
@@ -56,9 +59,20 @@ def kept_rows(
         drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
         if beside and kept["status"] != "refused" and not drawn:
             return None
-        return list(kept["rows"]) if unchanged(path, kept["file"]) else None
+        as_told = unchanged(path, kept["file"]) and kept["file"].get("beside") == beside_of(path)
+        return list(kept["rows"]) if as_told else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def beside_of(path: Path) -> list[str] | None:
+    """What is told of a DICOM volume because of what lies beside it; None for other formats, and where nothing can be read."""
+    try:
+        if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
+            return list(dicom.told_beside(path))
+    except (OSError, ValueError, FovnetError):
+        pass
+    return None
 
 
 def unchanged(path: Path, known: Mapping[str, Any]) -> bool:

@@ -55,7 +55,8 @@ class Prediction:
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything said of the volume, as JSON knows it: what `<volume_id>.json` of `fovnet predict` holds, and `rows` of spans.tsv."""
+        """Everything said of the volume, as JSON knows it: `rows` of spans.tsv, and what `<volume_id>.json` of `fovnet predict` holds;
+        but not `fovnet`, `file` and `faces`, which are of its files."""
         told: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
         return told
 

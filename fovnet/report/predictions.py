@@ -50,7 +50,7 @@ def write(
     since it was read is not marked with what it holds now, so that the next run reads it again.
     """
     from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.kept import content, places
+    from fovnet.decision.kept import beside_of, content, places
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
@@ -62,7 +62,7 @@ def write(
         (folder / stale).unlink(missing_ok=True)
     path = Path(one.answer.path)
     held = one.stack.checksum if one.stack else content(path)
-    file = {"places": one.places, "sha256": held if places(path) == one.places else None}
+    file = {"places": one.places, "sha256": held if places(path) == one.places else None, "beside": beside_of(path)}
     write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
     return rows
 

@@ -123,12 +123,24 @@ def read(path: Path, limits: Limits) -> Volume:
     source, series = _chosen(path)
     try:
         volume = _stacked(source, series, min(limits.max_voxels, MAX_VOXELS))
-        unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
-        return replace(volume, notes=(*volume.notes, f"{_counted(unread, 'object')} beside it could not be used")) if unread else volume
+        return replace(volume, notes=(*volume.notes, *_unused_beside(path)))
     except (VolumeError, MemoryError, OSError):
         raise
     except Exception as fault:          # values their authors never saw; the library's own words might repeat a header's
         raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+
+
+def told_beside(path: Path) -> tuple[str, ...]:
+    """What is told of a volume because of other objects of its place: that it is one of several, that some could not be used.
+
+    Raises VolumeError as `read`.
+    """
+    return (*_chosen(path)[1].notes, *_unused_beside(path))
+
+
+def _unused_beside(path: Path) -> tuple[str, ...]:
+    unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
+    return (f"{_counted(unread, 'object')} beside it could not be used",) if unread else ()
 
 
 def _stacked(source: str, series: Series, max_voxels: int) -> Volume:

@@ -108,7 +108,7 @@ def is_archive(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             return file.read(2) == ZIP_MAGIC
-    except OSError:
+    except (OSError, ValueError):                   # ValueError: a null byte in the name
         return False
 
 

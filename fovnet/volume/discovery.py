@@ -55,9 +55,10 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     name: an archive that is not mounted is one.  Raises VolumeError where none of the paths holds anything to read.
     """
     found: dict[Path, None] = {}
-    rows: list[dict[str, Any]] = []
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
     passed: dict[Path, None] = {}
     empty: list[Path] = []
+    paths = _once(paths)
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
         if os.path.isfile(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH113  (is_file raises in a closed folder)
@@ -76,16 +77,24 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
-        rows += more
+        rows.update({tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more})
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (it says why)
         empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
     if not found:
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
-        linked = next((str(path) for path in passed if path.is_dir()), None)
+        linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
         hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
         raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
-    return Found([*found, *dict.fromkeys(empty)], rows, [path for path in passed if path not in found])
+    return Found(_once([*found, *empty]), list(rows.values()), [path for path in passed if path not in found])
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Each path once, as it is spelt first; a link is a path of its own."""
+    first: dict[str, Path] = {}
+    for path in paths:
+        first.setdefault(os.path.abspath(path), path)           # noqa: PTH100  (resolve would follow links)
+    return list(first.values())
 
 
 def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:

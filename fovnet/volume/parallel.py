@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections import deque
@@ -138,8 +139,14 @@ def spawned(workers: int) -> ProcessPoolExecutor:
     """A pool of processes that do not outlive this one, however it ends."""
     # spawn: a forked child inherits the locks of this process's threads, and may wait for one for ever
     return ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve, initargs=(os.getpid(),)
     )
+
+
+def _serve(parent: int) -> None:
+    """Works until `parent` ends, and not until somebody types Ctrl-C: a terminal interrupts all processes at once, and each would tell."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
 
 
 def end_with(parent: int) -> None:

@@ -182,6 +182,29 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 
 
 @pytest.mark.slow
+def test_an_answer_tells_of_what_lies_beside_a_series_now_and_not_of_what_lay_there(model: Path, tmp_path: Path) -> None:
+    """An object that could not be used was removed, as its refusal says: the table is that of a folder that never had it."""
+    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
+    write = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(write)
+    series = write.save(tmp_path / "series", write.images(write.noise()))
+    (series / "zzz.dcm").write_bytes(b"garbage")
+    predict(model, tmp_path / "out", series)
+    (series / "zzz.dcm").unlink()
+    predict(model, tmp_path / "out", series, status=0)
+    predict(model, tmp_path / "fresh", series, status=0)
+    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (tmp_path / "fresh" / "spans.tsv").read_bytes()
+    assert "kept from an earlier run" in predict(model, tmp_path / "out", series, status=0)
+
+
+def test_a_volume_that_is_called_as_dicom_is_and_answered_is_not_told_as_unread(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.dcm").write_bytes(image(1).to_bytes())
+    told = predict(model, tmp_path / "out", tmp_path / "in", status=0)
+    assert "not read" not in told and "1 volume, 0 refused" in told
+
+
 def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Path, answers: Path, model: Path, tmp_path: Path) -> None:
     files = sorted(incoming.iterdir())
     shuffled = [files[index] for index in np.random.default_rng(5).permutation(len(files))]

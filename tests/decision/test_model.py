@@ -32,6 +32,11 @@ def model(finished: Path) -> object:
     return fovnet.load(finished / "ensemble", "cpu")
 
 
+def test_a_path_that_cannot_be_one_loses_no_other(scans: Path, model: fovnet.decision.model.Model) -> None:
+    answers = list(model.predict_many([scans / "v0.nii.gz", Path("bad\0name.nii"), scans / "v1.nii.gz"]))
+    assert [answer.status == "refused" for answer in answers] == [False, True, False] and answers[1].code == "volume-missing"
+
+
 def test_the_answers_are_those_of_the_command_line(finished: Path, scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
     line = ["predict", str(scans), "--model", str(finished / "ensemble"), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
     assert CliRunner().invoke(app, [*line, "--device", "cpu"]).exit_code == 3

@@ -34,6 +34,33 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     assert find_volumes([tmp_path / "notes.txt", tmp_path / "gone.nii"]) == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
 
 
+def test_what_is_named_twice_is_read_and_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it is spelt; a link is a volume of its own."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.nii").write_bytes(b"x")
+    (tmp_path / "in" / "broken.dcm").write_bytes(b"x")
+    (tmp_path / "link.nii").symlink_to(tmp_path / "in" / "a.nii")
+    monkeypatch.chdir(tmp_path)
+    once = find([Path("in"), Path("link.nii")])
+    found = find([Path("in"), Path("link.nii"), Path("in/a.nii"), tmp_path / "in" / "a.nii", Path("in/../in"), tmp_path / "in"])
+    assert (found.volumes, found.series) == (once.volumes, once.series)
+    assert found.volumes == [Path("in/a.nii"), Path("in/broken.dcm"), Path("link.nii")] and len(found.series) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_link_into_a_closed_folder_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "IM0").write_bytes(b"x")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.nii").write_bytes(b"x")
+    (tmp_path / "in" / "IM0").symlink_to(tmp_path / "store" / "IM0")
+    (tmp_path / "store").chmod(0)
+    try:
+        assert [path.name for path in find([tmp_path / "in"]).volumes] == ["a.nii"]
+    finally:
+        (tmp_path / "store").chmod(0o700)
+
+
 def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(tmp_path: Path) -> None:
     """Nobody writes into them: to open one would wait for ever.  A link to a device is neither; a link that leads nowhere is called one."""
     (tmp_path / "a.nii").write_bytes(b"x")
