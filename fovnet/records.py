@@ -7,6 +7,7 @@ file or the new one and never half of one. Every JSON says which fovnet made it,
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -142,10 +143,14 @@ def read_npz(path: Path) -> dict[str, Array]:
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
+                if damaged := archive.zip.testzip():        # numpy stops where its array ends, and there the checksum is not yet seen
+                    raise ValueError(f"a damaged npz file ({damaged})")
                 return {name: archive[name] for name in archive.files}
-        except (ValueError, OSError):
+        except ValueError:
             raise
         except Exception as fault:      # zipfile, zlib and numpy's own parsing raise what they meet in damaged bytes
+            if isinstance(fault, OSError) and fault.errno != errno.EINVAL:      # EINVAL: a damaged directory led before the file's start
+                raise
             raise ValueError(f"a damaged npz file ({type(fault).__name__}: {fault})") from fault
 
 

@@ -74,7 +74,7 @@ def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: in
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
-    """With how many validation subjects the stated error can be promised at all: so many answered without a fault, and no bar before."""
+    """The fewest validation subjects with whom the stated error can be promised at all: if all of them are answered without a fault."""
     share = max(share for _, share in STARTS)
     return next(n for n in count(1) if chance_of_reaching(stated_error, np.zeros(n), share * at_risk) <= share * at_risk)
 

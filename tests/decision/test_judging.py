@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from fovnet.decision.abstaining import SURE_ENOUGH
 from fovnet.decision.doubting import doubts
@@ -20,6 +21,7 @@ from fovnet.decision.settling import MOST_UPRIGHT, Shown, settle
 from fovnet.decision.spans import Rule, said
 from fovnet.decision.tuning import Example, right
 from fovnet.errors import ModelError
+from fovnet.net.weights import save_tensors
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices import cut
@@ -135,7 +137,7 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     for stale in ("weighing.json", "novelty.npz", "decision.json", "orientation.safetensors"):
         (tmp_path / stale).write_bytes(b"old")
     weights = tmp_path / "slot-0001.safetensors"
-    weights.write_bytes(b"any")
+    save_tensors(weights, {"any": torch.zeros(1)}, {})
     assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
 
