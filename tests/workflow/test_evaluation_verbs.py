@@ -83,7 +83,7 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
 
 
 def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(smoke: Path, tmp_path: Path, shell: Shell) -> None:
-    """To the same weights, and what follows it is as before."""
+    """To the same weights."""
     results, config = copy_of(smoke, tmp_path)
     lost = next(results.glob("search/*/networks/slot-0000.safetensors"))
     before, others = lost.read_bytes(), {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")}
@@ -95,7 +95,6 @@ def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(smoke
     shell("fovnet", "search", "--config", config)
     assert lost.read_bytes() == before
     assert {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")} == others
-    shell("fovnet", "ensemble", "--config", config)
 
 
 def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_evaluation(
