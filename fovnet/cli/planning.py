@@ -29,11 +29,9 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where they lack something."""
     from fovnet.config import vocabulary
-    from fovnet.decision.abstaining import fewest_people
     from fovnet.regions import DEFAULT
-    from fovnet.report.wording import several
     from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.foreseen import empty_splits, missing_files, people, unlabelled
+    from fovnet.volume.foreseen import empty_splits, missing_files, unlabelled
     from fovnet.volume.split import shares
 
     settings = settings_of(config)
@@ -67,16 +65,27 @@ def check(config: ConfigFile) -> None:
         out.print(_simulated(settings, beside=bool(tables)), markup=False, highlight=False)
     if there and alone and (none := unlabelled(there, words)):
         out.print(f"no volume is labelled with {', '.join(none)}: that is never learned, nor named", markup=False, highlight=False)
-    validating = people(there, seed=settings.seed, fractions=settings.prepare.split)["validation"]
-    validating += 0 if alone else shares(settings.phantom.subjects, fractions=settings.prepare.split)[1]
-    wanted = fewest_people(settings.decision.stated_error, settings.decision.at_risk)
-    if 0 < validating < wanted:
-        out.print(f"{several(validating, 'validation subject')}: too few to promise at most {settings.decision.stated_error:.3g} of the "
-                  f"slices wrong among answers, which takes {wanted}; the bar is then where they themselves err no more", highlight=False)
+    _tell_promise(settings, there)
     for sentence in lacking:
         err.print(sentence, markup=False, highlight=False)
     if lacking:
         raise typer.Exit(3)
+
+
+def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
+    """Whether the validation split has too few people to promise the stated error at all."""
+    from fovnet.decision.abstaining import fewest_people
+    from fovnet.report.wording import several
+    from fovnet.volume.foreseen import people
+    from fovnet.volume.split import shares
+
+    split, stated = settings.prepare.split, settings.decision.stated_error
+    simulated = shares(settings.phantom.subjects, fractions=split)[1] if settings.phantom.subjects else 0
+    validating = people(tables, seed=settings.seed, fractions=split)["validation"] + simulated
+    wanted = fewest_people(stated, settings.decision.at_risk)
+    if 0 < validating < wanted:
+        out.print(f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the slices wrong among "
+                  f"answers, which takes {wanted}; the bar is then where they themselves err no more", highlight=False)
 
 
 def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:

@@ -152,7 +152,6 @@ def assemble(
     the weights of one are missing, damaged or too large for the precision.
     """
     from fovnet.net.precision import write_weights
-    from fovnet.net.weights import load_facts
 
     if not members:
         raise ModelError(
@@ -160,14 +159,7 @@ def assemble(
             "no trial completed, so there is no member; trials.tsv in the search's folder says why each failed: allow more memory,"
             " more time or more trials",
         )
-    for member in members:
-        path = Path(member["weights"])
-        try:
-            load_facts(path)
-        except ModelError as fault:
-            slot = path.parent.parent / f"{path.stem}.json"
-            again = f"remove {slot}, and `fovnet search` trains that slot again"
-            raise ModelError(fault.code, f"{path}: missing or damaged; {again}") from fault
+    _refuse_damaged([Path(member["weights"]) for member in members])
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
         rmtree(left)
@@ -190,6 +182,19 @@ def assemble(
     if subjects is not None:
         body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
+
+
+def _refuse_damaged(networks: Sequence[Path]) -> None:
+    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to repeat."""
+    from fovnet.net.weights import load_facts
+
+    for path in networks:
+        try:
+            load_facts(path)
+        except ModelError as fault:
+            slot = path.parent.parent / f"{path.stem}.json"
+            again = f"remove {slot}, and `fovnet search` trains that slot again"
+            raise ModelError(fault.code, f"{path}: missing or damaged; {again}") from fault
 
 
 def _counted(facts: Mapping[str, Any]) -> dict[str, int]:

@@ -9,6 +9,7 @@ import re
 import shutil
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import nibabel
 import numpy as np
@@ -107,6 +108,15 @@ def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
     return done.output
 
 
+def dicom_writers() -> ModuleType:
+    """The writers of tests/volume/dicom."""
+    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in written(folder)}
 
@@ -184,10 +194,7 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 @pytest.mark.slow
 def test_an_answer_tells_of_what_lies_beside_a_series_now_and_not_of_what_lay_there(model: Path, tmp_path: Path) -> None:
     """An object that could not be used was removed, as its refusal says: the table is that of a folder that never had it."""
-    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
-    write = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write)
+    write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "zzz.dcm").write_bytes(b"garbage")
     predict(model, tmp_path / "out", series)
@@ -232,10 +239,7 @@ def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model
 
 def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path, tmp_path: Path) -> None:
     """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
-    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
-    write = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write)
+    write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "brain.nii").write_bytes(image(1).to_bytes())
     told = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
