@@ -98,11 +98,10 @@ class Chances:
         Source: Rasmussen & Williams (2006), section 6.5 (least-squares classification through a cumulative Gaussian); the product
         with expected improvement: Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        failed, (trained, _) = self.view.failed, self.view.scored
-        if not len(failed):
+        tried, trained = self.view.outcomes        # by slot: what the hyper-parameters are fitted to only grows at its end
+        if trained.all():
             return np.zeros(len(rows))
-        tried = np.concatenate([failed, trained])
-        below_one = np.concatenate([np.full(len(failed), -2.0), np.zeros(len(trained))])
+        below_one = np.where(trained, 0.0, -2.0)
         space, kernel = self.view.space, self.view.modelling.kernel
         theta = fitted(space, tried, below_one, None, kernel)
         mean, variance = gp.posterior(

@@ -78,12 +78,18 @@ class View:
     @property
     def failed(self) -> NDArray[np.int64]:
         """Rows that failed because of their configuration, for a reason that no estimate of memory explains."""
-        explained = ("out_of_memory",) if self.memory is not None else ()
-        rows = [
-            trial.proposal.row for trial in self.seen
-            if configuration_is_to_blame(trial.outcome.status) and trial.outcome.status not in explained
-        ]  # fmt: skip
-        return np.array(rows, dtype=np.int64)
+        return np.array([trial.proposal.row for trial in self.seen if self._is_failure(trial)], dtype=np.int64)
+
+    @property
+    def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows (n,) of the trials that have a score or are among the failed, by slot, and whether they have one."""
+        told = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
+        rows = np.array([trial.proposal.row for trial in told], dtype=np.int64)
+        return rows, np.array([trial.score is not None for trial in told], dtype=bool)
+
+    def _is_failure(self, trial: Trial) -> bool:
+        explained = self.memory is not None and trial.outcome.status == "out_of_memory"
+        return configuration_is_to_blame(trial.outcome.status) and not explained
 
 
 class Choice(NamedTuple):

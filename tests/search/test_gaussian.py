@@ -64,6 +64,18 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
 
 
+@pytest.mark.parametrize("memory", [None, np.ones(len(SPACE))])
+def test_what_came_of_fewer_slots_begins_what_came_of_more(memory):
+    """Hyper-parameters are fitted to the beginning of the record: it may not be sorted by how trials ended."""
+    statuses = ["completed", "diverged", "out_of_memory", "error", "timeout"]
+    trials = trials_at(SPACE, range(60), lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None))
+    rows, trained = view_of(trials, memory=memory).outcomes
+    fewer, trained_of_fewer = view_of(trials[:37], memory=memory).outcomes
+    assert rows.tolist() == [row for row in range(60) if row % 5 in ({0, 1, 4} if memory is not None else {0, 1, 2, 4})]
+    assert trained.tolist() == [row % 5 == 0 for row in rows.tolist()]
+    assert rows[: len(fewer)].tolist() == fewer.tolist() and trained[: len(fewer)].tolist() == trained_of_fewer.tolist()
+
+
 def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed():
     space = Space.of({"a": range(60), "b": range(60)})                       # 3,600 rows: more than are asked about at once
     rng = np.random.default_rng(0)
