@@ -26,8 +26,8 @@ Integers = NDArray[np.int64]
 
 CAUTION = 4.0
 """How many times the log chance to fit counts beside a promise.  With once, a search that gains from size walks along the limit on the
-wrong side: `fovnet bench edge --scenario memory` then counts 5.6 trainings out of memory instead of 3.1 (means of 40 seeds), though in 30 draws
-instead of 35."""
+wrong side: `fovnet bench edge --scenario memory` then counts 5.6 trainings out of memory instead of 3.1 (means of 40 seeds), though in
+30 draws instead of 35."""
 WARINESS = 2.0
 """How many times the log chance not to fail otherwise counts.  With once, the promise of a corner where all diverge outlives twenty
 divergences: `fovnet bench edge --scenario rates-and-kills` then counts 6.2 of them instead of 4.8, in 35 draws instead of 33."""
