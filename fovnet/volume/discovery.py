@@ -22,7 +22,7 @@ from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_series import Series
 from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
 from fovnet.volume.dicom_table import series_row, unread_row
-from fovnet.volume.readers import is_known, volume_name
+from fovnet.volume.readers import is_known, reader_of, volume_name
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", ".ima", ".zip")      # an .img is its .hdr's other half
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
@@ -167,7 +167,15 @@ def _listed(
         wanted = not one.kind or one.kind in include
         paths += [path] if wanted else [next(item.path for item in one.items if item.path in only)] if only else []
         rows.append(series_row(one, path, show_ids=show_ids))
-    return paths, rows + [unread_row(one) for one in unread]
+    return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
+
+
+def _is_of_another_format(unread: Unread) -> bool:
+    """Whether a file that is called DICOM and is none can be read all the same: a NIfTI called `.dcm`."""
+    try:
+        return not unread.item.member and reader_of(unread.item.path).read is not dicom.read
+    except VolumeError:
+        return False
 
 
 def _claims(series: Series) -> tuple[str, str]:

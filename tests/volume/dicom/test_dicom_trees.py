@@ -7,6 +7,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 import pytest
 from pydicom.config import disable_value_validation
@@ -63,6 +64,19 @@ def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
     kinds = sorted(row["kind"] for row in found.series)
     assert kinds == ["localizer", "unreadable", "unreadable", "volume", "volume", "volume", "volume"]
     assert len(set(name_volumes(found.volumes))) == len(found.volumes)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_nifti_called_dcm_is_a_volume_and_no_broken_dicom(tmp_path, write, beside):
+    """It is read and answered by its contents; found.tsv called it unreadable beside that answer."""
+    if beside:
+        write.save(tmp_path, write.images(write.noise()))
+    stray = tmp_path / "stray.dcm"
+    stray.write_bytes(nib.nifti1.Nifti1Image(write.noise(seed=5), np.eye(4)).to_bytes())
+    for place in (tmp_path, stray):
+        found = find([place])
+        assert stray in found.volumes and not [row for row in found.series if row["kind"] == "unreadable"]
+    assert np.array_equal(np.squeeze(read(stray).voxels), write.noise(seed=5))
 
 
 def test_what_is_included_is_found_too(tmp_path, write):
