@@ -35,6 +35,8 @@ CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
 
 @dataclass(frozen=True)
 class Budget:
+    """How long each pair trains, and on how many validation slices its loss is measured."""
+
     epochs: int
     slices_per_epoch: int
     validation_slices: int

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 def monai_is_here() -> bool:
+    """Whether MONAI is installed; it is not imported, which takes seconds."""
     return find_spec("monai") is not None
 
 

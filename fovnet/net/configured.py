@@ -74,12 +74,17 @@ def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Sea
 
 
 def vocabulary_of(settings: Settings) -> Vocabulary:
+    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as `fovnet.config.vocabulary`."""
     from fovnet.config import vocabulary
 
     return vocabulary(settings.regions)
 
 
 def space_of(settings: Settings) -> Space:
+    """What is searched: the paper's 34,300 rows, the networks begun with, one row each, or the axes of the settings.
+
+    Raises SearchError where axes name no network, and ModelError as `beginnings_of`.
+    """
     from fovnet.config import MEMBERS
     from fovnet.net.axes import in_order
     from fovnet.net.beginning import space_of_members
@@ -184,6 +189,7 @@ def prices_of(settings: Settings, device: Device | None = None) -> Prices:
 
 
 def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
+    """Raises as `fovnet.net.cost.fits` where every configuration is foreseen beyond the limits of memory or of seconds."""
     from fovnet.net.cost import Limits, fits
 
     fits(priced.memory, priced.seconds, Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit))

@@ -19,6 +19,7 @@ STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided"
 
 
 def confusion_view(evaluation: Evaluation) -> ConfusionView:
+    """The matrices of the three stages, each with the share of slices that it says wrongly."""
     stages = []
     for stage in STAGES:
         error = shown(evaluation.everything.find("slice_error", stage))
@@ -59,6 +60,7 @@ def stages_table(evaluation: Evaluation) -> Table:
 
 
 def borders_table(evaluation: Evaluation) -> Table:
+    """Errors of borders in mm, missed and invented ones, and what their intervals hold: all together, kind by kind, then ends."""
     whole = evaluation.everything
     names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
     wanted = {
@@ -82,6 +84,7 @@ def _border_name(name: str) -> str:
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
+    """The signed errors in mm of every border found, kind by kind from the feet up, then ends; what was missed has no error."""
     names = [one.region for one in evaluation.everything.measures if one.name == "border_signed_median_mm"]
     rows = []
     for name in names[1:]:                               # the first is all of them together
@@ -131,6 +134,7 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
 
 
 def subgroups_table(evaluation: Evaluation) -> Table:
+    """Errors of slices, sets and borders, one row a subgroup; those of fewer than five subjects are called too few."""
     wanted = [("slice_error", "raw", ""), ("slice_error", "decided", ""), ("exact_set", "decided", "")]
     wanted += [("border_abs_median_mm", "decided", ALL_BORDERS), ("border_within_10_mm", "decided", ALL_BORDERS)]
     rows: list[Row] = []
@@ -144,6 +148,7 @@ def subgroups_table(evaluation: Evaluation) -> Table:
 
 
 def reliability_view(evaluation: Evaluation) -> ReliabilityView:
+    """How often slices are right that are so sure, bin by bin before and after calibration; bins without slices have no point."""
     points = []
     for stage, totals in evaluation.reliability.items():
         for index, (slices, confidence, right) in enumerate(totals):
