@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case, SaidBorder
+from fovnet.evaluate.slices import untold
 from fovnet.regions import NONE, Vocabulary
 
 AGREEMENT_MM = 10.0
@@ -79,12 +80,6 @@ def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
         for pair in _paired(true.get((below, above), []), said.get((below, above), [])):
             found.append(Border(case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())))
     return tuple(found)
-
-
-def untold(truth: NDArray[np.bool_], vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
-    chain = len(vocabulary.chain)
-    return np.asarray(truth[:, chain:-1].any(axis=1) & ~truth[:, :chain].any(axis=1))
 
 
 def _interval(below: str, above: str, said_mm: float | None, borders: Sequence[SaidBorder]) -> tuple[float | None, float | None]:

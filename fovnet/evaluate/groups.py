@@ -102,7 +102,8 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
         for column, stage in enumerate(STAGES)
         for measure in draws.rates("slice_error", slices - right[:, [column]], slices, stage=stage)
     ]
-    return measures + _not_dark(tallies, draws)
+    untrue = np.array([[one.untrue] for one in tallies], dtype=np.int64)
+    return measures + draws.rates("slice_error_any_label", untrue, slices, stage="decided") + _not_dark(tallies, draws)
 
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.spans import outer_edges
-from fovnet.evaluate.borders import untold
 from fovnet.evaluate.cases import Case
+from fovnet.evaluate.slices import untold
 from fovnet.regions import Vocabulary
 
 LEAST_OVERLAP = 0.5

@@ -68,12 +68,25 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     return _share(np.where(present, each, 0.0).sum(axis=-1), present.sum(axis=-1))
 
 
-def far_apart(vocabulary: Vocabulary) -> Flags:
-    """Cells (k, k) of the confusion matrix of two chain regions that do not touch in the body: pelvis called head."""
-    chain, classes = len(vocabulary.chain), len(vocabulary.classes)
-    rungs = np.arange(classes)
-    far = np.abs(rungs[:, None] - rungs) > 1
-    return np.asarray(far & (rungs[:, None] < chain) & (rungs < chain))
+def far_apart(truth: Flags, said: Flags, vocabulary: Vocabulary) -> Flags:
+    """Slices (s,) whose chain region, true and said, do not touch in the body: a pelvis called head, beside a spine too."""
+    chain = len(vocabulary.chain)
+    truth, said = truth[:, :chain], said[:, :chain]
+    apart = np.abs(truth.argmax(axis=1) - said.argmax(axis=1)) > 1
+    return np.asarray(apart & truth.any(axis=1) & said.any(axis=1))
+
+
+def untold(truth: Flags, vocabulary: Vocabulary) -> Flags:
+    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
+    chain = len(vocabulary.chain)
+    return np.asarray(truth[:, chain:-1].any(axis=1) & ~truth[:, :chain].any(axis=1))
+
+
+def untrue(truth: Flags, said: Flags, vocabulary: Vocabulary) -> Flags:
+    """Slices (s,) of which nothing true is said, or something untrue beside it; of the chain nothing is held against `untold` ones."""
+    wrong = said & ~truth
+    wrong[:, : len(vocabulary.chain)] &= ~untold(truth, vocabulary)[:, None]
+    return np.asarray(wrong.any(axis=1) | ~(said & truth).any(axis=1))
 
 
 def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.borders import Border, borders_of, untold
+from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, reliability, surprise_total
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.overlaps import span_counts
-from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows
+from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows, untold, untrue
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -26,6 +26,7 @@ class Tally:
     negatives   (k,) slices that do not show the class
     has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume; in a volume with
                 slices whose truth does not tell the chain region, a chain region that is only said is not held against it
+    far, untrue  slices called a chain region that does not touch the true one, and slices of which anything untrue is said
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
     brier, surprise  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
@@ -39,6 +40,7 @@ class Tally:
     has: NDArray[np.bool_]
     says: NDArray[np.bool_]
     far: int
+    untrue: int
     borders: tuple[Border, ...]
     bins: Mapping[str, Floats]
     plain_bins: Mapping[str, Floats]
@@ -90,7 +92,8 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         negatives=np.asarray((~case.truth).sum(axis=0)),
         has=np.asarray(has),
         says=np.asarray(says),
-        far=int(matrices[-1][far_apart(vocabulary)].sum()),
+        far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
+        untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
         plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},

@@ -98,7 +98,7 @@ TRIPOD = (
     Item("8a", "definition of the outcome, how and when assessed", "reference", "the regions shown; there is no time horizon"),
     Item("8b", "who assessed the outcome", "", "readers are not recorded in a collection"),
     Item("8c", "blinding of that assessment", "", "not recorded"),
-    Item("9a", "choice of predictors", "method", "the pixels of axial slices, and nothing else"),
+    Item("9a", "choice of predictors", "method"),
     Item("9b", "definition and measurement of predictors", "method"),
     Item("9c", "who assessed predictors", "method", "nobody: pixels"),
     Item("10", "sample size", "", "counts are given under “What went in”; how they were arrived at is the authors’ to say"),
@@ -138,11 +138,15 @@ TRIPOD = (
 )
 
 
-def checklists(places: Collection[str]) -> tuple[Checklist, ...]:
-    """Both guidelines against the sections that this report has."""
+def checklists(places: Collection[str], predictors: str) -> tuple[Checklist, ...]:
+    """Both guidelines against the sections that this report has.
+
+    predictors  what this run's answers are predicted from, for TRIPOD's item 9a
+    """
+    tripod = tuple(item._replace(remark=predictors) if item.number == "9a" else item for item in TRIPOD)
     return (
         _against("CLAIM 2024", "Tejani et al., Radiology: Artificial Intelligence 6 (2024) e240300", CLAIM, places),
-        _against("TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", TRIPOD, places),
+        _against("TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", tripod, places),
     )
 
 

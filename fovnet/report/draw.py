@@ -13,6 +13,7 @@ from fovnet.report.explained_figures import explained_figures
 from fovnet.report.flow_figures import flow_figure, risk_figure
 from fovnet.report.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
 from fovnet.report.raster import jpeg_uri
+from fovnet.report.results import CALIBRATED
 from fovnet.report.views import coronal_view
 from fovnet.report.whole_body import volume_figure
 
@@ -46,34 +47,45 @@ def confusion_figure(view: ConfusionView) -> Figure:
 
 
 def border_figure(dots: Sequence[BorderDots]) -> Figure:
-    """Signed error in mm of every border found, a row a kind; the band of ±10 mm is agreement."""
+    """Signed error in mm of every border found, a row a kind; the band of ±10 mm is agreement.  What lies far beyond most of the borders
+    between two regions is an arrow at the rim: one end half a metre off would press all others into one smear."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
         inches = figure.get_figheight()
         axis = figure.add_axes((0.19, 0.48 / inches, 0.78, 1 - 0.58 / inches))
         axis.axvspan(-10, 10, color="#dcebf3", linewidth=0)
         axis.axvline(0, color=FAINT, linewidth=0.7)
-        reach = max([20.0, *(abs(error) for row in dots for error in row.errors_mm)])
+        reach = _reach(dots)
         for place, row in enumerate(reversed(dots)):
             errors = np.asarray(row.errors_mm)
             spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)          # golden steps keep equal errors apart
-            axis.scatter(errors, place + spread, s=13, color=ACCENT, alpha=0.6, linewidths=0)
+            within = np.abs(errors) <= reach
+            axis.scatter(errors[within], (place + spread)[within], s=13, color=ACCENT, alpha=0.6, linewidths=0)
+            for side, mark in ((-1, "<"), (1, ">")):
+                beyond = (place + spread)[~within & (np.sign(errors) == side)]
+                axis.scatter(np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN, linewidths=0)
             if row.median_mm is not None:
                 axis.plot([row.median_mm] * 2, [place - 0.34, place + 0.34], color=INK, linewidth=1.8)
         axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
         axis.set_ylim(-0.6, len(dots) - 0.4)
-        axis.set_xlim(-1.08 * reach, 1.08 * reach)
+        axis.set_xlim(-1.1 * reach, 1.1 * reach)
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
         axis.set_xlabel("said minus true, mm  (left: too far towards the feet; right: towards the head)")
         return figure
 
 
+def _reach(dots: Sequence[BorderDots]) -> float:
+    """Half the width of the axis in mm: what holds 95 in 100 of the errors, twice over, or all of them where that is less."""
+    errors = np.abs(np.concatenate([row.errors_mm for row in dots])) if dots else np.zeros(0)
+    return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
+
+
 def reliability_figure(view: ReliabilityView) -> Figure:
     """Share right against confidence, and below how many slices had that confidence."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
-        axis = figure.add_axes((0.13, 0.34, 0.84, 0.63))
+        axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
         marks = {"raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o")}
@@ -82,16 +94,18 @@ def reliability_figure(view: ReliabilityView) -> Figure:
         for place, name in enumerate(stages):
             offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
             points = [point for point in view.points if point.stage == name]
-            axis.plot([p.confidence for p in points], [p.share for p in points], color=colour, marker=mark, markersize=4, label=name)
+            axis.plot([p.confidence for p in points], [p.share for p in points], color=colour, marker=mark, markersize=4)
+            axis.lines[-1].set_label(CALIBRATED[name])
             below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
-        axis.legend(frameon=False, loc="upper left")
+        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4)
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
         return figure
 
 
-def search_figure(points: Sequence[CurvePoint]) -> Figure:
-    """Score of every finished trial in the order of slots, the best so far as a line, the start configurations ringed."""
+def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Figure:
+    """Score of every finished trial in the order of slots, the best so far as a line, the start configurations ringed; where networks
+    were trained `further`, the scores alone."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
@@ -99,10 +113,10 @@ def search_figure(points: Sequence[CurvePoint]) -> Figure:
         scores = np.array([point.score for point in done], dtype=np.float64)
         slots = [point.slot for point in done]
         axis.scatter(slots, scores, s=14, color=FAINT, alpha=0.8, linewidths=0, label="a trial")
-        if len(scores):
+        if len(scores) and not further:
             best = np.minimum.accumulate(scores)
             axis.step(slots, best, where="post", color=ACCENT, linewidth=1.6, label="best so far")
-        starts = [point for point in done if point.is_start]
+        starts = [point for point in done if point.is_start and not further]
         if starts:
             heights = np.array([point.score for point in starts], dtype=np.float64)
             place = [point.slot for point in starts]
@@ -133,7 +147,7 @@ def charts(page: Page) -> dict[str, str]:
         "confusion": confusion_figure(page.confusion),
         "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
         "reliability": reliability_figure(page.reliability),
-        "search": search_figure(page.search.points) if page.search.points else None,
+        "search": search_figure(page.search.points, further=page.search.further) if page.search.points else None,
         "flow": flow_figure(page.flow) if page.flow.steps else None,
         "risk": risk_figure(page.risk) if page.risk.points else None,
     }

@@ -56,6 +56,8 @@ def ending(explanation: Explanation) -> str:
         words.append("It stopped because all trials that were asked for are done.")
     elif not ended:
         words.append("It is under way, or was interrupted: the same search command goes on from here.")
+    if one.finished >= one.feasible:
+        words.append("Every configuration that fits was trained: the method chose their order, and nothing else.")
     if one.missing:
         words.append(f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} missing.")
     return " ".join(words)

@@ -13,6 +13,7 @@ from fovnet.decision.rule import MEANINGS
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
+from fovnet.evaluate.guards import SIMULATED
 from fovnet.evaluate.writing import facts as measured_facts
 from fovnet.report.checklists import SECTIONS, checklists
 from fovnet.report.explained import explained_view
@@ -20,6 +21,7 @@ from fovnet.report.failures import failures_view
 from fovnet.report.flow import flow_table, flow_view, refused_table
 from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
 from fovnet.report.inputs import inputs_sentence, inputs_table, refusals
+from fovnet.report.method import method_words, predictors
 from fovnet.report.page import Headline, Page, Shown, Table
 from fovnet.report.people import people_table
 from fovnet.report.pictures import chosen_pictures
@@ -84,7 +86,7 @@ def gather(
     places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
     return Page(
         title=title,
-        **_said(evaluation),
+        **_said(evaluation, simulates=bool(configuration.get("phantom", {}).get("subjects"))),
         **_went_in(evaluation, cases, manifest, labels or {}),
         **_measured(evaluation),
         **_trusted(evaluation, abstention or {}),
@@ -92,14 +94,16 @@ def gather(
         **_seen(evaluation, cases if gallery else (), shown_failures, gallery=gallery, faces=faces),
         **_searched(trials, members, decision, explanation, configuration),
         **_made_from(configuration, versions, hashes or {}, seed),
-        **_closing(evaluation, places),
+        **_closing(evaluation, places, configuration, decision),
     )
 
 
-def _said(evaluation: Evaluation) -> dict[str, Any]:
-    """The answer, and what it is for."""
+def _said(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
+    """The answer, and what it is for; a run `simulates` the people of its collection phantom."""
+    simulated = {SIMULATED} if simulates else set()
     return {
-        "vocabulary": evaluation.vocabulary, "sentence": _answer(evaluation), "by_collection": _by_collection(evaluation),
+        "vocabulary": evaluation.vocabulary, "sentence": _answer(evaluation, simulated),
+        "by_collection": _by_collection(evaluation, simulated),
         "headlines": _headlines(evaluation.everything), "use": USE, "not_for": NOT_FOR,
     }  # fmt: skip
 
@@ -167,24 +171,31 @@ def _made_from(configuration: Mapping[str, Any], versions: Mapping[str, Any], ha
     }
 
 
-def _closing(evaluation: Evaluation, places: Collection[str]) -> dict[str, Any]:
-    """How intervals were made, what the report cannot say, and the guidelines it was held against."""
+def _closing(
+    evaluation: Evaluation, places: Collection[str], configuration: Mapping[str, Any], decision: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The method, how intervals were made, what the report cannot say, and the guidelines it was held against."""
     return {
+        "method": method_words(configuration, decision),
         "intervals": _intervals(evaluation), "published": published_table(evaluation.vocabulary), "limits": LIMITS,
-        "references": REFERENCES, "stated": STATED, "checklists": checklists(places),
+        "references": REFERENCES, "stated": STATED, "checklists": checklists(places, predictors(configuration, decision)),
     }  # fmt: skip
 
 
-def _answer(evaluation: Evaluation) -> str:
-    """The result in three sentences."""
+def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:
+    """The result in three sentences, or four where more was said of slices with a spine."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
+    beside = whole.find("slice_error_any_label", "decided")
     exact, border = whole.find("exact_set", "decided"), whole.find("border_abs_mean_mm", "decided", ALL_BORDERS)
-    volumes, people = several(whole.volumes, "labelled test volume"), several(whole.subjects, "person", "people")
+    volumes = several(whole.volumes, "labelled test volume")
+    people = _people(whole.subjects, {row.collection for row in evaluation.volumes}, simulated)
     words = [
         f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in {decided.value} of "
         f"{whole.slices:,} slices ({_interval(decided)}); the networks alone, before the decision, in {raw.value}."
     ]
+    if beside is not None and shown(beside).value != decided.value:
+        words.append(f"There a slice with a spine is judged by that alone; with what was said beside it, {shown(beside).value} are wrong.")
     if exact is not None and exact.numerator is not None:
         words.append(f"It found exactly the regions shown in {exact.numerator:.0f} of {several(exact.denominator, 'volume')}")
         placed = border is not None and border.value is not None
@@ -195,16 +206,24 @@ def _answer(evaluation: Evaluation) -> str:
     return " ".join(words)
 
 
-def _by_collection(evaluation: Evaluation) -> str:
+def _people(count: int, collections: Collection[str], simulated: Collection[str]) -> str:
+    """ "80 simulated people", where all of them are."""
+    kind = "simulated " if collections and set(collections) <= set(simulated) else ""
+    return several(count, f"{kind}person", f"{kind}people")
+
+
+def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
     """The same for each collection, so that simulated bodies and real ones are never read as one number."""
     groups = [group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes]
     if len(groups) == 1:
-        return f"All of these volumes belong to the collection {groups[0].value}."
+        made = ", which is simulated" if groups[0].value in simulated else ""
+        return f"All of these volumes belong to the collection {groups[0].value}{made}."
     words = []
     for group in groups:
         error = shown(group.find("slice_error", "decided"))
         few = f", {several(group.subjects, 'person', 'people')}: too few" if group.too_few else ""
-        words.append(f"{group.value} {error.value} of {several(group.slices, 'slice')} ({error.interval}{few})")
+        made = " (simulated)" if group.value in simulated else ""
+        words.append(f"{group.value}{made} {error.value} of {several(group.slices, 'slice')} ({error.interval}{few})")
     return f"Wrong slices by collection: {'; '.join(words)}."
 
 

@@ -108,8 +108,12 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SearchView:
-    """What was tried, the best first, and how trials ended; `origin` ends "the networks were ..."."""
+    """What was tried, the best first, and how trials ended; `origin` ends "the networks were ...".
 
+    further  whether networks that were there were trained further, and nothing was searched for
+    """
+
+    further: bool
     origin: str
     sentence: str
     points: tuple[CurvePoint, ...]
@@ -256,6 +260,7 @@ class Page:
     headlines: tuple[Headline, ...]
     use: tuple[str, ...]
     not_for: tuple[str, ...]
+    method: str
     inputs_sentence: str
     inputs: Table
     flow: FlowView

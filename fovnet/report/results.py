@@ -98,7 +98,7 @@ def handling_table(evaluation: Evaluation) -> Table:
     """What became of the volumes: right sets of regions, gross confusions, abstentions, refusals."""
     whole, answered = evaluation.everything, evaluation.answered
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
-    spans = whole.find("span_f1", "decided")
+    spans, beside = whole.find("span_f1", "decided"), whole.find("slice_error_any_label", "decided")
     return Table(
         ("counted in volumes", "value"),
         (
@@ -107,6 +107,7 @@ def handling_table(evaluation: Evaluation) -> Table:
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
             *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
             ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
+            *([("slices of which anything untrue is said, beside a spine too", shown(beside))] if beside else []),
             ("abstained (“cannot say”)", handled["abstained"]),
             ("refused", handled["refused"]),
         ),

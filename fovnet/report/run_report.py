@@ -48,7 +48,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
             **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
         },
         hashes={
-            "configuration": digest(settings.model_dump(mode="json")),
+            "settings, as canonical JSON": digest(settings.model_dump(mode="json")),
             **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
         },
         labels=labelled_slices(pack),

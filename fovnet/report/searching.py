@@ -29,6 +29,7 @@ def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = No
     points = tuple(CurvePoint(int(trial.get("slot", 0)), _score(trial), bool(start[at])) for at, trial in enumerate(ordered))
     ranked = sorted((trial for trial in ordered if _score(trial) is not None), key=lambda trial: float(trial["score"]))
     return SearchView(
+        further=begun_with is not None,
         origin="found by a search" if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
         sentence=_sentence(ordered, ranked, start) + (FURTHER if begun_with else ""),
         points=points,

@@ -9,7 +9,7 @@ from hypothesis.strategies import integers
 
 from fovnet.evaluate.answers import shown
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.slices import confusion, far_apart, foremost, said_classes, true_rows
+from fovnet.evaluate.slices import confusion, far_apart, foremost, said_classes, true_rows, untrue
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes
@@ -47,12 +47,43 @@ def test_foremost_without_any_label_is_none():
 
 
 def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
-    far = far_apart(DEFAULT)
-    pairs = {(CLASSES[row], CLASSES[column]) for row, column in zip(*np.nonzero(far), strict=True)}
+    every = np.eye(len(CLASSES), dtype=bool)
+    pairs = {(true, said) for true, row in zip(CLASSES, every, strict=True) for said, far in zip(
+        CLASSES, far_apart(np.tile(row, (len(CLASSES), 1)), every, DEFAULT), strict=True) if far}
     assert ("pelvis", "head") in pairs and ("legs", "abdomen") in pairs
     assert not any("none" in pair or "spine" in pair for pair in pairs)
     assert not {("legs", "pelvis"), ("chest", "abdomen"), ("head", "head")} & pairs
     assert len(pairs) == 12                                   # 5 chain regions: 20 ordered pairs, 8 of them neighbours
+
+
+def test_a_pelvis_called_head_beside_a_spine_that_is_there_counts_as_far_and_as_untrue(planted):
+    """Of the confusion matrix that slice is a right spine: two volumes of 480 hid so."""
+    told = {
+        ("spine+pelvis", "spine+head"): (0, 1, 1), ("spine+pelvis", "spine+abdomen"): (0, 0, 1), ("spine+pelvis", "spine"): (0, 0, 0),
+        ("spine+pelvis", "pelvis"): (0, 0, 0), ("spine", "spine+head"): (0, 0, 0), ("spine", "head"): (1, 0, 1),
+        ("pelvis", "head"): (1, 1, 1), ("pelvis", "spine+pelvis"): (1, 0, 1), ("none", "head"): (1, 0, 1), ("head", "none"): (1, 0, 1),
+    }
+    for (true, said), counts in told.items():
+        whole = evaluate([planted.case([true] * 4, [said] * 4)], DEFAULT, bootstrap=20, seed=1).everything
+        names = ("slice_error", "far_confusion_slices", "slice_error_any_label")
+        counted = [whole.find(name, "decided").numerator for name in names]
+        assert counted == [4 * count for count in counts], (true, said)
+
+
+@given(seed=integers(0, 9999))
+@settings(deadline=None, max_examples=50)
+def test_any_label_finds_all_that_one_label_finds_wrong(seed):
+    rng = np.random.default_rng(seed)
+    truth, said = (rng.random((2, 40, len(CLASSES))) < 0.25)
+    for labels in (truth, said):
+        labels[:, 1:-2] &= ~labels[:, :1]                                   # one chain region at most
+        labels[:, 2:-2] &= ~labels[:, 1:2]
+        labels[:, 3:-2] &= ~labels[:, 2:3]
+        labels[:, 4:-2] &= ~labels[:, 3:4]
+        labels[:, -1] = ~labels[:, :-1].any(axis=1)
+    one = ~truth[np.arange(40), foremost(said, DEFAULT)]
+    assert not (one & ~untrue(truth, said, DEFAULT)).any()
+    assert (untrue(truth, said, DEFAULT) == one)[~(truth & said).any(axis=1) | (said.sum(axis=1) == 1)].all()
 
 
 def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(planted):

@@ -54,6 +54,7 @@ WAYS = {
     "ranks": ("gp-ei", 12, score, {"modelling": Modelling(targets="ranked")}),
     "all equal": ("gp-ei", 8, lambda proposal: Outcome("completed", score=0.0), {}),
     "giants": ("gp-ei", 9, lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {}),
+    "every row": ("gp-ei", 36, score, {}),
     "below zero": ("gp-ei", 9, lambda proposal: Outcome("completed", score=-1.0 - proposal.row), {}),
 }
 
@@ -81,6 +82,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
         ("one score", "Fewer than two trials have a score"),
         ("ranks", "knows only ranks"),
         ("all equal", "scores are all equal"),
+        ("every row", "the method chose their order, and nothing else"),
     ],
 )
 def test_what_is_special_is_said(way, words):

@@ -243,4 +243,5 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, make_pa
     further = make_page(bootstrap=100, configuration={"training": {"begin": "shipped"}, "search": {"space": "members"}})
     assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
     told = [card(one)[0].paragraphs[0] for one in (page, further)]
+    assert "the search found nothing better" in pour(page) and "the search found nothing better" not in pour(further)
     assert "found by a search" in told[0] and "trained further from those of another ensemble (shipped)" in told[1]

@@ -1,0 +1,64 @@
+"""What the page says of this very run: its method, its simulated people, and points that would press a figure together."""
+
+import pytest
+
+from fovnet.report.draw import border_figure, reliability_figure
+from fovnet.report.method import method_words, predictors
+from fovnet.report.page import BorderDots
+
+
+@pytest.mark.parametrize(
+    ("configuration", "decision", "told", "untold"),
+    [
+        ({}, {}, ("found by Gaussian-process", "smoothed along the body", "anatomical order"), ("from it", "usually lie")),
+        ({"training": {"begin": "shipped"}}, {}, ("trained further from those of another ensemble",), ("optimisation",)),
+        ({"search": {"method": "random"}}, {}, ("drawn at random",), ("optimisation",)),
+        ({"training": {"inputs": ["slice", "sections"]}}, {}, ("from it and the volume’s sagittal",), ()),
+        ({"training": {"inputs": ["slice", "millimetres", "sections"]}}, {}, ("from it, the same at a", "pixel and the volume’s"), ()),
+        ({}, {"sigma_mm": 0.0}, ("calibrated on the validation split. ",), ("smoothed",)),
+        ({}, {"heights": "pelvis 216 ± 16 mm"}, ("about as high as they usually lie",), ()),
+        ({}, {"method": "intersections", "heights": "not used"}, ("curves of two adjacent regions cross",), ("most probable", "usually")),
+    ],
+)  # fmt: skip
+def test_the_method_is_told_as_this_run_has_it(configuration, decision, told, untold):
+    words = method_words(configuration, decision)
+    assert all(part in words for part in told) and not any(part in words for part in untold), words
+
+
+def test_answers_are_predicted_from_what_networks_are_shown_and_the_rule_knows():
+    assert predictors({}, {"heights": "not used"}) == "the pixels of axial slices and nothing else"
+    told = predictors({"training": {"inputs": ["slice", "sections"]}}, {"heights": "pelvis 216 ± 16 mm"})
+    assert told.endswith("sagittal and coronal section, and how high regions usually lie")
+
+
+def test_people_are_called_simulated_where_all_are_and_collections_where_some_are(make_page, pictured):
+    simulating = {"phantom": {"subjects": 40}}
+    alone = [case for case in pictured if case.collection == "phantom"]
+    mixed, plain = (make_page(bootstrap=100, configuration=one) for one in (simulating, {}))
+    only = make_page(alone, bootstrap=100, configuration=simulating)
+    assert "11 simulated people" in only.sentence and only.by_collection.endswith("collection phantom, which is simulated.")
+    assert "simulated" not in mixed.sentence and "phantom (simulated)" in mixed.by_collection
+    assert "simulated" not in plain.sentence + plain.by_collection
+
+
+def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
+    cases = [planted.case(["spine+pelvis"] * 10, ["spine+head"] * 3 + ["spine+pelvis"] * 7, volume_id=f"v{n}") for n in range(6)]
+    page = make_page(cases, bootstrap=100)
+    assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in page.sentence.replace("in 0.0", "0.0")
+    assert "with what was said beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in page.sentence
+
+
+def test_one_border_half_a_metre_off_does_not_press_the_others_together():
+    errors = tuple(float(error) for error in range(-20, 21))
+    usual, odd = (border_figure([BorderDots("a | b", told, 0.0)]) for told in (errors, (*errors, 540.0, -300.0)))
+    assert 20.0 < usual.axes[0].get_xlim()[1] < odd.axes[0].get_xlim()[1] < 60.0
+    assert [len(dots.get_offsets()) for dots in odd.axes[0].collections if len(dots.get_offsets())] == [len(errors), 1, 1]
+
+
+def test_the_legend_of_the_calibration_lies_above_its_curves(make_page):
+    page = make_page(bootstrap=100)
+    figure = reliability_figure(page.reliability)
+    figure.canvas.draw()
+    axis = figure.axes[0]
+    assert axis.get_legend().get_window_extent().y0 >= axis.get_window_extent().y1 - 1.0
+    assert axis.get_legend().get_texts()[0].get_text() == "networks alone"
