@@ -22,7 +22,10 @@ export = typer.Typer(
     no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
 )  # fmt: skip
 
-EXPECTED = {"export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely"}
+EXPECTED = {
+    "export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely",
+    "export-none": "showing none of the regions",
+}  # fmt: skip
 """What an archive is full of: counted, where a sentence for each would hide the others."""
 
 

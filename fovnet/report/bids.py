@@ -26,11 +26,16 @@ from fovnet.report.copies import said_together
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
+IGNORED = "*_desc-fovnet_*.json\n"
+"""For the validator: a sidecar whose image lies in another data set has no data file here, which it calls an error."""
+README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volume, `BodyPart` where the answer is sure, `FovnetStatus`,
+`FovnetSpans` in scanner millimetres, and in `Sources` the image.  The images stay where they are.  Not for diagnosis.
+"""
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
 def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """`folder/dataset_description.json` and a sidecar for every answer, refused ones included.
+    """`folder/dataset_description.json` and a sidecar for every answer, refused ones included; beside them README and .bidsignore.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
     do those that would share a sidecar, with eight more digits.  `Sources` are BIDS URIs where the image lies in a BIDS data set, to which
@@ -51,6 +56,8 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {told.volume_id for told in answers})
+    write_text(folder / ".bidsignore", IGNORED, keep_same=True)
+    write_text(folder / "README", README.format(version=__version__), keep_same=True)
     written = [_write(folder / path, facts(told, vocabulary, links)) for path, told in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
 

@@ -24,6 +24,7 @@ from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
 from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
 from fovnet.report.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import dataset_of, quietly
 from fovnet.volume.dicom_pixels import with_transfer_syntax
@@ -32,6 +33,12 @@ NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
 THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
+SIDES = ("Laterality", "ImageLaterality")
+STRUCTURE = "PrimaryAnatomicStructureSequence"
+PAIRED = ("LOWERLIMB", "PELVISLOWEXTREMT")
+"""Terms written here for parts of which there are two: their series must say which, or leave it empty (Type 2C)."""
+WRITER = ("ImplementationClassUID", "ImplementationVersionName", "SourceApplicationEntityTitle")
+"""What a file's own header says of the program that wrote it; pydicom puts in its own."""
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
@@ -50,7 +57,8 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
-    Raises ModelError "export-unsure" for an answer that is not "ok" or names no region, for a header must not be changed on a guess;
+    Raises ModelError "export-unsure" for an answer that is not "ok", for a header must not be changed on a guess, "export-none" for one
+    that names no region;
     "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-header", "export-foreign"; those of
     `sources_of`.
     """
@@ -65,12 +73,15 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     with _or_none(place):
         for source in sources:
             _refuse_other_places(told, source)
-    identity = told.model, told.version, *astuple(term)
+    identity, said = (told.model, told.version, *astuple(term)), {span.region for span in told.spans}
     series = uid_for("copy-series", *identity, *told_apart(sources))
     with _or_none(place):
         for number, source in enumerate(sources, start=1):
             uid = uid_for("copy", *identity, *told_apart([source]))
-            paths.append(_write(told, source, place / f"{number:04d}.dcm", partial(_relabel, term=term, series_uid=series, uid=uid)))
+            path = place / f"{number:04d}.dcm"
+            overruled = not set(regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary) or ("?",)) <= said
+            relabel = partial(_relabel, term=term, series_uid=series, uid=uid, overruled=overruled, at=_changed_at(path, uid))
+            paths.append(_write(told, source, path, relabel))
     _remove_others(place, paths)
     return paths
 
@@ -83,6 +94,8 @@ def _write(told: Told, source: Source, path: Path, relabel: Callable[[Any], None
             dataset = dataset_of(source.item, pixels=True)
             with_transfer_syntax(dataset)
             dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+            for name in WRITER:
+                dataset.file_meta.pop(name, None)
             relabel(dataset)
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
@@ -131,14 +144,17 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
     A protocol such as spine comes before the regions it crosses where it goes through nearly all of them; regions that have no term
-    together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-no-code".
+    together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-none",
+    "export-no-code".
     """
     refuse_unanswered(told)
     names = {span.region for span in told.spans}
-    if told.status != "ok" or not names:
-        why = f"its answer is uncertain ({told.message})" if told.status != "ok" else "it shows none of the regions"
-        raise ModelError("export-unsure", f"{told.volume_id}: {why}; only what is told with status ok is written into a header. "
-                                          "Look at the volume, and correct its header by hand if need be.")
+    if told.status != "ok":
+        raise ModelError("export-unsure", f"{told.volume_id}: its answer is uncertain ({told.message}); only what is told with status ok "
+                                          "is written into a header. Look at the volume, and correct its header by hand if need be.")
+    if not names:
+        raise ModelError("export-none", f"{told.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
+                                        "Look at the volume, and correct its header by hand if need be.")
     whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
     through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]
@@ -151,8 +167,23 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     return term
 
 
-def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
-    """Changes the attributes in place, and keeps what they were."""
+def _changed_at(path: Path, uid: str) -> str:
+    """When the copy that lies there was made, so that the same one made again is the same file; else now."""
+    from pydicom import dcmread
+
+    if is_our_dicom(path):
+        with quietly():
+            before = dcmread(path, specific_tags=["SOPInstanceUID", "OriginalAttributesSequence"])
+        if before.get("SOPInstanceUID") == uid:
+            return str(before.OriginalAttributesSequence[-1].AttributeModificationDateTime)
+    return datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
+
+
+def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: bool, at: str) -> None:
+    """Changes the attributes in place, and keeps what they were.
+
+    Of a header that is `overruled`, for it named another part of the body, sides and structures go too: a head has no left one.
+    """
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 
@@ -160,21 +191,29 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str) -> None:
         dataset.decode()                                            # pydicom would write "?" for what the source's set has no letters for
         dataset.SpecificCharacterSet = UTF_8
     before = Dataset()
-    for name in (*CHANGED, *_told_of_frames(dataset)):
+    gone = (*SIDES, STRUCTURE) if overruled else ()
+    for name in (*CHANGED, *gone, *_told_of_frames(dataset)):
         if name in dataset:
             before.add(deepcopy(dataset[name]))
     kept = Dataset()
-    kept.AttributeModificationDateTime = datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
+    kept.AttributeModificationDateTime = at
     kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "fovnet", "", "CORRECT"
     kept.ModifiedAttributesSequence = Sequence([before])
     dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
     dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
     dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
     dataset.BodyPartExamined = term.body_part
+    for name in gone:
+        dataset.pop(name, None)
     if "SharedFunctionalGroupsSequence" not in dataset:
         dataset.AnatomicRegionSequence = Sequence([_region(term)])
+        if term.body_part in PAIRED and not any(name in dataset for name in SIDES):
+            dataset.Laterality = ""
     for anatomy in _frame_anatomies(dataset):
         anatomy.AnatomicRegionSequence = Sequence([_region(term)])
+        if overruled or "FrameLaterality" not in anatomy:
+            anatomy.FrameLaterality = "B" if term.body_part in PAIRED else "U"
+            anatomy.pop(STRUCTURE, None)
 
 
 def _told_of_frames(dataset: Any) -> list[str]:
@@ -192,9 +231,7 @@ def _frame_anatomies(dataset: Any) -> Iterator[Any]:
     frames = [group for group in dataset.get("PerFrameFunctionalGroupsSequence", []) if "FrameAnatomySequence" in group]
     for group in frames or shared:
         if "FrameAnatomySequence" not in group:
-            anatomy = Dataset()
-            anatomy.FrameLaterality = "U"
-            group.FrameAnatomySequence = Sequence([anatomy])
+            group.FrameAnatomySequence = Sequence([Dataset()])
         yield from group.FrameAnatomySequence
 
 

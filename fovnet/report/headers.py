@@ -16,8 +16,8 @@ from fovnet.volume.body_part import regions_told
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
 VERDICTS = (
-    "disagree", "part", "header names no region", "header not understood", "header says nothing", "no answer", "source gone or changed",
-    "agree",
+    "disagree", "shows none", "part", "header names no region", "header not understood", "header says nothing", "no answer",
+    "source gone or changed", "agree",
 )  # fmt: skip
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
 
@@ -39,11 +39,13 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """ "agree" where both name the same regions, "part" where they share one."""
+        """ "agree" where both name the same regions, "part" where they share one, "shows none" where the pixels surely show none."""
         if self.gone:
             return "source gone or changed"
-        if self.told.status != "ok" or not self.said:
+        if self.told.status != "ok":
             return "no answer"
+        if not self.said:
+            return "shows none"
         if not self.header:
             return "header says nothing"
         if not self.meant:

@@ -33,6 +33,7 @@ MAY_BE_EMPTY = (                # what a study's objects must have, if only empt
 )  # fmt: skip
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
+DATED = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime", "ContributingEquipmentSequence")
 SERIES_NUMBER = 9000            # beyond what scanners number
 
 
@@ -150,6 +151,18 @@ def _nothing(told: Told, sources: Sequence[Source], algorithm: Any) -> Measureme
     )
 
 
+def _date_as(path: Path, report: Any) -> None:
+    """The dates of the very report that lies there, so that the same one made again is the same file: its UID is the same too."""
+    from pydicom import dcmread
+
+    if is_our_dicom(path):
+        before = dcmread(path, specific_tags=["SOPInstanceUID", *DATED])
+        if before.get("SOPInstanceUID") == report.SOPInstanceUID:
+            for name in DATED:
+                if name in before:
+                    report[name] = before[name]
+
+
 def _caution(told: Told) -> tuple[str, ...]:
     return () if told.status == "ok" else (f"uncertain: {told.message}"[:1024],)
 
@@ -175,6 +188,7 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
         with quietly():
             report = structured_report(told, vocabulary)
             refuse_other_study(path, report)
+            _date_as(path, report)
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise

@@ -100,11 +100,30 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
     said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
     guess = body["status"] == "uncertain"
-    sure = f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
+    sure = _sure(body, vocabulary)
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
     return f"{best}: {said}, from {low} to {high} of scanner height{sure}.{exact}"
+
+
+def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """How sure: the volume's confidence, or region by region where some stand beside others, for it is then that of the spine alone."""
+    regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
+    if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
+        return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
+    return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
+
+
+def _said(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """What is said of cut `at`; what is said beside the spine with the confidence of its span, for the cut's own is the spine's."""
+    classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
+    if len(classes) > 1:
+        z_mm = float(body["z_mm"][at])
+        spans = {one["region"]: one["confidence"] for one in body["spans"] if one["from_mm"] <= z_mm <= one["to_mm"]}
+        beside = [name for name in classes if name not in vocabulary.protocols and name in spans]
+        classes = [f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes]
+    return " and ".join(classes) or NONE
 
 
 def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
@@ -149,7 +168,7 @@ def _data(
 ) -> dict[str, Any]:
     """What the slice viewer says of each slice shown: height, number in the file, what was said, how sure."""
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
-    said = [" and ".join(vocabulary.classes[column] for column in np.flatnonzero(row)) or NONE for row in decided]
+    said = [_said(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
     return {
         "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": said,
         "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],

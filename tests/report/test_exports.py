@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -240,6 +241,65 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
             element.keyword: element.value for element in source if element.keyword not in changed
         }
     assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
+
+
+@pytest.mark.parametrize(("part", "said", "kept"), [
+    ("KNEE", "head", False), ("KNEE", "legs", True), ("BREAST", "chest", True), ("PROSTATE", "abdomen", False), ("", "legs", False),
+])
+def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(tmp_path, write, part, said, kept):
+    """A copy said HEAD, and Laterality L beside it; what a left knee says of its side is true of legs too."""
+    structure = pydicom.Dataset()
+    structure.CodeValue, structure.CodingSchemeDesignator, structure.CodeMeaning = "1", "99X", "Structure"
+    more = {"BodyPartExamined": part, "Laterality": "L", "ImageLaterality": "L", "PrimaryAnatomicStructureSequence": [structure]}
+    source = write.save(tmp_path / "series", write.images(body(), **more))
+    told, = read_answers(answered(tmp_path / "answers", source, [said]))
+    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    before = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0]
+    for name in ("Laterality", "ImageLaterality", "PrimaryAnatomicStructureSequence"):
+        there = bool(copy.get(name))
+        assert (there, name in before) == (kept, not kept), name
+    assert ("Laterality" in copy) == (kept or said == "legs")                   # Type 2C of a part of which there are two
+
+
+def test_a_frame_of_an_overruled_object_has_no_left_side(tmp_path, write):
+    frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
+    anatomy = pydicom.Dataset()
+    anatomy.FrameLaterality = "L"
+    for part, said, side in (("KNEE", "head", "U"), ("KNEE", "legs", "L"), ("HEAD", "legs", "B")):
+        one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
+        one.BodyPartExamined = part
+        one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = [deepcopy(anatomy)]
+        place = tmp_path / f"{part}-{said}"
+        told, = read_answers(answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [said]))
+        copy = pydicom.dcmread(write_copies(told, DEFAULT, place / "copies")[0])
+        assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].FrameLaterality == side
+
+
+def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(tmp_path, write):
+    """Archives take another file under a UID that they have for a clash."""
+    images = write.images(body())
+    for image in images:
+        image.file_meta.ImplementationClassUID, image.file_meta.ImplementationVersionName = "1.2.3.4", "another"
+    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"]))
+    first = {path: checksum(path) for path in write_copies(told, DEFAULT, tmp_path / "copies")}
+    assert {path: checksum(path) for path in write_copies(told, DEFAULT, tmp_path / "copies")} == first
+    assert str(pydicom.dcmread(next(iter(first))).file_meta.ImplementationClassUID).startswith("1.2.826.0.1.3680043.8.498")
+    report = write_report(told, DEFAULT, tmp_path / "sr")
+    before = checksum(report)
+    assert checksum(write_report(told, DEFAULT, tmp_path / "sr")) == before
+
+
+def test_a_sure_answer_of_no_region_is_no_missing_answer(tmp_path, classic):
+    """A bottle under a header of HEAD was counted among those without an answer."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["none"]))
+    assert (told.status, told.spans) == ("ok", ())
+    assert [one.verdict for one in compare([told], DEFAULT)] == ["shows none"]
+    assert [one.verdict for one in compare([replace(told, status="uncertain")], DEFAULT)] == ["no answer"]
+    with pytest.raises(ModelError, match="shows none of the regions") as refusal:
+        write_copies(told, DEFAULT, tmp_path / "copies")
+    assert refusal.value.code == "export-none"
+    run = CliRunner().invoke(app, ["export", "copies", str(tmp_path / "answers"), "--out", str(tmp_path / "copies")])
+    assert "1 showing none of the regions" in run.output and run.exit_code == 3
 
 
 def test_copies_do_not_go_where_their_sources_lie(tmp_path, classic):
@@ -521,6 +581,9 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     told, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
     named = replace(told, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
     written = write_bids([told, named], DEFAULT, tmp_path / "bids")
+    ignored = (tmp_path / "bids" / ".bidsignore").read_text().split()
+    assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])       # what no image lies beside
+    assert "FovnetSpans" in (tmp_path / "bids" / "README").read_text()
     assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
         "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
     ]  # fmt: skip

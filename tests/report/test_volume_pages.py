@@ -180,6 +180,17 @@ class TestVolumePage:
         assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(body_of(case), case.pixels, DEFAULT)
 
 
+def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
+    """A head at 0.63 beside a spine at 0.99 read "head and spine (confidence 0.99)"."""
+    case = planted.case(["spine+head"] * 6 + ["spine"] * 4, pixels=np.zeros((10, 128, 128), np.uint8))
+    facts = body_of(case, confidence=0.99)
+    for span in facts["spans"]:
+        span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
+    page = volume_page(facts, case.pixels, DEFAULT)
+    assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
+    assert page.data["said"] == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+
+
 def test_the_contact_sheet_is_read_like_a_page():
     slices = np.arange(5, dtype=np.uint8)[:, None, None] * np.ones((5, 2, 3), dtype=np.uint8)
     sheet = contact_sheet(slices, 2)
