@@ -19,7 +19,9 @@ from fovnet.results import Results
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
-    SETTINGS = fovnet.config.parse(config, ", ".join(map(str, workflow.overwrite_configfiles)) or "--config")
+    GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
+    SETTINGS = fovnet.config.parse(config, GIVEN)
+    fovnet.config.refuse_file(SETTINGS, GIVEN)
     REGIONS = fovnet.config.vocabulary(SETTINGS.regions).regions
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
@@ -36,6 +38,8 @@ def settings_of(*sections):
     return digest({section: WHOLE[section] for section in sections})
 
 
+GPUS = 0 if SETTINGS.training.device == "cpu" else 1      # what a training asks a cluster for; one without any refuses to be asked
+
 CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers
 
 BEGUN = [path for path in [f"{SETTINGS.training.begin}/ensemble.json"] if Path(path).exists()]    # whose networks trainings begin with
@@ -43,16 +47,40 @@ BEGUN = [path for path in [f"{SETTINGS.training.begin}/ensemble.json"] if Path(p
 SETTINGS_FILE = Path(RESULTS, "config.yaml")    # what the jobs read; not written by a dry run, beside which another run may be under way
 
 
+HELD = []           # the lock on the results; Snakemake's own is on the folder it is started in, of which there may be two
+
+
+def refuse_unnoticed_changes():
+    """Nothing, unless settings have changed that Snakemake would not notice: it knows files by the paths of its own working directory."""
+    made = fovnet.config.written(SETTINGS_FILE) if Path(RESULTS, "slices", "pixels.npy").exists() else None
+    known = made and made["results"] == RESULTS and any(Path(".snakemake/metadata").glob("*"))
+    others = [] if made is None or known else [key for key, value in SETTINGS.model_dump(mode="json").items()
+                                               if key != "results" and made.get(key, value) != value]
+    if others:
+        raise WorkflowError(f"{RESULTS}: was made elsewhere or by another name, so that Snakemake would not notice that these settings are "
+                            f"others now: {', '.join(others)}. Run it where it was made, or remove {SETTINGS_FILE} and say where to begin: "
+                            "--forcerun slice, search, ensemble, tune, evaluate or report.")
+
+
+if workflow.is_main_process:
+    refuse_unnoticed_changes()
+
+
 onstart:
+    HELD.append(Results(Path(RESULTS)).held())
     fovnet.config.write_settings(SETTINGS_FILE, SETTINGS)
 
 
 rule all:
-    """The report, and the tables behind it."""
+    """The report, and all that it rests on: of a job that failed Snakemake removes what it was to make, and misses nothing but what is
+    named here."""
     default_target: True
     input:
-        report=f"{RESULTS}/report.html",
-        spans=f"{RESULTS}/decisions/spans.tsv",
+        [f"{RESULTS}/slices/{name}" for name in ("pixels.npy", "slices.npz", "volumes.json", "manifest.tsv")],
+        f"{RESULTS}/search/trials.tsv",
+        [f"{RESULTS}/ensemble/{name}" for name in ("ensemble.json", "weighing.json", "novelty.npz", "decision.json")],
+        [f"{RESULTS}/{name}" for name in ("probabilities.npz", "decisions/spans.tsv", "evaluation/evaluation.json")],
+        [f"{RESULTS}/{name}" for name in ("report.html", "report.json", "model-card.md")],
 
 
 include: "workflow/rules/prepare.smk"

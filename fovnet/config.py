@@ -6,10 +6,13 @@ Nothing deeper than fovnet.cli sees a YAML mapping.
 
 from __future__ import annotations
 
+import colorsys
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import chain, combinations, count
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -368,6 +371,13 @@ def load(path: Path) -> Settings:
     return parse(read_yaml(path), str(path))
 
 
+def refuse_file(settings: Settings, source: str) -> None:
+    """Nothing, unless the results' folder, or one above it, is a file.  Raises ConfigError "results-file"; `source` names the settings."""
+    file = next((place for place in (Path(settings.results), *Path(settings.results).parents) if place.is_file()), None)
+    if file is not None:
+        raise ConfigError("results-file", f"{source}: results: {settings.results}: {file} is a file; name a folder")
+
+
 def deciding(settings: Settings) -> list[Any]:
     """The settings that decide the trials of a search: not how many are wanted, nor whether they run as one job or as many."""
     return [settings.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"}), settings.training.model_dump(), settings.seed]
@@ -379,6 +389,15 @@ def write_settings(path: Path, settings: Settings) -> Path:
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
     return path
+
+
+def written(path: Path) -> dict[str, Any] | None:
+    """The settings that `write_settings` left there; None where there are none that can be read."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return None
+    return found if isinstance(found, dict) and "results" in found else None
 
 
 def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is one to start from") -> dict[str, Any]:
@@ -424,9 +443,10 @@ def doubled_keys(text: str) -> list[str]:
             first: dict[tuple[str, str], int] = {}
             for key, value in node.value:
                 line, path = key.start_mark.line + 1, (*where, str(key.value))
-                known = first.setdefault((key.tag, str(key.value)), line) if isinstance(key, yaml.ScalarNode) else line
-                if known != line:
-                    found.append(f"line {line}: {'.'.join(path)} stands in line {known} already")
+                told = (key.tag, str(key.value))
+                if isinstance(key, yaml.ScalarNode) and told in first:
+                    found.append(f"line {line}: {'.'.join(path)} stands in line {first[told]} already")
+                first.setdefault(told, line)
                 walk(value, path)
 
     walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
@@ -441,30 +461,43 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name == "default":
         return DEFAULT
-    entries = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung").get("regions")
+    told = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
+    entries = told.get("regions")
+    for key in told.keys() - {"regions"}:
+        raise ConfigError("regions-invalid", f"{name}: {key}: unknown key; {_nearest(str(key), ('regions',))} (only neighbouring rungs may "
+                                             "touch, and nothing else can be told of them)")
     if not isinstance(entries, list) or not entries:
         raise ConfigError("regions-invalid", f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each")
-    return Vocabulary(tuple(_checked(name, [_region(name, entry) for entry in entries])))
+    return Vocabulary(tuple(_coloured(_checked(name, [_region(name, entry) for entry in entries]))))
+
+
+def _readable(text: str) -> str:
+    """Text as tables, pages and DICOM can hold it: letters composed, no blanks at its ends.  Raises ValueError."""
+    text = unicodedata.normalize("NFC", text).strip()
+    if "\\" in text or not text.isprintable():
+        raise ValueError("no tab, line break or backslash is wanted")
+    return text
 
 
 class RegionEntry(Section):
     """A region as a YAML file of the user's has it; `fovnet.regions.Region` says what each is."""
 
-    name: Annotated[str, Field(strict=True, min_length=1)]
+    name: Annotated[str, Field(strict=True), AfterValidator(_readable), Field(pattern=r"\w", max_length=64)]
     rung: Annotated[int, Field(strict=True)] | None
-    colour: str = Field("#555555", pattern="^#[0-9a-fA-F]{6}$")
+    colour: str = Field("", pattern="^(#[0-9a-fA-F]{6})?$")
     sct: Annotated[str, BeforeValidator(str), Field(pattern=r"^(\d{6,16})?$")] = ""        # YAML reads digits without quotes as a number
     body_part: str = Field("", pattern="^[A-Z0-9 _]{0,16}$")
     synonyms: tuple[Annotated[str, BeforeValidator(lambda word: str(word).upper())], ...] = ()
     level: str = ""
-    meaning: str = Field("", max_length=64)
+    meaning: Annotated[str, AfterValidator(_readable)] = Field("", max_length=64)
 
 
 ENTRY_WANTED = {
+    "name": "up to 64 characters are wanted, a letter or digit among them, no tab, line break or backslash",
     "colour": "'#' and six digits from 0 to f, in quotes, are wanted",
     "sct": "a SNOMED CT concept is wanted, 6 to 16 digits",
     "body_part": "a DICOM code string is wanted: up to 16 capitals, digits, blanks and _",
-    "meaning": "up to 64 characters are wanted, as DICOM has them",
+    "meaning": "up to 64 characters are wanted, as DICOM has them, no backslash among them",
 }
 
 
@@ -480,6 +513,19 @@ def _region(source: str, entry: Any) -> Region:
         fault = faults.errors()[0]
         wanted = ENTRY_WANTED.get(str(fault["loc"][0]), _wanted(fault))
         raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{fault['loc'][0]}: {fault['input']!r}: {wanted}") from None
+
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
+"""Okabe & Ito's colours (2008), for regions that are given none; after them hues by golden steps, light and dark in turn."""
+
+
+def _coloured(regions: Sequence[Region]) -> list[Region]:
+    """The regions, each with a colour that no other has been given."""
+    taken = {region.colour.lower() for region in regions}
+    hues = (colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count())
+    more = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
+    free = (colour for colour in chain(PALETTE, more) if colour not in taken)
+    return [region if region.colour else replace(region, colour=next(free)) for region in regions]
 
 
 def _checked(source: str, regions: list[Region]) -> list[Region]:

@@ -9,6 +9,7 @@ Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Bod
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,8 +46,8 @@ class Region:
 
 
 def as_word(text: str) -> str:
-    """A name as it is compared: upper case, single blanks, which an underscore is too."""
-    return " ".join(text.upper().replace("_", " ").split())
+    """A name as it is compared: upper case, single blanks, which an underscore is too, and letters composed: a Mac writes u and dots."""
+    return " ".join(unicodedata.normalize("NFC", text).upper().replace("_", " ").split())
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ class Vocabulary:
         codes = frozenset(region.sct for region in self.regions if region.name in wanted)
         return TOGETHER.get(codes) if len(codes) == len(wanted) else None
 
+    def concept(self, name: str) -> Term | None:
+        """What one region is, for reports that want no Body Part Examined; None where it has no SNOMED CT code."""
+        region = next(region for region in self.regions if region.name == name)
+        return Term(region.sct, region.meaning or region.name, region.body_part) if region.sct else None
+
     def named_by(self, term: Term) -> frozenset[str]:
         """The regions that a concept for several of them means."""
         codes = next((codes for codes, other in TOGETHER.items() if other == term), frozenset())
@@ -114,13 +120,21 @@ class Vocabulary:
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The classes whose slices may show a face: what is called or coded as the head; where nothing is, all, and none too."""
-        heads = tuple(region.name for region in self.regions if region.sct == HEAD or "HEAD" in region.words)
+        """The classes whose slices may show a face: what is coded as the head, or called that or a part of it, a neck too; where nothing
+        is, all, and none too."""
+        heads = tuple(region.name for region in self.regions if region.sct == HEAD or FACES & {*" ".join(region.words).split()})
         return heads or self.classes
 
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a reader without green cones."""
         return next((region.colour for region in self.regions if region.name == name), "#585858")
+
+
+FACES = frozenset(
+    {"HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES", "NOSE", "SINUS", "SINUSES", "JAW",
+     "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM", "NASOPHARYNX"}
+)  # fmt: skip
+"""Words for what a face may be seen with."""
 
 
 ELSEWHERE = frozenset(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
+
+from fovnet.errors import ConfigError
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
 """The ensemble that comes with the package."""
+JOBS = "jobs-"
+"""How the journals of searches begin whose slots are jobs of their own."""
 
 
 @dataclass(frozen=True)
@@ -14,6 +20,20 @@ class Results:
     """The paths below one results folder; nothing is made by asking."""
 
     folder: Path
+
+    def held(self) -> TextIO:
+        """The folder's lock, this process's until it ends or closes the file: two runs would take each other's settings and files.
+
+        Raises ConfigError "results-held" where another run has it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = (self.folder / "run.lock").open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise ConfigError("results-held", f"{self.folder}: another run works here; wait for it, or name other `results`") from None
+        return lock
 
     @property
     def phantom(self) -> Path:
@@ -71,4 +91,4 @@ class Results:
 
     def jobs(self, digest: str) -> Path:
         """The journal of the search with these settings whose slots are jobs; its name is known before there are slices."""
-        return self.search / f"jobs-{digest[:12]}"
+        return self.search / f"{JOBS}{digest[:12]}"

@@ -66,10 +66,48 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     told = " ".join(done.output.split())
     assert done.exit_code == 3 and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in told
     assert "no volume is labelled with spine:" in told and "fine" not in told
+    assert "no train subject is labelled with" in told or "no validation subject is labelled with" in told
     table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n")
     labels.write_text(labels.read_text() + "c\tspine\t0\t3\n")
     done = checked(tmp_path)
     assert done.exit_code == 0 and "fine" in done.output
+
+
+def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(tmp_path):
+    """Nobody gets from the pelvis to the chest but through the abdomen: a decision names it where these touch."""
+    (tmp_path / "data").mkdir()
+    names = "abcdefgh"
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "".join(f"{name}\ts{name}\t{name}.nii\n" for name in names))
+    for name in names:
+        (tmp_path / "data" / f"{name}.nii").touch()
+    rows = "".join(f"{name}\tpelvis\t0\t3\n{name}\tchest\t4\t9\n" for name in names)
+    labels = tmp_path / "data" / "regions.tsv"
+    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows)
+    done = checked(tmp_path)
+    told = " ".join(done.output.split())
+    assert done.exit_code == 3 and "labelled with abdomen, which lies between regions that are" in told and "fine" not in told
+    assert "no volume is labelled with legs, head, spine: that is never learned, nor named" in told
+    labels.write_text(labels.read_text().replace("a\tpelvis", "a\tabdomen"))
+    done = checked(tmp_path)
+    split = next(word for word in ("train", "validation", "test") if f"no {word} subject is labelled with abdomen" in done.output)
+    assert done.exit_code == 0 and split
+
+
+def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_in_nothing_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\n")
+    labels = tmp_path / "data" / "regions.tsv"
+    rows = "a\tpelvis\t0\t9\na\tabdomen\t15\t20\nb\thead\t0\t9\nb\thead\t12\t20\n"
+    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows)
+    told = " ".join(checked(tmp_path).output.split())
+    assert "2 stretches without a row between two regions, the first 10 to 14 in a, between pelvis and abdomen" in told
+    rows = "a\tpelvis\t0\t90\na\tabdomen\t95\t200\nb\tpelvis\t0\t90\nb\tabdomen\t190\t200\n"
+    labels.write_text("volume_id\tregion\tfrom_mm\tto_mm\n" + rows)
+    told = " ".join(checked(tmp_path).output.split())
+    assert "1 stretch without a row between two regions, the first 90 to 190 in b" in told, "rows may end at the middle of a slice"
+    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\tspine\t0\t9\na\tnone\t5\t20\n")
+    done = checked(tmp_path)
+    assert "overlaps none (5 to 20)" in str(done.exception)
 
 
 def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path):

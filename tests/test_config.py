@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import astuple
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.space import BASELINE, paper_space
 from fovnet.search.view import RECOMMENDED
+from fovnet.volume.collection import region_named
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -37,6 +39,7 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     assert doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
     assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x stands in line 1 already"]
+    assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == ["line 1: regions.0.name stands in line 1 already"]
 
 
 @pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact"])
@@ -142,13 +145,36 @@ def test_regions_of_ones_own_are_read_from_yaml(tmp_path: Path) -> None:
     assert mine.levels == ("distal", "")
 
 
+def test_regions_without_a_colour_have_one_that_no_other_has(tmp_path: Path) -> None:
+    path = tmp_path / "regions.yaml"
+    rest = "".join(f"- {{name: r{n}, rung: {n}}}\n" for n in range(1, 30))
+    path.write_text(f"regions:\n- {{name: r0, rung: 0, colour: '#0072B2'}}\n{rest}")
+    mine = vocabulary(str(path))
+    colours = [mine.colour(name).lower() for name in mine.classes]
+    assert len(set(colours)) == 31 and all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+    assert vocabulary(str(path)) == mine
+
+
+def test_names_are_read_composed_and_nothing_but_regions_can_be_told(tmp_path: Path) -> None:
+    """A Mac writes "u" and two dots where a spreadsheet writes one letter."""
+    path = tmp_path / "regions.yaml"
+    path.write_text("regions:\n- {name: ' Fu\u0308sse ', rung: 0}\n", encoding="utf-8")
+    mine = vocabulary(str(path))
+    assert mine.classes == ("F\u00fcsse", "none")
+    assert region_named("F\u00dcSSE", mine) == region_named("fu\u0308sse", mine) == "F\u00fcsse"
+    path.write_text("regions:\n- {name: a, rung: 0}\ntransitions: {a: [b]}\n")
+    with pytest.raises(ConfigError, match="transitions: unknown key"):
+        vocabulary(str(path))
+
+
 @pytest.mark.parametrize(
     "entry",
     ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}", "{name: a}",
      "{name: a, rung: top}", "{name: 12, rung: 0}", "{name: yes, rung: 0}", "{name: '', rung: 0}", "{name: a, rung: 0, colour: red}",
      "{name: a, rung: 0, colour: '#zz'}", "{name: a, rung: 0, synonyms: 3}",
      "{name: a, rung: 0, body_part: pelvis}", "{name: a, rung: 0, body_part: MUCHLONGERTHANDICOM}", "{name: a, rung: 0, sct: T-71000}",
-     f"{{name: a, rung: 0, meaning: {'m' * 65}}}"],
+     f"{{name: a, rung: 0, meaning: {'m' * 65}}}", f"{{name: {'m' * 65}, rung: 0}}", "{name: ' ', rung: 0}", "{name: '-', rung: 0}",
+     '{name: "lo\\twer", rung: 0}', '{name: "lo\\nwer", rung: 0}', "{name: 'a\\b', rung: 0}", "{name: a, rung: 0, meaning: 'a\\b'}"],
 )  # fmt: skip
 def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "regions.yaml"

@@ -36,6 +36,8 @@ def test_heads_may_show_a_face_and_without_any_everything_may() -> None:
     beside = Vocabulary((Region("body", 0, "#000000"), Region("Brain", None, "#111111", synonyms=("head",))))
     assert beside.faces == ("Brain",)
     assert LIMB.faces == LIMB.classes
+    parts = Vocabulary(tuple(Region(name, rung, "#000000") for rung, name in enumerate(["trunk", "neck", "upper face", "Skull"])))
+    assert parts.faces == ("neck", "upper face", "Skull"), "only what was called a head was covered"
 
 
 @pytest.mark.parametrize("regions", [

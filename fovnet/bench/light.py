@@ -91,8 +91,9 @@ def in_lights(
                     progress(done, turns)
             together = np.concatenate(said)
             before = together if before is None else before
-            seen = score(together, truth, owners, counts=counts)
-            changed = (None,) * 3 if how is None else change(before, together, truth, owners, counts=counts)
+            words = ensemble.vocabulary
+            seen = score(together, truth, owners, words, counts=counts)
+            changed = (None,) * 3 if how is None else change(before, together, truth, owners, words, counts=counts)
             told = (seen.value, seen.low, seen.high, *changed)
             known = [None if one is None or math.isnan(one) else one for one in told]
             yield dict(zip(COLUMNS, (name, light, len(labelled), len(truth), *known), strict=True))

@@ -21,6 +21,7 @@ from fovnet.net.architecture import Architecture
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.features import left_out
 from fovnet.records import checksum
+from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.pack import Pack, slice_collections
 from fovnet.volume.slices import Slicing
 
@@ -54,7 +55,8 @@ class Score(Protocol):
     """The accuracy of probabilities (s, k) of slices, given what is true (s, k), whose they are and how much each counts (s,)."""
 
     def __call__(
-        self, probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *, counts: NDArray[np.float64]
+        self, probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
+        *, counts: NDArray[np.float64],
     ) -> Accuracy: ...
 
 
@@ -62,8 +64,8 @@ class Change(Protocol):
     """By how much an accuracy grew from the first probabilities to the second, and the two ends of its interval."""
 
     def __call__(
-        self, before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *,
-        counts: NDArray[np.float64],
+        self, before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str],
+        vocabulary: Vocabulary = DEFAULT, *, counts: NDArray[np.float64],
     ) -> tuple[float, float, float]: ...
 
 

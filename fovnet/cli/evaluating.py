@@ -85,7 +85,7 @@ def examine(
 ) -> None:
     """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer."""
     from fovnet.config import vocabulary
-    from fovnet.evaluate.answers import answered_cases, shown
+    from fovnet.evaluate.answers import answered_cases, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
     from fovnet.report.wording import several
@@ -93,6 +93,7 @@ def examine(
 
     _refuse_in_inputs(out_folder, truth, answers)
     known = vocabulary(regions)
+    refuse_other_regions(answers, known)
     cases, lacking, beyond = answered_cases(answers, read_collection(truth, known), known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     if lacking:

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 def settings_of(config: Path) -> Settings:
     """The settings of a YAML file.  Raises ConfigError for what cannot be meant, features of the simulator that there are not among it,
     and "results-file" where the results' folder, or one above it, is a file."""
-    from fovnet.config import load
+    from fovnet.config import load, refuse_file
     from fovnet.phantom.features import left_out
 
     settings = load(config)
     left_out(settings.phantom.without)
-    file = next((place for place in (Path(settings.results), *Path(settings.results).parents) if place.is_file()), None)
-    if file is not None:
-        raise ConfigError("results-file", f"{config}: results: {settings.results}: {file} is a file; name a folder")
+    refuse_file(settings, str(config))
     return settings
 
 

@@ -31,7 +31,7 @@ def check(config: ConfigFile) -> None:
     from fovnet.config import vocabulary
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.foreseen import empty_splits, missing_files, unlabelled
+    from fovnet.volume.foreseen import between_labelled, empty_splits, missing_files
     from fovnet.volume.split import shares
 
     settings = settings_of(config)
@@ -46,7 +46,7 @@ def check(config: ConfigFile) -> None:
     refuse_shared_names(there)
     lacking += missing_files(there)
     if there and alone:                                     # enough simulated people are in every split, with labels of every region
-        lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split)
+        lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split) + between_labelled(there, words)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
         lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
     if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
@@ -63,13 +63,29 @@ def check(config: ConfigFile) -> None:
         out.print(f"collection {name}: {_counted(table)}", markup=False, highlight=False)
     if not alone:
         out.print(_simulated(settings, beside=bool(tables)), markup=False, highlight=False)
-    if there and alone and (none := unlabelled(there, words)):
-        out.print(f"no volume is labelled with {', '.join(none)}: that is never learned, nor named", markup=False, highlight=False)
+    _tell_labels(settings, there, words)
     _tell_promise(settings, there)
     for sentence in lacking:
         err.print(sentence, markup=False, highlight=False)
     if lacking:
         raise typer.Exit(3)
+
+
+def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
+    """What the labels leave out: regions, splits of a region, and stretches between two regions; a mistyped number, perhaps."""
+    from fovnet.report.wording import several
+    from fovnet.volume.foreseen import between, gaps, unlabelled, unlearned
+
+    told, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
+    if there and not settings.phantom.subjects:             # enough simulated people are in every split, with labels of every region
+        told += [f"no volume is labelled with {', '.join(away)}: that is never learned, nor named"] if away else []
+        told += unlearned(there, words, seed=settings.seed, fractions=settings.prepare.split)
+    if found := gaps(there, words):
+        volume_id, below, above, first, last = found[0]
+        told.append(f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first {first:g} to {last:g} in "
+                    f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; is a row missing?")
+    for sentence in told:
+        out.print(sentence, markup=False, highlight=False)
 
 
 def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:

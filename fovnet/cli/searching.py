@@ -102,6 +102,9 @@ def _search(config: Path) -> None:
     from fovnet.net.trials import search_networks
 
     settings = settings_of(config)
+    if settings.search.jobs:
+        raise ConfigError("search-jobs", f"{config}: search.jobs: true, so that each slot is a job; give the `snakemake` command, or set "
+                                         "search.jobs: false, which searches anew in a journal of its own")
     choose_device(settings.training.device)
     results, pack = configured.opened(settings)
     journal = results.journal(configured.search_digest(settings, pack))

@@ -28,6 +28,7 @@ from fovnet.errors import ModelError
 from fovnet.maths.rungs import Height
 from fovnet.records import checksum, read_json, write_json
 from fovnet.regions import Region, Vocabulary
+from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
 from fovnet.volume.placing import Placing
 from fovnet.volume.slices import SliceStack, Slicing, looks
@@ -192,9 +193,7 @@ def _refuse_damaged(networks: Sequence[Path]) -> None:
         try:
             load_facts(path)
         except ModelError as fault:
-            slot = path.parent.parent / f"{path.stem}.json"
-            again = f"remove {slot}, and `fovnet search` trains that slot again"
-            raise ModelError(fault.code, f"{path}: missing or damaged; {again}") from fault
+            raise ModelError(fault.code, f"{path}: missing or damaged; {to_repeat(path.parent.parent / f'{path.stem}.json')}") from fault
 
 
 def _counted(facts: Mapping[str, Any]) -> dict[str, int]:

@@ -195,8 +195,11 @@ def _set_told(chance: float, spans: Sequence[Span], rule: Rule) -> float:
 
 
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
-    """Shares of the protocols as probabilities: beside a chain region one counts twice, for training splits the target of such a slice."""
-    return np.minimum(protocols * np.where(decided[:, :n].any(axis=1), 2.0, 1.0)[:, None], 1.0)
+    """Shares of the protocols as probabilities: beside another label one counts twice, beside two three times, for training splits the
+    target of such a slice evenly."""
+    there = decided[:, n:-1]
+    labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
+    return np.asarray(np.minimum(protocols * labels, 1.0))
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:

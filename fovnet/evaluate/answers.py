@@ -80,6 +80,22 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
                                                  "writes the table last.") from None
 
 
+def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
+    """Nothing, where the answers are in these classes: before the labels are read, of which every line would be at fault.
+
+    Raises CollectionError "answers-other-regions", and as `read_facts`.
+    """
+    for facts in read_facts(answers):
+        if facts.get("classes"):
+            return _refuse_classes(facts, vocabulary)
+
+
+def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    if tuple(facts["classes"]) != vocabulary.classes:
+        raise CollectionError("answers-other-regions", f"{facts['volume_id']}: answered with the classes {', '.join(facts['classes'])}, "
+                                                       f"wanted {', '.join(vocabulary.classes)}. Give its networks' --regions FILE.")
+
+
 def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """The answers by the file they are about, where it is about that file alone, and by name."""
     facts = read_facts(answers)
@@ -104,9 +120,7 @@ def _refuse_stale(row: VolumeRow, said: Mapping[str, Any]) -> None:
 def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
     if "raw" not in said:
         return _refused(row, said["message"], len(vocabulary.classes))
-    if tuple(said["classes"]) != vocabulary.classes:
-        raise CollectionError("answers-other-regions", f"{row.volume_id}: answered with the classes {', '.join(said['classes'])}, wanted "
-                                                       f"{', '.join(vocabulary.classes)}. Give its networks' --regions FILE.")
+    _refuse_classes(said, vocabulary)
     return Case(
         row.volume_id, row.subject_id, "", said["status"], said["message"], row.attributes, np.array(said["z_mm"], dtype=float),
         _truth(said, labels, vocabulary), np.array(said["raw"], dtype=float), np.array(said["smoothed"], dtype=float),

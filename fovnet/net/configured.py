@@ -45,18 +45,24 @@ def opened(settings: Settings) -> tuple[Results, Pack]:
 def concluded(results: Results) -> tuple[Path, list[Trial]]:
     """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first.
 
-    Raises SearchError ("search-missing") where no search has finished, and as `fovnet.search.journal.read_trials` does.
+    Raises SearchError ("search-missing") where no search has finished, ("slot-missing") where one of its slots is gone, and as
+    `fovnet.search.journal.read_trials` does.
     """
     from fovnet.errors import SearchError
     from fovnet.records import read_json
-    from fovnet.search.journal import read_trials
+    from fovnet.search.journal import read_trials, slot_path, to_repeat
 
     try:
         facts = read_json(results.search / "current.json")
-        journal, count = results.search / str(facts["journal"]), facts.get("trials")
-    except (OSError, ValueError, KeyError):
+        journal, count = results.search / str(facts["journal"]), int(facts["trials"])
+    except (OSError, ValueError, KeyError, TypeError):
         raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
-    return journal, read_trials(journal)[:count]
+    trials = {trial.proposal.slot: trial for trial in read_trials(journal)}
+    for slot in range(count):
+        if slot not in trials:
+            gone = slot_path(journal, slot)
+            raise SearchError("slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}")
+    return journal, [trials[slot] for slot in range(count)]
 
 
 def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:

@@ -147,7 +147,9 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
             _refuse_downwards(low, high)
             _refuse_outside(low, high, *ends)
             spans.append((_region(row["region"]), low, high))
-        except (KeyError, ValueError) as fault:
+        except KeyError as fault:
+            faults.append(f"line {number}: there is no column {fault}")
+        except ValueError as fault:
             faults.append(f"line {number}: {fault}")
     if not spans and not faults:
         faults = ["no row names a region"]
@@ -201,6 +203,8 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
     columns = list(rows[0]) if rows else []
+    if path.suffix.lower() in (".yaml", ".yml"):
+        raise CollectionError(code, f"{path}: is YAML, which a configuration's `regions` wants; wanted here is a TSV with a row a stretch")
     if len(columns) == 1 and "," in columns[0]:
         raise CollectionError(code, f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
                                     "Save it as TSV.")  # fmt: skip

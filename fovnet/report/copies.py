@@ -162,8 +162,8 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     tallest = max(told.spans, key=lambda span: span.to_mm - span.from_mm).region
     term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
     if term is None:
-        raise ModelError("export-no-code", f"{told.volume_id}: the region {tallest!r} has no SNOMED CT code and Body Part Examined. Give "
-                                           "both in the regions file.")
+        raise ModelError("export-no-code", f"{told.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
+                                           "Give `sct` and `body_part` in the regions file.")
     return term
 
 

@@ -110,10 +110,10 @@ def _group(
     )
     from pydicom.sr.codedict import codes
 
-    term = vocabulary.term([span.region])
+    term = vocabulary.concept(span.region)
     if term is None:
-        raise ModelError("export-no-code", f"{told.volume_id}: the region {span.region!r} has no SNOMED CT code and Body Part Examined. "
-                                           "Give both in the regions file.")
+        raise ModelError("export-no-code", f"{told.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the regions "
+                                           "file.")
     region = _code(term.sct, "SCT", term.meaning)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(

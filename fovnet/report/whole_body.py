@@ -5,6 +5,7 @@ After the full-body figures in Bertrand, *Hyper-parameter optimization in deep l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
@@ -52,10 +53,11 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
-        lines = _lines(message, across)
-        figure = Figure(figsize=(across, height + 1.2 + LINE * len(lines)))
+        lines, rows = _lines(message, across), _rows_of_names(vocabulary, across)
+        foot = FOOT + ROW * (rows - 1)
+        figure = Figure(figsize=(across, height + foot + 0.45 + LINE * len(lines)))
         FigureCanvasAgg(figure)
-        axes = _columns(figure, columns, height)
+        axes = _columns(figure, columns, height, foot)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
         _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
         bars_shown = [("guess" if guessed else "said", spans), *([("true", truth)] if truth is not None else [])]
@@ -63,7 +65,7 @@ def volume_figure(
         for axis in axes:
             axis.set_ylim(low, high)
         _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high})
-        _name_colours(figure, vocabulary)
+        _name_colours(figure, vocabulary, rows)
         left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
         figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
         figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=WARN if guessed else INK, va="top", parse_math=False)
@@ -76,8 +78,8 @@ NAME_POINTS = 7.5       # height of a region's name in its box
 LINE, MOST_LINES = 0.17, 6
 """Inches that a line of the message takes, and the most lines: a path and a sentence have three or four."""
 PALE = 0.45             # opacity of a guess
-FOOT = 0.75
-"""Inches below the panels, for the labels and the names of the colours."""
+FOOT, ROW = 0.75, 0.14
+"""Inches below the panels, for the labels and a row of names of the colours, and those of each further row."""
 
 
 def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float]:
@@ -87,12 +89,12 @@ def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float
     return width, max(height, SHORTEST), max(SHORTEST / height, 1.0)
 
 
-def _columns(figure: Figure, inches: Sequence[float], height: float) -> list[Axes]:
+def _columns(figure: Figure, inches: Sequence[float], height: float, foot: float) -> list[Axes]:
     """Axes side by side, each of a width in inches, above a common base line."""
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     left, axes = 0.65, []
     for width in inches:
-        axes.append(figure.add_axes((left / wide, FOOT / tall, width / wide, height / tall)))
+        axes.append(figure.add_axes((left / wide, foot / tall, width / wide, height / tall)))
         left += width + 0.22
     for axis in axes[1:]:
         axis.tick_params(labelleft=False)
@@ -136,13 +138,19 @@ def _show_curves(
     axis.tick_params(axis="y", length=0)
 
 
-def _name_colours(figure: Figure, vocabulary: Vocabulary) -> None:
-    """One line of coloured names at the foot: a curve may belong to a region that no span carries."""
+def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
+    """Coloured names at the foot, in so many rows: a curve may belong to a region that no span carries."""
     chips = [Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes]
     figure.legend(
-        handles=chips, loc="lower center", ncols=len(chips), frameon=False, fontsize=7, handlelength=0.8, handleheight=0.8,
-        columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7, handlelength=0.8,
+        handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
     )  # fmt: skip
+
+
+def _rows_of_names(vocabulary: Vocabulary, inches: float) -> int:
+    """In how many rows the coloured names have room, for as many letters of 7 points as the longest has in each column."""
+    column = 0.28 + 0.058 * max(map(len, vocabulary.classes))
+    return math.ceil(len(vocabulary.classes) / max(1, math.floor(inches / column)))
 
 
 def _show_borders(axes: Sequence[Axes], heights_mm: Iterable[float]) -> None:

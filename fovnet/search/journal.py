@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
 from fovnet.records import read_json, read_npz, write_json, write_npz
+from fovnet.results import JOBS
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
@@ -87,13 +88,21 @@ def locked(folder: Path) -> Iterator[None]:
 
 def opened(folder: Path, search: Search) -> Journal:
     """The journal of `search` in a folder that is one's own, begun or gone on with.  Raises SearchError: it is another search's."""
-    if (folder / "search.json").exists():
+    begun = (folder / "search.json").exists()
+    if begun:
         refuse_another_search(folder, search)
-    else:
+    if not begun or not _holds_arrays(folder / "search.npz"):       # of a journal that has lost them, hashes in search.json tell them
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
         write_npz(folder / "search.npz", **arrays, **memory)
     return Journal(folder, search)
+
+
+def _holds_arrays(path: Path) -> bool:
+    try:
+        return bool(read_npz(path))
+    except (OSError, EOFError, BadZipFile, ValueError):
+        return False
 
 
 def refuse_another_search(folder: Path, search: Search) -> None:
@@ -125,6 +134,12 @@ def slot_path(folder: Path, slot: int) -> Path:
     return folder / f"slot-{slot:04d}.json"
 
 
+def to_repeat(slot: Path) -> str:
+    """What to do to have a slot trained again, to the same bytes; by jobs where the journal is of a search in jobs."""
+    words = "the same `snakemake` command trains" if slot.parent.name.startswith(JOBS) else "`fovnet search` trains"
+    return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {words} that slot again"
+
+
 def read_slot(path: Path) -> Trial:
     """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError where it is unreadable."""
     return from_facts(read_json(path))
@@ -137,7 +152,7 @@ def read_trials(folder: Path) -> list[Trial]:
         try:
             trials.append(read_slot(path))
         except (ValueError, KeyError, TypeError) as fault:
-            raise SearchError("slot-damaged", f"{path}: unreadable ({fault}): search again, it repeats the slot.") from fault
+            raise SearchError("slot-damaged", f"{path}: unreadable ({fault}): {to_repeat(path)}.") from fault
     return sorted(trials, key=lambda trial: trial.proposal.slot)
 
 
@@ -154,7 +169,8 @@ def read_search(folder: Path) -> Search:
             modelling=Modelling(**header["modelling"]), memory=arrays.get("memory"),
         )  # fmt: skip
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
-        raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); restore it.") from fault
+        raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "
+                                            "command writes a lost search.npz again.") from fault
     refuse_another_search(folder, search)
     return search
 

@@ -396,7 +396,7 @@ def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -
     for line, row in rows:
         if row.region in order or row.region == NONE:
             by_volume.setdefault(row.volume_id, []).append((line, row))
-    faults = []
+    faults = _beside_none(rows, order)
     for every in by_volume.values():
         unit = every[0][1].in_mm
         for line, row in every:
@@ -406,6 +406,20 @@ def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -
         together = sorted((pair for pair in every if pair[1].in_mm == unit), key=lambda pair: (pair[1].first, pair[1].last))
         faults += _overlaps(together) + _upside_down([pair for pair in together if pair[1].region in order], order)
     return faults
+
+
+def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[str]:
+    """A fault for every row of what stands beside the chain that overlaps one which says that nothing is shown there."""
+    nothing: dict[tuple[str, bool], list[RegionRow]] = {}
+    for _, row in rows:
+        if row.region == NONE:
+            nothing.setdefault((row.volume_id, row.in_mm), []).append(row)
+    return [
+        line.fault("region", f"overlaps none ({empty.first:g} to {empty.last:g}); mend one of the two")
+        for line, row in rows if row.region != NONE and row.region not in order
+        for empty in nothing.get((row.volume_id, row.in_mm), ())
+        if (empty.first < row.last and row.first < empty.last if row.in_mm else empty.first <= row.last and row.first <= empty.last)
+    ]
 
 
 def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[str]:

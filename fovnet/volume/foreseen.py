@@ -4,17 +4,67 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from fovnet.regions import Vocabulary
+from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection import Collection
 from fovnet.volume.dicom_address import split_address
 from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
+
+THICKEST_MM = 20.0
+"""Rows in millimetres may end at the middle of a slice: what lies between two of them is a gap where it is more than this."""
 
 
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, nor named."""
     known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
     return [region for region in vocabulary.classes[:-1] if region not in known]
+
+
+def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+    """Of the `unlabelled` regions those between others that are labelled: nobody gets from those below to those above but through them,
+    so that they are named all the same."""
+    missing = unlabelled(collections, vocabulary)
+    known = [rung for rung, name in enumerate(vocabulary.chain) if name not in missing]
+    return [name for rung, name in enumerate(vocabulary.chain) if name in missing and known and known[0] < rung < known[-1]]
+
+
+def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+    """A sentence for each region `between` others."""
+    return [
+        f"no volume is labelled with {name}, which lies between regions that are: it is never learned, and named all the same wherever "
+        "these touch; label it, or take it out of the regions file" for name in between(collections, vocabulary)
+    ]
+
+
+def unlearned(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary, *, seed: int, fractions: Sequence[float] = FRACTIONS
+) -> list[str]:
+    """A sentence for each split on the regions that are labelled, and in none of its subjects: not learned, tuned for, or evaluated."""
+    seen: dict[str, Counter[str]] = {region: Counter() for region in vocabulary.classes[:-1]}
+    for name, table in collections.items():
+        places, owners = _places(table, name, seed, fractions), {row.volume_id: row.subject_id for row in table.volumes}
+        for volume_id, rows in table.regions.items():
+            for region in {row.region for row in rows} & seen.keys():
+                seen[region][places[owners[volume_id]]] += 1
+    told = {"train": "never learned", "validation": "nothing is tuned for them", "test": "not evaluated"}
+    lacking = {split: [region for region, counts in seen.items() if counts and not counts[split]] for split in SPLITS}
+    return [f"no {split} subject is labelled with {', '.join(names)}: {told[split]}" for split, names in lacking.items() if names]
+
+
+def gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[tuple[str, str, str, float, float]]:
+    """(volume_id, region below, region above, from, to) wherever no row tells what lies between two regions of the chain: it counts as
+    none there, which no decision can say; numbers are slices, or millimetres where these are more than a slice is thick anywhere."""
+    found = []
+    for table in collections.values():
+        for volume_id, rows in table.regions.items():
+            ordered = sorted((row for row in rows if row.region in (*vocabulary.chain, NONE)), key=lambda row: row.first)
+            for below, above in pairwise(ordered):
+                free = above.first - below.last if above.in_mm else above.first - below.last - 1
+                if NONE not in (below.region, above.region) and free > (THICKEST_MM if above.in_mm else 0):
+                    first, last = (below.last, above.first) if above.in_mm else (below.last + 1, above.first - 1)
+                    found.append((volume_id, below.region, above.region, first, last))
+    return found
 
 
 def missing_files(collections: Mapping[str, Collection]) -> list[str]:
@@ -31,12 +81,14 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
 
 def people(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> Counter[str]:
     """How many subjects with labels each split will have; volumes that are refused once they are read may leave fewer."""
-    places: Counter[str] = Counter()
-    for name, table in collections.items():
-        labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
-        given = {row.subject_id: row.split for row in table.volumes if row.split}
-        places.update(split_subjects([row.subject_id for row in labelled], name, seed, given, fractions).values())
-    return places
+    return Counter(split for name, table in collections.items() for split in _places(table, name, seed, fractions).values())
+
+
+def _places(table: Collection, name: str, seed: int, fractions: Sequence[float]) -> Mapping[str, str]:
+    """The split of every subject with labels, as the slices will have it."""
+    labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
+    given = {row.subject_id: row.split for row in table.volumes if row.split}
+    return split_subjects([row.subject_id for row in labelled], name, seed, given, fractions)
 
 
 def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:

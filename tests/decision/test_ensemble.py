@@ -169,7 +169,7 @@ def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(folde
     networks.mkdir(parents=True)
     cut = networks / "slot-0003.safetensors"
     cut.write_bytes((tmp_path / "slot-0003.safetensors").read_bytes()[:-100])
-    with pytest.raises(ModelError, match=r"remove .*search/slot-0003.json, and `fovnet search` trains that slot again"):
+    with pytest.raises(ModelError, match=r"remove .*search/slot-0003.json and .*trials.tsv, and `fovnet search` trains that slot again"):
         assemble(folder, [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}], DEFAULT, PREPARE, settings={}, seed=1)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
 

@@ -131,6 +131,19 @@ def test_within_a_spine_only_regions_that_are_rather_present_are_said(spine: flo
         assert decision.set_probability > spine - 0.05 and decision.boundaries == ()
 
 
+@pytest.mark.parametrize("labels", [("hand",), ("hand", "foot"), ("low", "hand"), ("low", "hand", "foot")])
+def test_networks_that_give_their_targets_are_sure_however_many_labels_a_slice_has(labels: tuple[str, ...]) -> None:
+    """Training splits the target of a slice evenly among its labels: a share of a third is then as sure as can be."""
+    two = Vocabulary((Region("low", 0, "#111111"), Region("high", 1, "#222222"), Region("hand", None, "#333333"),
+                      Region("foot", None, "#444444")))
+    probabilities = np.full((40, 5), 1e-4)
+    probabilities[:, [two.classes.index(name) for name in labels]] = 1 / len(labels)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    found = decide(probabilities, 5.0 * np.arange(40), two, Rule(sigma_mm=0.0))
+    assert {span.region for span in found.spans} == set(labels)
+    assert min(span.confidence for span in found.spans) > 0.95 and found.set_probability > 0.7
+
+
 def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: Bodies) -> None:
     example = bodies(6)
     upright = decide(example.probabilities, example.z_mm, DEFAULT, Rule())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, Region, Vocabulary
 from fovnet.report.draw import coronal_view, png, save_png, svg, volume_figure
 
 
@@ -108,6 +108,19 @@ class TestScripts:
         """Warnings are errors here.  Greek and Cyrillic are in the font, Han and Hangul are not."""
         han, boxes, greek = (png(drawn(replace(body, volume_id=name)), dpi=50) for name in ("膝 무릎 α Ж", "□ □□ α Ж", "□ □□ a Ж"))
         assert han == boxes != greek
+
+
+@pytest.mark.parametrize(("count", "letters"), [(6, 5), (13, 6), (24, 12)])
+def test_the_names_of_many_regions_stand_within_the_figure(planted, count, letters):
+    words = Vocabulary(tuple(Region(f"{'m' * letters}{number}", number, "#445566") for number in range(count)))
+    k = len(words.classes)
+    z_mm = 5.0 * np.arange(20)
+    curves = np.full((20, k), 1 / k)
+    figure = volume_figure("t", np.zeros((20, 40), np.uint8), z_mm, 200.0, curves, curves, (), words)
+    figure.canvas.draw()
+    box, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert box.x0 >= 0 and box.x1 <= whole.x1
+    assert box.y1 < min(axis.get_tightbbox().y0 for axis in figure.axes) + 2, "names and axis labels do not meet"
 
 
 def test_a_long_message_is_read_to_its_end_and_makes_the_figure_taller() -> None:

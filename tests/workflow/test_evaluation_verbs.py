@@ -92,9 +92,18 @@ def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(smoke
     slot = lost.parent.parent / "slot-0000.json"
     assert told.returncode == 2 and slot.name in told.stderr
     slot.unlink()
+    told = shell("fovnet", "ensemble", "--config", config, check=False)
+    assert told.returncode == 2 and "is gone, of a search that has finished" in told.stderr, "the best trial was left out without a word"
+    (lost.parent.parent / "search.npz").write_bytes(b"")
     shell("fovnet", "search", "--config", config)
     assert lost.read_bytes() == before
     assert {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")} == others
+    shell("fovnet", "propose", lost.parent.parent, "--slot", "1")
+    current = results / "search" / "current.json"
+    for wrong in ({"journal": 5, "trials": "x"}, {"journal": "a"}, []):
+        current.write_text(json.dumps(wrong))
+        told = shell("fovnet", "ensemble", "--config", config, check=False)
+        assert told.returncode == 2 and "search-missing" in told.stderr
 
 
 def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_evaluation(

@@ -89,5 +89,7 @@ def test_more_trials_train_those_that_are_missing(smoke: Path, jobs: tuple[Path,
 def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
     results, _ = jobs
     shell("fovnet", "search", "explain", results)
+    told = shell("fovnet", "search", "--config", results.parent / "jobs.yaml", check=False)
+    assert told.returncode == 2 and "search-jobs" in told.stderr, "it began anew, in a journal of its own"
     told = read_json(journal(results) / "explain.json")
     assert told["finished"] == len(slots(results)) and told["failures"] == []

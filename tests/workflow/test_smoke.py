@@ -19,6 +19,7 @@ import yaml
 
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
+from fovnet.results import Results
 from fovnet.volume.pack import load_pack
 
 pytestmark = pytest.mark.slow
@@ -47,6 +48,39 @@ def test_a_new_title_repeats_the_report_and_not_the_search(smoke: Path, shell: S
     assert "Writing the report" in dry.stdout + dry.stderr
     assert "Searching with" not in dry.stdout + dry.stderr
     assert (smoke / "config.yaml").read_bytes() == settings, "what a run under way reads is not a dry run's to change"
+
+
+def test_whatever_a_run_rests_on_is_made_again_where_it_is_lost(smoke: Path, shell: Shell) -> None:
+    """Snakemake removes what a failed job was to make, and once said of the old report that there was nothing to be done."""
+    dry = ("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile", ROOT / "configs/smoke.yaml")
+    lost = {"slices/pixels.npy": "Cutting the volumes", "search/trials.tsv": "Searching with", "ensemble/decision.json": "Tuning the",
+            "evaluation/evaluation.json": "Evaluating on"}
+    for name, told in lost.items():
+        (smoke / name).rename(smoke / "aside")
+        try:
+            assert told in shell(*dry).stdout
+        finally:
+            (smoke / "aside").rename(smoke / name)
+    assert "Nothing to be done" in shell(*dry).stdout
+
+
+def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """Settings are compared by paths of the working directory; Snakemake's own lock is on that alone."""
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    words = "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile", tmp_path / "moved.yaml"
+    settings = (smoke / "config.yaml").read_bytes()
+    for seed, told in ((raw.get("seed", 1) + 1, "these settings are others now: seed"), (raw.get("seed", 1), "Nothing to be done")):
+        (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(smoke), "seed": seed}))
+        done = shell(*words, "--directory", tmp_path / "elsewhere", "-n", check=False)
+        assert told in done.stdout + done.stderr and (done.returncode == 0) == (told == "Nothing to be done")
+    (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "report": {**raw.get("report", {}), "title": "x"}}))
+    with Results(smoke).held():
+        done = shell(*words, check=False)
+        assert "another run works here" in done.stdout + done.stderr and done.returncode != 0
+    assert (smoke / "config.yaml").read_bytes() == settings
+    (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "moved.yaml")}))
+    done = shell(*words, "-n", check=False)
+    assert "is a file; name a folder" in done.stdout + done.stderr and "NotADirectory" not in done.stdout + done.stderr
 
 
 def test_tables_and_ensembles_that_are_named_are_watched(smoke: Path, shell: Shell, tmp_path: Path) -> None:

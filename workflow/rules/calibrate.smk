@@ -12,6 +12,6 @@ rule calibrate:
         file=SETTINGS_FILE,
     log: f"{LOGS}/calibrate.txt"
     threads: 1
-    resources: gpu=1
+    resources: gpu=GPUS
     message: "Measuring the device with a few networks, for about a minute"
     shell: "fovnet calibrate --config {params.file:q} 2> >(tee {log:q} >&2)"

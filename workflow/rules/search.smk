@@ -22,6 +22,6 @@ rule search:
         workers=SETTINGS.search.workers,
     log: f"{LOGS}/search.txt"
     threads: SETTINGS.search.workers
-    resources: gpu=1
+    resources: gpu=GPUS
     message: "Searching with {params.method}: {params.trials} trials, {params.workers} at a time"
     shell: "fovnet search --config {params.file:q} 2> >(tee {log:q} >&2)"

@@ -90,7 +90,7 @@ rule train:
     log: f"{LOGS}/slots/train-{{slot}}.txt"
     threads: 1
     retries: 2      # a job that dies, with its node perhaps, has no outcome; what has one is never repeated
-    resources: gpu=1
+    resources: gpu=GPUS
     message: "Training slot {wildcards.slot}"
     wildcard_constraints: slot=r"\d\d\d\d+"
     shell: "fovnet slot train --config {params.file:q} --slot {wildcards.slot} 2> >(tee {log:q} >&2)"
