@@ -13,7 +13,10 @@ from fovnet.net import configured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from fovnet.config import Settings
+    from fovnet.results import Results
     from fovnet.search.trial import Trial
 
 verbs = typer.Typer()
@@ -86,6 +89,7 @@ def tune(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     options, scored = settings.decision, scored_of(results)
+    _refuse_other_ensemble(config, results, settings)
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
         volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
@@ -106,6 +110,21 @@ def tune(config: ConfigFile) -> None:
     held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
     out.print(f"{told}: {held}")
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
+
+
+def _refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
+    """Nothing, unless the ensemble was made with other settings than these: a report would state settings that nothing was made with.
+
+    Raises ModelError "ensemble-other-settings".
+    """
+    from fovnet.decision.ensemble import facts_of
+    from fovnet.errors import ModelError
+    from fovnet.records import digest
+
+    made = facts_of(results.ensemble).get("fovnet", {}).get("settings_sha256")
+    if made not in (None, digest(settings.ensemble.model_dump())):
+        raise ModelError("ensemble-other-settings", f"{results.ensemble}: was made with other settings of `ensemble` than {config} has; "
+                                                    f"make it again: fovnet ensemble --config {config}")
 
 
 @verbs.command()

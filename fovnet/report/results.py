@@ -100,7 +100,7 @@ def handling_table(evaluation: Evaluation) -> Table:
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
     spans, beside = whole.find("span_f1", "decided"), whole.find("slice_error_any_label", "decided")
     return Table(
-        ("counted in volumes", "value"),
+        ("counted in volumes, unless it says slices", "value"),
         (
             ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
             ("the same, answered volumes only", shown(answered.find("exact_set", "decided") if answered else None)),

@@ -76,6 +76,10 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
     assert len(slots) == 4 and len(read_tsv(results / "search" / "trials.tsv")) == 2
     shell("fovnet", "ensemble", "--config", fewer)
     assert {member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]} <= {0, 1}
+    other = config.with_name("other.yaml")
+    other.write_text(yaml.safe_dump({**raw, "ensemble": {**raw.get("ensemble", {}), "members": 1}}))
+    told = shell("fovnet", "tune", "--config", other, check=False)
+    assert told.returncode == 2 and "ensemble-other-settings" in told.stderr, "the report would state settings that nothing was made with"
     told = shell("fovnet", "search", "explain", results).stdout
     assert "2 are finished" in " ".join(told.split())
     shell("fovnet", "search", "--config", config)
