@@ -60,7 +60,7 @@ def whole_group(name: str, tallies: Sequence[Tally], refused: int, vocabulary: V
         *_volume_measures(tallies, draws),
         *_presence_measures(tallies, draws, vocabulary),
         *_border_measures(tallies, draws, vocabulary),
-        *_calibration_measures(tallies, draws),
+        *_calibration_measures(tallies, draws, vocabulary),
         *_risk_measures(tallies, draws),
     ]
     return _group(name, "", "", tallies, refused, measures)
@@ -238,8 +238,9 @@ def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: 
     ]
 
 
-def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """By stage, as far as every volume has it: expected calibration error, Brier score, negative log-likelihood; and of the sets."""
+def _calibration_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    """By stage, as far as every volume has it: expected calibration error, Brier score, negative log-likelihood; of the classes said; and
+    of the sets."""
     slices = np.array([one.slices for one in tallies])
     total, measures = int(slices.sum()), []
     for stage in CALIBRATION_STAGES:
@@ -252,7 +253,16 @@ def _calibration_measures(tallies: Sequence[Tally], draws: Resampling) -> list[M
         if all(stage in one.brier for one in tallies):
             measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0))
             measures.append(draws.mean("surprise_nats", np.array([one.surprise[stage] for one in tallies]), slices, stage=stage))
-    return measures + _set_measures(tallies, draws)
+    return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
+
+
+def _stated_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+    """How sure slices are, on average, that are said to show each class; how many of them are right is its positive predictive value."""
+    stated, said = (np.stack(arrays) for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True))
+    return [
+        draws.mean("stated_confidence", stated[:, column], said[:, column], stage="decided", region=name, most=1.0)
+        for column, name in enumerate(vocabulary.classes)
+    ]
 
 
 def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:

@@ -27,6 +27,7 @@ class Tally:
     has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume; in a volume with
                 slices whose truth does not tell the chain region, a chain region that is only said is not held against it
     far, untrue  slices called a chain region that does not touch the true one, and slices of which anything untrue is said
+    stated      (k,) confidences of the slices by the class decided, summed
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
     brier, surprise  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
@@ -42,6 +43,7 @@ class Tally:
     far: int
     untrue: int
     borders: tuple[Border, ...]
+    stated: Floats
     bins: Mapping[str, Floats]
     plain_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
@@ -95,6 +97,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
         untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
+        stated=np.asarray(np.bincount(said["decided"], weights=case.confidence, minlength=classes), dtype=np.float64),
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
         plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},

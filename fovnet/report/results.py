@@ -33,7 +33,8 @@ def regions_table(evaluation: Evaluation) -> Table:
     whole, vocabulary = evaluation.everything, evaluation.vocabulary
     wanted = {
         ("sensitivity", "raw"): "sensitivity, networks alone", ("sensitivity", "decided"): "sensitivity",
-        ("specificity", "decided"): "specificity", ("ppv", "decided"): "positive predictive value", ("f1", "decided"): "F1 of slices",
+        ("specificity", "decided"): "specificity", ("ppv", "decided"): "positive predictive value",
+        ("stated_confidence", "decided"): "confidence stated there", ("f1", "decided"): "F1 of slices",
         ("auroc", "smoothed"): "area under the ROC curve, smoothed", ("presence_f1", "decided"): "F1 of presence in volumes",
     }  # fmt: skip
     measured = {(one.name, one.stage) for one in whole.measures}

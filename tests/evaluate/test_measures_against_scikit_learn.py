@@ -68,6 +68,15 @@ class TestEachStage:
         assert error.low < error.value < error.high
 
 
+def test_confidence_stated_of_a_class_is_the_mean_over_the_slices_called_it(cases, evaluation):
+    said, sure = flat(cases, "decided")[1], np.concatenate([case.confidence for case in cases])
+    for index, region in enumerate(CLASSES):
+        ours = evaluation.everything.find("stated_confidence", "decided", region)
+        assert ours.denominator == (said == index).sum()
+        assert ours.value is None or ours.value == pytest.approx(sure[said == index].mean())
+        assert ours.value is None or ours.low is None or ours.low <= ours.value <= ours.high <= 1.0
+
+
 @pytest.mark.parametrize("stage", ["raw", "smoothed"])
 def test_areas_under_the_curve_of_every_class(cases, evaluation, stage):
     truth = np.concatenate([case.truth for case in cases])
