@@ -33,6 +33,8 @@ class Results:
         except BlockingIOError:
             lock.close()
             raise ConfigError("results-held", f"{self.folder}: another run works here; wait for it, or name other `results`") from None
+        except OSError:             # a file system without locks: Snakemake's own, on its working directory, has to do
+            pass
         return lock
 
     @property

@@ -60,7 +60,12 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
     keys    what each of them has to tell
     Raises CollectionError "answers-missing" where there are none.
     """
-    file, facts = answers / TABLE, list[Mapping[str, Any]]()
+    return list(_each(answers, keys))
+
+
+def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
+    """The same one by one: a hundred thousand of them are not read for the sake of the first."""
+    file = answers / TABLE
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
         if not names:
@@ -71,8 +76,7 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
             lacking = [key for key in keys if key not in told]
             if lacking:
                 raise ValueError(f"{lacking[0]} is not in it")
-            facts.append(told)
-        return facts
+            yield told
     except (OSError, ValueError, KeyError, TypeError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise CollectionError("answers-missing", f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
@@ -81,13 +85,13 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
 
 
 def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Nothing, where the answers are in these classes: before the labels are read, of which every line would be at fault.
+    """Nothing, where the first answer is in these classes: before labels are read, of which every line would else be at fault.
 
     Raises CollectionError "answers-other-regions", and as `read_facts`.
     """
-    for facts in read_facts(answers):
-        if facts.get("classes"):
-            return _refuse_classes(facts, vocabulary)
+    first = next((facts for facts in _each(answers, ("volume_id",)) if facts.get("classes")), None)
+    if first is not None:
+        _refuse_classes(first, vocabulary)
 
 
 def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:

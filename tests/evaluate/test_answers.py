@@ -172,6 +172,17 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
     assert [CliRunner().invoke(app, line).exit_code for _ in range(2)] == [3, 3]
 
 
+def test_answers_of_other_regions_are_told_before_every_label_is_at_fault(tmp_path: Path) -> None:
+    """Whoever forgets --regions learned of 71 faulty lines, and nothing of --regions."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    collection(tmp_path, "right\tcalf\t0\t19\nhalf\tcalf\t0\t9\n")
+    (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0}\n")
+    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--regions", str(tmp_path / "own.yaml")]
+    done = CliRunner().invoke(app, line)
+    assert isinstance(done.exception, CollectionError) and done.exception.code == "answers-other-regions"
+    assert "--regions" in done.exception.sentence and "faults in the tables" not in done.exception.sentence
+
+
 def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:
     """What was held against the truth is written all the same."""
     answers = predicted(tmp_path, tmp_path / "answers")
