@@ -56,8 +56,9 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {told.volume_id for told in answers})
-    write_text(folder / ".bidsignore", IGNORED, keep_same=True)
-    write_text(folder / "README", README.format(version=__version__), keep_same=True)
+    for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
+        if not (folder / name).exists():                # somebody's own stays
+            write_text(folder / name, text)
     written = [_write(folder / path, facts(told, vocabulary, links)) for path, told in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
 

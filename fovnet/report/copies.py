@@ -58,9 +58,8 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok", for a header must not be changed on a guess, "export-none" for one
-    that names no region;
-    "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-header", "export-foreign"; those of
-    `sources_of`.
+    that names no region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-header",
+    "export-foreign"; those of `sources_of`.
     """
     place = folder / told.volume_id
     if told.status == "refused":
@@ -73,13 +72,13 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     with _or_none(place):
         for source in sources:
             _refuse_other_places(told, source)
-    identity, said = (told.model, told.version, *astuple(term)), {span.region for span in told.spans}
+    identity = told.model, told.version, *astuple(term)
     series = uid_for("copy-series", *identity, *told_apart(sources))
     with _or_none(place):
         for number, source in enumerate(sources, start=1):
             uid = uid_for("copy", *identity, *told_apart([source]))
             path = place / f"{number:04d}.dcm"
-            overruled = not set(regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary) or ("?",)) <= said
+            overruled = _overrules(told, source, vocabulary)
             relabel = partial(_relabel, term=term, series_uid=series, uid=uid, overruled=overruled, at=_changed_at(path, uid))
             paths.append(_write(told, source, path, relabel))
     _remove_others(place, paths)
@@ -167,6 +166,12 @@ def said_together(told: Told, vocabulary: Vocabulary) -> Term:
     return term
 
 
+def _overrules(told: Told, source: Source, vocabulary: Vocabulary) -> bool:
+    """Whether a header names another part of the body than was told, or none: what else it says of that part is then not true of this."""
+    meant = regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary)
+    return not meant or not set(meant) <= {span.region for span in told.spans}
+
+
 def _changed_at(path: Path, uid: str) -> str:
     """When the copy that lies there was made, so that the same one made again is the same file; else now."""
     from pydicom import dcmread
@@ -174,8 +179,9 @@ def _changed_at(path: Path, uid: str) -> str:
     if is_our_dicom(path):
         with quietly():
             before = dcmread(path, specific_tags=["SOPInstanceUID", "OriginalAttributesSequence"])
-        if before.get("SOPInstanceUID") == uid:
-            return str(before.OriginalAttributesSequence[-1].AttributeModificationDateTime)
+        changes = before.get("OriginalAttributesSequence") or [{}]
+        if before.get("SOPInstanceUID") == uid and changes[-1].get("AttributeModificationDateTime"):
+            return str(changes[-1].AttributeModificationDateTime)
     return datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
 
 

@@ -584,6 +584,9 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     ignored = (tmp_path / "bids" / ".bidsignore").read_text().split()
     assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])       # what no image lies beside
     assert "FovnetSpans" in (tmp_path / "bids" / "README").read_text()
+    (tmp_path / "bids" / "README").write_text("mine")
+    write_bids([told, named], DEFAULT, tmp_path / "bids")
+    assert (tmp_path / "bids" / "README").read_text() == "mine"
     assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
         "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
     ]  # fmt: skip
