@@ -19,6 +19,7 @@ from fovnet.decision.ensemble import load
 from fovnet.evaluate.balanced import balanced, balanced_change
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import read_tsv, write_tsv
+from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.pack import slice_collections
 from fovnet.volume.slices import Slicing
 
@@ -94,11 +95,17 @@ def test_the_table_has_a_row_a_light_and_the_first_is_the_slices_as_they_are(fin
                              fractions=(0.25, 0.5, 0.25))
     asked: list[set[str]] = []
 
-    def scored(said: np.ndarray, truth: np.ndarray, owners: Sequence[str], *, counts: np.ndarray) -> Accuracy:
+    def scored(
+        said: np.ndarray, truth: np.ndarray, owners: Sequence[str], vocabulary: Vocabulary = DEFAULT, *, counts: np.ndarray
+    ) -> Accuracy:
         asked.append(set(owners))
-        return balanced(said, truth, owners, counts=counts)
+        known.append(vocabulary)
+        return balanced(said, truth, owners, vocabulary, counts=counts)
 
-    list(in_lights({"it": load(finished / "ensemble")}, both, "validation", scored, balanced_change, most=5, seed=0))
+    known: list[Vocabulary] = []
+    its = load(finished / "ensemble")
+    list(in_lights({"it": its}, both, "validation", scored, balanced_change, most=5, seed=0))
+    assert known and all(words is its.vocabulary for words in known), "the ensemble's own regions, not fovnet's"
     people_asked = {(record.collection, record.subject_id) for record in both.records if record.split == "validation"}
     assert len(people_asked) == len(asked[0]) > len({subject_id for _, subject_id in people_asked}), "sub-0001 of both is two people"
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
