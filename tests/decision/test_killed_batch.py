@@ -113,6 +113,8 @@ def killed_after(count: int, running: BaseProcess, out: Path) -> None:
     assert running.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
+@pytest.mark.beside
 def test_a_batch_killed_twice_ends_as_one_that_was_not(
     incoming: tuple[Path, dict[str, str]], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
             assert weights_of(sound.weights, slot).read_bytes() == weights_of(job_.weights, slot).read_bytes()
 
 
+@pytest.mark.beside
 def test_one_or_four_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
     """Random search does not look at results: with four workers every slot has seen others, and trains the same network."""
     made = {}

@@ -44,6 +44,7 @@ def pool(job: Job) -> Iterator[TrainingPool]:
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool: TrainingPool) -> None:
     away = pool.submit(proposal(0)).result()
     bits = weights_of(job.weights, 0).read_bytes()
@@ -92,6 +93,7 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
     endless, before = replace(job, epochs=10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
@@ -107,6 +109,7 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
     before = children()
     with TrainingPool(job, workers=1) as pool:
@@ -118,6 +121,7 @@ def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_traceback_in_a_file(pool: TrainingPool, job: Job) -> None:
     """b 9 pools 128 pixels away to nothing."""
     outcome = pool.submit(proposal(3, blocks=9)).result(timeout=120)
