@@ -97,8 +97,11 @@ def write_json(
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The facts in a JSON file written by `write_json`, the "fovnet" entry included."""
-    facts = json.loads(path.read_text(encoding="utf-8"))
+    """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises OSError, and ValueError for anything else."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path}: brackets within brackets, too deep to be read") from None
     if not isinstance(facts, dict):
         raise ValueError(f"{path}: a {type(facts).__name__} where an object of facts was expected")
     return facts

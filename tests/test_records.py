@@ -28,6 +28,20 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_brackets_without_end_are_no_json(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="too deep"):
+        read_json(tmp_path / "deep.json")
+
+
+def test_what_a_terminal_obeys_is_not_written_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of files and of members of archives may hold escapes: one renamed the window, and wrote a line of its own."""
+    from fovnet.cli.screen import Console
+
+    Console(soft_wrap=True, markup=False).print("a\x1b[31m\x1b]0;x\x07\u202egpj.\n[b]")
+    assert capsys.readouterr().out == "a\ufffd[31m\ufffd]0;x\ufffd\ufffdgpj.\n[b]\n"
+
+
 def test_every_json_says_who_made_it_from_what(tmp_path: Path) -> None:
     facts = read_json(write_json(tmp_path / "a.json", {"x": np.arange(3)}, settings={"b": 1}, seed=7))
     assert facts["x"] == [0, 1, 2]

@@ -36,7 +36,8 @@ def ensemble(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     journal, trials = configured.concluded(results)
-    guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")])
+    often = configured.drawn_how_often(settings, pack)
+    guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often)
     options = settings.ensemble
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = configured.begun_with(settings) or (None, None)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, ModelFolder, kinds_included, model_folder, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
+from fovnet.records import BLANKED
 from fovnet.report import predictions
 
 if TYPE_CHECKING:
@@ -156,12 +157,13 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
     nothing could be read is told in the table."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
-        err.print(f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]", markup=False, highlight=False)
+        said = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
+        err.print(said.translate(BLANKED), markup=False, highlight=False)
     told, answered = {row["path"] for row in refused}, {row["path"] for row in table}       # a file may be called as DICOM is, and be none
     unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
     for row in inside:
-        err.print(f"not read: {row['reason']}", markup=False, highlight=False)
+        err.print(f"not read: {row['reason']}".translate(BLANKED), markup=False, highlight=False)
     counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
     return f"{len(refused)} refused" + (counted if inside else "")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console as Terminal
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
     from fovnet.net.training import Progress as TrainingProgress
+
+OBEYED = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
+"""What a terminal obeys instead of showing it: escapes, and what turns the direction of writing; names of files may hold them."""
+
+
+class Console(Terminal):
+    """A terminal or a file to which text is written as text."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As rich prints, but for control characters."""
+        super().print(*(one.translate(UNSHOWN) if isinstance(one, str) else one for one in objects), **how)
+
 
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
 

@@ -8,6 +8,7 @@ It is all that prediction needs, and may be moved or sent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -223,10 +224,13 @@ def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path, al
     ]
 
 
-def guessing_loss(train: NDArray[np.bool_], validation: NDArray[np.bool_]) -> float:
+def guessing_loss(
+    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: NDArray[np.float64] | None = None
+) -> float:
     """The validation loss of answering every slice with all classes of the training split (s, k) alike.
 
     Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the splits' shares agree.
+    often  (s,) how often training draws each slice, as `sampling: volumes` does not draw all alike: scores are under those weights
     """
     import torch
 
@@ -234,7 +238,7 @@ def guessing_loss(train: NDArray[np.bool_], validation: NDArray[np.bool_]) -> fl
     from fovnet.net.training import guessing_loss as of_targets
 
     learned, judged = (torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation))
-    return of_targets(judged, class_weights(learned))
+    return of_targets(judged, class_weights(learned, None if often is None else torch.from_numpy(often)))
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
@@ -248,7 +252,10 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
-    """The vocabulary an ensemble was trained with."""
+    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that no picture could be drawn with."""
+    for region in facts["regions"]:
+        if not re.fullmatch("#[0-9a-fA-F]{6}", str(region["colour"])):
+            raise ValueError(f"the colour of {region['name']!r} is {region['colour']!r}; # and six digits are wanted")
     return Vocabulary(tuple(Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]))
 
 

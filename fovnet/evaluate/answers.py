@@ -72,7 +72,11 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
             raise ValueError("no volume in it")
         for name in names:
             file = answers / f"{name}.json"
+            if Path(name).name != name:
+                raise ValueError("a name that leads elsewhere")
             told = read_json(file)
+            if told.get("volume_id") != name:
+                raise ValueError(f"it is about {told.get('volume_id')!r}")
             lacking = [key for key in keys if key not in told]
             if lacking:
                 raise ValueError(f"{lacking[0]} is not in it")

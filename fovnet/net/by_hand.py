@@ -30,6 +30,7 @@ class Training:
 
     pixels   npy file of the slices;  source  a hash of them;  validation_slices  as in a search, drawn by `seed`
     recipe   the rest of Job by its names there
+    often    (n,) how often a training row is drawn, None where all alike
     training_seed  of the weights, the order and the augmentation; that of a search's trial gives its network
     """
 
@@ -42,6 +43,7 @@ class Training:
     seed: int
     training_seed: int
     validation_slices: int | None = None
+    often: NDArray[np.float64] | None = None
 
     @property
     def network(self) -> Path:
@@ -60,7 +62,8 @@ class Training:
         from fovnet.net.training import class_weights, guessing_loss
 
         train, validation = (torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on))
-        return guessing_loss(validation, class_weights(train))
+        often = None if self.often is None else torch.from_numpy(self.often).to(train.dtype)
+        return guessing_loss(validation, class_weights(train, often))
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """What the training comes to, written to trial.json; the recorded one where just this training was done before.

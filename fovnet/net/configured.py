@@ -15,6 +15,9 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fovnet.config import Settings
     from fovnet.net.beginning import Beginning
     from fovnet.net.by_hand import Training
@@ -263,6 +266,16 @@ def labelled_of(pack: Pack) -> Labelled:
     return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
 
 
+def drawn_how_often(settings: Settings, pack: Pack) -> NDArray[np.float64] | None:
+    """(n,) how often a training draws each of its rows, as its classes are weighed by; None where all alike."""
+    import numpy as np
+
+    if settings.training.sampling == "slices":
+        return None
+    _, of_volume, slices = np.unique(pack.volume[pack.rows("train")], return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / slices[of_volume])
+
+
 def search_of(settings: Settings, pack: Pack, journal: Path) -> Search:
     """The search over the pack's slices, every configuration priced."""
     from fovnet.net.cost import Limits
@@ -361,6 +374,7 @@ def training_of(
     return Training(
         configuration, labelled_of(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
         settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
+        drawn_how_often(settings, pack),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ A segmentation is one subject; another one, given with the same folder, joins it
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -36,7 +37,7 @@ from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection import BEYOND_MM
-from fovnet.volume.grid import Limits
+from fovnet.volume.grid import WHOLE_VOXELS, Limits
 from fovnet.volume.nifti import header_of
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.readers import guarded, reader_of, volume_name
@@ -93,7 +94,10 @@ def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """(numbers, (4, 4) affine in mm) of a label volume in its closest RAS order, placed as the reader of its format places a volume."""
     reader = reader_of(path)
     if reader.name == "NIfTI":
-        _, affine = guarded(reader, path, lambda: header_of(path))
+        sizes, affine = guarded(reader, path, lambda: header_of(path))
+        if math.prod(sizes) > WHOLE_VOXELS:
+            raise VolumeError("volume-too-large", f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {WHOLE_VOXELS:,}. Crop "
+                                                  "it, or resample it to larger voxels (nearest neighbour).")
         values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
         volume = guarded(reader, path, lambda: reader.read(path, Limits()))

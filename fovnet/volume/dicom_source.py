@@ -148,7 +148,12 @@ def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
 def _archive(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as fault:
+    except OSError:
+        raise
+    except MemoryError as fault:        # a directory that is said to have gigabytes
+        raise VolumeError("volume-archive-size", f"{path}: its table of contents does not fit into memory. Unpack it, and name the "
+                                                 "folder.") from fault
+    except Exception as fault:          # the library raises what its parts raise: IndexError of an empty name, for one
         raise VolumeError("volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin.") from fault
 
 
@@ -169,7 +174,7 @@ def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...
 
 def _looked_at(path: Path) -> Iterator[Item | Unread]:
     with _archive(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
+        members = [member for member in archive.infolist() if member.filename and not member.filename.endswith("/")]
         _refuse_archive(path, members)
         named = Counter(member.filename for member in members)
         for name in sorted(name for name, count in named.items() if count > 1):
@@ -180,10 +185,14 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
             item, name = Item(path, member.filename), PurePosixPath(member.filename).name
             if name.upper() == "DICOMDIR" or name.startswith(".") or member.filename.startswith("__MACOSX/"):
                 continue
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                yield Unread(item, VolumeError("volume-archive-method", f"{item}: not packed by deflate, but so that 3 KB may unpack to "
+                                                                        "gigabytes at one stroke. Unpack it, and name the folder."))
+                continue
             try:
                 with archive.open(member) as file:
                     opening = file.read(132)
-            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as fault:
+            except Exception as fault:          # the library raises what its parts raise
                 yield Unread(item, _damaged(item, fault))
                 continue
             if opening.startswith(b"PK\x03\x04"):
@@ -221,7 +230,9 @@ def _unpacked(item: Item) -> bytes:
                                                      "Unpack the archive, and name the folder.")
         with archive.open(item.member) as file:
             return file.read(declared)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError) as fault:
+    except (VolumeError, OSError):
+        raise
+    except Exception as fault:          # the library raises what its parts raise
         raise _damaged(item, fault) from fault
 
 

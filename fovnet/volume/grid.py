@@ -19,6 +19,7 @@ from fovnet.volume.fitness import times, usable
 from fovnet.volume.unpacking import numbers
 
 MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: no scanner makes as many, and a minute is enough for a header that claims it
+UNUSABLE = 64                   # frames without anything before it is believed of the others
 WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as measured, 2.3 GB where it is oblique and resampled
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
@@ -109,9 +110,9 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
 
 
 def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels (i, j, k), notes) of the first of `count` frames that is finite enough and not constant.
+    """(voxels (i, j, k), notes) of the first of `count` frames that is finite enough and not constant; of the first UNUSABLE.
 
-    Raises VolumeError, that of the first frame, where none is.
+    Raises VolumeError, that of the first frame, where none of these is: 260 KB of zeros may unpack to millions of frames.
     """
     first_fault: VolumeError | None = None
     for number, frame in enumerate(found, start=1):
@@ -119,6 +120,8 @@ def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -
             voxels, notes = usable(str(path), frame)
         except VolumeError as fault:
             first_fault = first_fault or fault
+            if number == UNUSABLE:
+                break
             continue
         return voxels, ((f"frame {number} of {count}, the first usable one",) if count > 1 else ()) + notes
     assert first_fault is not None      # no size is 0, so there was a frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from fovnet.evaluate.answers import answered_cases, shown
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
+from fovnet.report.answers import read_answers
 from fovnet.volume.collection import read_collection
 from fovnet.volume.slices import SliceStack
 
@@ -170,6 +172,20 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
         assert [path.name for path in other.iterdir()] == [name] and (other / name).read_text() == content
     line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "own"), "--bootstrap", "100"]
     assert [CliRunner().invoke(app, line).exit_code for _ in range(2)] == [3, 3]
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/tmp/elsewhere", "renamed-half"])
+def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path, name: str) -> None:
+    """Exports are called as answers are: a stranger's led out of --out, where files were replaced and removed."""
+    answers = predicted(tmp_path, tmp_path / "answers")
+    told = read_json(answers / "renamed-right.json")
+    (answers / "renamed-right.json").write_text(json.dumps({**told, "volume_id": name}))
+    with pytest.raises(CollectionError, match="answers-missing"):
+        read_answers(answers)
+    table = (answers / "spans.tsv").read_text()
+    (answers / "spans.tsv").write_text(table.replace("renamed-right", name))
+    with pytest.raises(CollectionError, match="answers-missing"):
+        read_answers(answers)
 
 
 def test_answers_of_other_regions_are_told_before_every_label_is_at_fault(tmp_path: Path) -> None:

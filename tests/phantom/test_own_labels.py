@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import nibabel as nib
@@ -234,6 +235,16 @@ def test_a_subject_whose_volumes_could_not_be_named_is_refused(files: tuple[Path
     line = ["phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subject", subject]
     fault = CliRunner().invoke(app, line).exception
     assert isinstance(fault, ConfigError) and fault.code == "phantom-subject" and not (tmp_path / "made").exists()
+
+
+def test_a_segmentation_too_large_for_memory_is_refused_by_its_header(files: tuple[Path, Path, Path]) -> None:
+    """260 KB of zeros took 4.6 GB."""
+    header = nib.Nifti1Image(np.zeros((2, 2, 2), np.uint8), np.eye(4)).header
+    header.set_data_shape((1024, 1024, 1024))
+    with gzip.open(files[0], "wb") as file:
+        file.write(header.binaryblock + bytes(5000))
+    with pytest.raises(VolumeError, match="volume-too-large"):
+        read_labels(*files)
 
 
 def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -387,7 +388,8 @@ def test_a_bids_tree(tmp_path):
     }
     for name, facts in sidecars.items():
         (tree / name).write_text(json.dumps(facts))
-    (tree / "sub-02" / "sub-02_T1w.json").write_text("{")
+    (tree / "sub-02" / "sub-02_T1w.json").write_text("[" * 100_000)              # json fails of that with another error than of "{"
+    os.mkfifo(tree / "sub-02" / "anat" / "sub-02_T1w.json")
     (tree / "participants.tsv").write_text("participant_id\tage\tsex\tsite\nsub-01\t61\tF\tOslo\n")
     run("bids", tree, "--out", out, status=3)
     rows = {row.volume_id: (row.subject_id, {name: value for name, value in row.attributes.items() if value})

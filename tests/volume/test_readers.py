@@ -120,6 +120,19 @@ def test_gzip_whose_header_is_longer_than_a_block_is_read(tmp_path):
     assert np.array_equal(read(tmp_path / "packed.nii.gz").voxels, read(plain).voxels)
 
 
+def test_millions_of_frames_without_anything_are_given_up_soon(tmp_path):
+    """260 KB of zeros unpack to a billion tiny frames, at 20 microseconds each."""
+    voxels = np.zeros((4, 4, 4, 300), np.int16)
+    voxels[..., 290] = np.arange(64).reshape(4, 4, 4)
+    nibabel.nifti1.Nifti1Image(voxels, np.eye(4)).to_filename(tmp_path / "many.nii")
+    with pytest.raises(VolumeError) as fault:
+        read(tmp_path / "many.nii")
+    assert fault.value.code == "volume-constant"
+    voxels[..., 40] = voxels[..., 290]
+    nibabel.nifti1.Nifti1Image(voxels, np.eye(4)).to_filename(tmp_path / "many.nii")
+    assert read(tmp_path / "many.nii").notes[0] == "frame 41 of 300, the first usable one"
+
+
 def test_the_first_usable_frame_is_taken_and_said(tmp_path):
     frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(np.float32)
     volume = read(saved(tmp_path / "four.nii.gz", frames))

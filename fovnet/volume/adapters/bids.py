@@ -18,6 +18,7 @@ from fovnet.records import read_tsv
 from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
 from fovnet.volume.adapters.grids import nifti_grid
 from fovnet.volume.collection import VolumeRow
+from fovnet.volume.unpacking import regular
 
 SUFFIXES = (
     "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS",
@@ -90,9 +91,9 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
                 fitting.append((len(theirs), sidecar))
         for _, sidecar in sorted(fitting):
             try:
-                told = json.loads(sidecar.read_text(encoding="utf-8-sig"))
+                told = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
                 facts |= told if isinstance(told, dict) else {}
-            except (OSError, ValueError) as fault:
+            except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); its image is taken without it", "sidecar"))
     about = {name: _word(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
     return about, faults

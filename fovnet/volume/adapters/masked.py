@@ -26,6 +26,7 @@ from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
 from fovnet.volume.adapters.grids import Grid, nifti_grid
 from fovnet.volume.adapters.organs import LIMITS, WITNESSES, Extent, extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow
+from fovnet.volume.unpacking import regular
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
 TELLING = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
@@ -166,7 +167,7 @@ def _mask(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
 def _label_names(table: Path) -> dict[int, str]:
     """{number: name} of a table, whatever its heading; lines that begin with no number are passed over."""
     try:
-        text = table.read_text(encoding="utf-8-sig")
+        text = regular(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError("collect-labels", f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.") from fault
     names = {}
