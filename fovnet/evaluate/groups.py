@@ -13,14 +13,11 @@ from fovnet.evaluate.borders import AGREEMENT_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import Case
-from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
 from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import STAGES, balanced_accuracy
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
-
-FEWEST_SUBJECTS = 5
-"""Below this the numbers of a subgroup are shown, and flagged: four subjects have no more than 35 different resamples."""
 
 ALL_BORDERS, ENDS = "regions", "ends"
 """Borders taken together: those between two regions, and those between a region and none."""

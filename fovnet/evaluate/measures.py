@@ -42,6 +42,9 @@ from fovnet.maths.ranking import pairs_of, roc_area
 Floats = NDArray[np.float64]
 
 NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = "not estimable", "bootstrap-t", "percentile", "order statistics"
+FEWEST_SUBJECTS = 5
+"""Below this a subgroup is flagged, and what fewer subjects show has no resampled interval: four have no more than 35 different resamples,
+and 95 % intervals from two held the truth in 52 % of simulated studies, from three in 80 %, from four in 92 %."""
 TAIL = 0.9
 """Quantiles from here on are worst cases, of which resamples know too little."""
 
@@ -112,6 +115,8 @@ class Resampling:
             how, ends = "wilson over subjects", wilson_interval(subjects if right else 0, subjects)
         elif math.isnan(sum(resampled)):                          # every subject has the very same share
             how, ends = "wilson over subjects", wilson_interval(subjects * right / total, subjects)
+        elif subjects < FEWEST_SUBJECTS:
+            how, ends = NOT_ESTIMABLE, None
         else:
             how = BOOTSTRAP_T
         value = right / total if total else None
@@ -206,7 +211,7 @@ class Resampling:
         subjects: int,
         how: str = BOOTSTRAP_T,
     ) -> Measure:
-        if subjects < 2 or low is None or high is None:
+        if subjects < FEWEST_SUBJECTS or low is None or high is None:
             return Measure(name, stage, region, numerator, denominator, value, None, None, NOT_ESTIMABLE, subjects)
         return Measure(name, stage, region, numerator, denominator, value, low, high, how, subjects)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM
-from fovnet.evaluate.measures import NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.intervals import difference_interval, quantile_difference_interval, resampled_quantile
 
@@ -113,7 +113,8 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
         values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
         ends = difference_interval(totals, _ratio_difference, draws.weights)
-        found.append(_difference(name, stage, values, ends, WIDER, draws.subjects, bool((ours != theirs).any())))
+        telling = int((totals[:, 1] + totals[:, 3] > 0).sum())
+        found.append(_difference(name, stage, values, ends, WIDER, telling, bool((ours != theirs).any())))
     (ours, whose), (theirs, of_whom) = _errors(first), _errors(second)
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
@@ -123,7 +124,8 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         ]
         ends = quantile_difference_interval(sides[1] - sides[0], draws.subjects)
         differ = not (np.array_equal(ours, theirs) and np.array_equal(whose, of_whom))
-        found.append(_difference(name, "decided", values, ends, PERCENTILE, draws.subjects, differ))
+        telling = len(set(draws.of_case[np.concatenate([whose, of_whom])].tolist()))
+        found.append(_difference(name, "decided", values, ends, PERCENTILE, telling, differ))
     return found
 
 
@@ -153,7 +155,7 @@ def _difference(
     low, high = (None if math.isnan(end) else end for end in ends)
     if not differ:
         low, high, how = None, None, IDENTICAL
-    elif low is None or high is None:
+    elif low is None or high is None or subjects < FEWEST_SUBJECTS:
         low, high, how = None, None, NOT_ESTIMABLE
     first, second = values
     return Difference(name, stage, first, second, second - first, low, high, how, subjects, name not in HIGHER_IS_BETTER)

@@ -11,7 +11,7 @@ from fovnet.decision.foreign import begins_with, is_our_json, refuse_foreign
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.evaluate.groups import FEWEST_SUBJECTS
+from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
 from fovnet.records import write_json, write_tsv
 

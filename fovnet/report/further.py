@@ -70,7 +70,7 @@ def promise_words(abstention: Facts) -> str:
         return ""
     stated, subjects = percent(abstention.get("stated_error")), several(int(abstention.get("subjects") or 0), "subject")
     words = f"Answers begin at confidence {float(abstention.get('min_confidence') or 0.0):.2f}, chosen on {subjects} of the validation "
-    words += f"split for an error of at most {stated} of the slices answered. "
+    words += f"split for an error of at most {stated} of the slices answered, on average over people. "
     if abstention.get("promised"):
         return words + "A test over subjects shows that this holds for new people like them."
     return words + "That was not shown for new people: the subjects are too few, or the errors too many."

@@ -12,8 +12,9 @@ import yaml
 from fovnet.decision.rule import MEANINGS
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
-from fovnet.evaluate.groups import ALL_BORDERS, FEWEST_SUBJECTS, Group
+from fovnet.evaluate.groups import ALL_BORDERS, Group
 from fovnet.evaluate.guards import SIMULATED
+from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.writing import facts as measured_facts
 from fovnet.report.checklists import SECTIONS, checklists
 from fovnet.report.explained import explained_view

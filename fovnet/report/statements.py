@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fovnet.evaluate.borders import AGREEMENT_MM
-from fovnet.evaluate.groups import FEWEST_SUBJECTS
+from fovnet.evaluate.measures import FEWEST_SUBJECTS
 
 USE = (
     "To sort, index and route MRI volumes by the body regions they show: finding series in an archive, choosing the processing that fits, "

@@ -22,19 +22,24 @@ def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) ->
 
 
 def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """Of the `unlabelled` regions those between others that are labelled: nobody gets from those below to those above but through them,
+    """Of the `unlabelled` regions those that some volume's labels skip: nobody gets from the one below to the one above but through them,
     so that they are named all the same."""
-    missing = unlabelled(collections, vocabulary)
-    known = [rung for rung, name in enumerate(vocabulary.chain) if name not in missing]
-    return [name for rung, name in enumerate(vocabulary.chain) if name in missing and known and known[0] < rung < known[-1]]
+    missing, rung_of = unlabelled(collections, vocabulary), {name: rung for rung, name in enumerate(vocabulary.chain)}
+    skipped = set[str]()
+    for table in collections.values():
+        for rows in table.regions.values():
+            rungs = sorted({rung_of[row.region] for row in rows if row.region in rung_of})
+            skipped |= {vocabulary.chain[rung] for low, high in pairwise(rungs) for rung in range(low + 1, high)}
+    return [name for name in missing if name in skipped]
 
 
 def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """A sentence for each region `between` others."""
+    """A sentence on the regions `between` others, if there are any."""
+    names = between(collections, vocabulary)
     return [
-        f"no volume is labelled with {name}, which lies between regions that are: it is never learned, and named all the same wherever "
-        "these touch; label it, or take it out of the regions file" for name in between(collections, vocabulary)
-    ]
+        f"no volume is labelled with {', '.join(names)}, which lies between regions that one volume shows: it is never learned, and named "
+        "all the same wherever these touch; label it, or give `regions` a file without it"
+    ] if names else []  # fmt: skip
 
 
 def unlearned(

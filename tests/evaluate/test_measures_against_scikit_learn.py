@@ -28,7 +28,7 @@ CLASSES = DEFAULT.classes
 def cases(planted):
     """Whole bodies whose slices carry one class each."""
     rng = np.random.default_rng(5)
-    return [planted.whole_body(rng, f"b{number}", subject_id=f"p{number // 2}", shift=2, flicker=0.2) for number in range(8)]
+    return [planted.whole_body(rng, f"b{number}", subject_id=f"p{number * 3 // 4}", shift=2, flicker=0.2) for number in range(8)]
 
 
 @pytest.fixture(scope="module")
