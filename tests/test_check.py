@@ -90,6 +90,9 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     apart = "".join(f"{name}\t{'pelvis' if name < 'e' else 'chest'}\t0\t9\n" for name in names)
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + apart)
     assert checked(tmp_path).exit_code == 0, "scans of pelves and of chests may share a collection"
+    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(f"{name}\tnone\t0\t9\n" for name in names))
+    nothing = checked(tmp_path)
+    assert nothing.exit_code == 3 and "there is no region to learn" in nothing.output
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows.replace("a\tpelvis", "a\tabdomen"))
     done = checked(tmp_path)
     split = next(word for word in ("train", "validation", "test") if f"no {word} subject is labelled with abdomen" in done.output)

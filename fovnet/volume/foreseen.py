@@ -34,8 +34,10 @@ def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> li
 
 
 def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """A sentence on the regions `between` others, if there are any."""
-    names = between(collections, vocabulary)
+    """A sentence on the regions `between` others, if there are any, or where every row says none."""
+    names, rows = between(collections, vocabulary), any(table.regions for table in collections.values())
+    if rows and len(unlabelled(collections, vocabulary)) == len(vocabulary.classes) - 1:
+        return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
     return [
         f"no volume is labelled with {', '.join(names)}, which lies between regions that one volume shows: it is never learned, and named "
         "all the same wherever these touch; label it, or give `regions` a file without it"
