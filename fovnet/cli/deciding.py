@@ -106,7 +106,8 @@ def tune(config: ConfigFile) -> None:
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
-    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, at most {options.stated_error:.0%} of their slices wrong on average over people"
+    wrong = f"at most {options.stated_error:.0%} of their slices wrong on average over people"
+    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, {wrong}"
     seen = f"{abstention['subjects']} validation subjects"
     held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
     out.print(f"{told}: {held}")
