@@ -149,6 +149,16 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(one: st
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
     said = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
     assert scrubbed(said, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
-        "9f86d081884c: its other half 9f86d081884c.img is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
+        "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
+    for path, said, told in (
+        ("in/DOE_JANE_1950", "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.", "X: cut short. Copy it again."),
+        ("DOE_JANE#0123456789ab", "DOE_JANE#0123456789ab: no such series in DOE_JANE; look.", "X: no such series in X; look."),
+        ("a.nhdr", "a.nhdr: its other half DOE_JOHN.raw is missing.", "X: its other half … is missing."),
+        ("b.mha", "b.mha: the header's line is 'PatientName DOE^JOHN'; try.", "X: the header's line is '…'; try."),
+        ("c.gz", "c.gz: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz",
+         "X: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz"),
+        ("d.nii", "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm", "X: 54% are at or below -900 (chmod u+r), 0.5 mm"),
+    ):
+        assert scrubbed(said, path, "id of the volume", "X") == told
     assert scrubbed(said, "/data/a/DOE_JANE.nii.gz", "a", "a") == said

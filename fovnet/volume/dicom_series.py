@@ -19,6 +19,7 @@ from fovnet.volume.dicom_parting import field_mm, parted, placed_by
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
+MOST_DIRECTIONS = 256           # orientations of one series told apart: a radial one has a hundred, and 8,000 frames with one each hang
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
 REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
 SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
@@ -142,11 +143,13 @@ def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
     spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
     turned = "none"
     if frame.orientation is not None:
-        same = [one for one in directions if one.orientation is not None
-                and np.abs(np.subtract(one.orientation, frame.orientation)).max() < SAME_DIRECTION]
-        directions += [] if same else [frame]
-        turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in (same or [frame])[0].orientation or ())
-        turned += f"#{directions.index((same or [frame])[0])}"
+        known = (number for number, one in enumerate(directions) if one.orientation is not None
+                 and np.abs(np.subtract(one.orientation, frame.orientation)).max() < SAME_DIRECTION)
+        number = next(known, len(directions))
+        directions += [frame] if number == len(directions) < MOST_DIRECTIONS else []
+        turned = "in many ways"
+        if number < len(directions):
+            turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ()) + f"#{number}"
     return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
 
 

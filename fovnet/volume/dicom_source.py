@@ -28,6 +28,8 @@ OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".img", ".mgh", ".mgz", ".nrrd", ".n
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
+MAGIC = b"DICM"
+WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")      # of four bytes, behind two empty ones, is their length
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,7 +53,7 @@ class Unread:
 
 def begins_like_dicom(opening: bytes) -> bool:
     """Whether the first bytes are a DICOM file's: "DICM" at 128, or, in old files without, group 0008 at once."""
-    return opening[128:132] == b"DICM" or (opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00"))
+    return opening[128:132] == MAGIC or (opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00"))
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
@@ -126,13 +128,24 @@ def opened(item: Item) -> BinaryIO:
     return file
 
 
+def _end_of_meta(opening: bytes) -> int:
+    """Where a file's own header ends, walked element by element: the length that it states may be wrong or lacking, and pydicom goes by
+    the elements too.  Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
+    at = 132
+    while opening[at : at + 2] == b"\x02\x00":
+        wide = opening[at + 4 : at + 6] in WIDE
+        first, size = (at + 8, 4) if wide else (at + 6, 2)
+        at = first + size + int.from_bytes(opening[first : first + size], "little")
+    return at
+
+
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
     """Raises VolumeError where a deflated object unpacks to more than 512 MiB, before a library unpacks it at one stroke."""
-    opening = file.read(1024)
+    opening = file.read(1 << 16)
     file.seek(0)
-    if DEFLATED not in opening or opening[132:138] != b"\x02\x00\x00\x00UL":
+    if DEFLATED not in opening or opening[128:132] != MAGIC:
         return
-    file.seek(144 + int.from_bytes(opening[140:144], "little"))
+    file.seek(_end_of_meta(opening))
     inflate, length = zlib.decompressobj(wbits=-15), 0
     try:
         while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:

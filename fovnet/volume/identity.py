@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fovnet.errors import ConfigError
+from fovnet.volume.dicom_address import split_address
 
 DIGITS = 12             # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
 KEY_FILE = "identifiers.key"
@@ -53,11 +54,21 @@ def read_identifiers(setting: str, results: Path) -> Identifiers:
     return Identifiers(setting == "plain", key)
 
 
+QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
+WORD = r"[^\s:;,()'\[\]]*"
+ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
+OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{ENDINGS})\b)")
+"""What else a sentence about a file may name: words out of its header, the file's other half, an image in its folder."""
+
+
 def scrubbed(message: str, path: str, volume_id: str, shown: str) -> str:
-    """The message with the volume's path, file name and id replaced by the name it is shown under."""
+    """The message with the volume's path, file name and id replaced by the name it is shown under, and other files and what is quoted from
+    headers, which may name the patient, by dots."""
     if shown == volume_id:
         return message
-    file = Path(path)
-    for name in sorted({path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}, key=len, reverse=True):
-        message = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", shown, message)       # whole words: a volume may be called "a"
-    return message
+    place = split_address(Path(path))[0]
+    names = {path, str(place), place.name, place.name.split(".")[0], volume_id} - {"", "."}
+    for name in sorted(names, key=len, reverse=True):
+        within = rf"(?<!\w){re.escape(name)}(?!\w)(?:[/#][^\s:;,]*)?"              # whole words: a volume may be called "a"
+        message = re.sub(within, shown, message)
+    return QUOTED.sub("'…'", OTHER_FILES.sub("…", message))

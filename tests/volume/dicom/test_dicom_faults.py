@@ -267,11 +267,13 @@ def test_a_fault_has_its_code_and_a_sentence(tmp_path, write, make, code):
     assert refusal.value.sentence.endswith((".", ")."))
 
 
-def deflated(path: Path, payload: bytes) -> Path:
-    """A file that says it is deflated, and this payload behind its first elements."""
+def deflated(path: Path, payload: bytes, length: bytes | None = None, before: bytes = b"") -> Path:
+    """A file that says it is deflated, and this payload behind its first elements; their length wrong where one is given, or left out."""
     syntax = b"1.2.840.10008.1.2.1.99"
-    meta = b"\x02\x00\x10\x00UI" + struct.pack("<H", len(syntax)) + syntax
-    path.write_bytes(bytes(128) + b"DICM" + b"\x02\x00\x00\x00UL\x04\x00" + struct.pack("<I", len(meta)) + meta + payload)
+    meta = before + b"\x02\x00\x10\x00UI" + struct.pack("<H", len(syntax)) + syntax
+    stated = struct.pack("<I", len(meta)) if length is None else length
+    head = b"\x02\x00\x00\x00UL\x04\x00" + stated if stated else b""
+    path.write_bytes(bytes(128) + b"DICM" + head + meta + payload)
     return path
 
 
@@ -282,12 +284,16 @@ def test_a_damaged_deflated_object_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_deflated_bomb_is_refused_before_it_goes_off(tmp_path):
-    """A megabyte of zeros takes a thousand bytes; 520 of them are half a gigabyte in half a megabyte."""
+@pytest.mark.parametrize(("length", "before"), [
+    (None, b""), (b"", b""), (struct.pack("<I", 10**6), b""), (None, b"\x02\x00\x01\x00OB\x00\x00" + struct.pack("<I", 4000) + bytes(4000)),
+], ids=["as it should be", "no length", "a wrong length", "far behind"])
+def test_a_deflated_bomb_is_refused_before_it_goes_off(tmp_path, length, before):
+    """A megabyte of zeros takes a thousand bytes; 520 of them are half a gigabyte in half a megabyte.  Nor where nothing says how long the
+    first elements are, or that wrongly: pydicom reads them one by one."""
     engine = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = engine.compress(bytes(2**20)) + engine.flush(zlib.Z_FULL_FLUSH)
     with pytest.raises(VolumeError) as refusal:
-        slice_volume(deflated(tmp_path / "one.dcm", block * 520))
+        slice_volume(deflated(tmp_path / "one.dcm", block * 520, length, before))
     assert refusal.value.code == "volume-too-large"
 
 
