@@ -50,20 +50,12 @@ SETTINGS_FILE = Path(RESULTS, "config.yaml")    # what the jobs read; not writte
 HELD = []           # the lock on the results; Snakemake's own is on the folder it is started in, of which there may be two
 
 
-def refuse_unnoticed_changes():
-    """Nothing, unless settings have changed that Snakemake would not notice: it knows files by the paths of its own working directory."""
-    made = fovnet.config.written(SETTINGS_FILE) if Path(RESULTS, "slices", "pixels.npy").exists() else None
-    known = made and made["results"] == RESULTS and any(Path(".snakemake/metadata").glob("*"))
-    others = [] if made is None or known else [key for key, value in SETTINGS.model_dump(mode="json").items()
-                                               if key != "results" and made.get(key, value) != value]
-    if others:
+if workflow.is_main_process and Path(RESULTS, "slices", "pixels.npy").exists():
+    recorded = any(Path(".snakemake/metadata").glob("*"))
+    if others := fovnet.config.changed_since(SETTINGS_FILE, SETTINGS, known=recorded):
         raise WorkflowError(f"{RESULTS}: was made elsewhere or by another name, so that Snakemake would not notice that these settings are "
                             f"others now: {', '.join(others)}. Run it where it was made, or remove {SETTINGS_FILE} and say where to begin: "
                             "--forcerun slice, search, ensemble, tune, evaluate or report.")
-
-
-if workflow.is_main_process:
-    refuse_unnoticed_changes()
 
 
 onstart:

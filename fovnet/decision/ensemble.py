@@ -156,11 +156,8 @@ def assemble(
     from fovnet.net.precision import write_weights
 
     if not members:
-        raise ModelError(
-            "ensemble-empty",
-            "no trial completed, so there is no member; trials.tsv in the search's folder says why each failed: allow more memory,"
-            " more time or more trials",
-        )
+        raise ModelError("ensemble-empty", "no trial completed, so there is no member; trials.tsv in the search's folder says why each "
+                                           "failed: allow more memory, more time or more trials")
     _refuse_damaged([Path(member["weights"]) for member in members])
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
@@ -177,8 +174,8 @@ def assemble(
         for member in facts:
             (Path(made) / member["weights"]).replace(folder / member["weights"])
     regions = [asdict(region) for region in vocabulary.regions]
-    body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts}
-    body["precision"] = precision
+    body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts,
+                            "precision": precision}
     if begun is not None:
         body["begun_with"] = {"networks": [member["sha256"] for member in begun["members"]], "people": _counted(begun)}
     if subjects is not None:
@@ -225,7 +222,7 @@ def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path, al
 
 
 def guessing_loss(
-    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: NDArray[np.float64] | None = None
+    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: torch.Tensor | None = None
 ) -> float:
     """The validation loss of answering every slice with all classes of the training split (s, k) alike.
 
@@ -238,7 +235,7 @@ def guessing_loss(
     from fovnet.net.training import guessing_loss as of_targets
 
     learned, judged = (torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation))
-    return of_targets(judged, class_weights(learned, None if often is None else torch.from_numpy(often)))
+    return of_targets(judged, class_weights(learned, None if often is None else often.to(learned.dtype)))
 
 
 def facts_of(folder: Path) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from fovnet.search.journal import locked
 from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fovnet.net.training import Progress
 
 NETWORK, RECORD = "network.safetensors", "trial.json"
@@ -43,7 +45,7 @@ class Training:
     seed: int
     training_seed: int
     validation_slices: int | None = None
-    often: NDArray[np.float64] | None = None
+    often: Tensor | None = None
 
     @property
     def network(self) -> Path:
@@ -62,8 +64,7 @@ class Training:
         from fovnet.net.training import class_weights, guessing_loss
 
         train, validation = (torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on))
-        often = None if self.often is None else torch.from_numpy(self.often).to(train.dtype)
-        return guessing_loss(validation, class_weights(train, often))
+        return guessing_loss(validation, class_weights(train, self.often))
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """What the training comes to, written to trial.json; the recorded one where just this training was done before.

@@ -15,8 +15,7 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from torch import Tensor
 
     from fovnet.config import Settings
     from fovnet.net.beginning import Beginning
@@ -266,14 +265,13 @@ def labelled_of(pack: Pack) -> Labelled:
     return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
 
 
-def drawn_how_often(settings: Settings, pack: Pack) -> NDArray[np.float64] | None:
+def drawn_how_often(settings: Settings, pack: Pack) -> Tensor | None:
     """(n,) how often a training draws each of its rows, as its classes are weighed by; None where all alike."""
-    import numpy as np
+    import torch
 
-    if settings.training.sampling == "slices":
-        return None
-    _, of_volume, slices = np.unique(pack.volume[pack.rows("train")], return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / slices[of_volume])
+    from fovnet.net.training import each_volume_alike
+
+    return None if settings.training.sampling == "slices" else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
 
 
 def search_of(settings: Settings, pack: Pack, journal: Path) -> Search:

@@ -357,9 +357,12 @@ def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe
 
 def drawn_how_often(data: Data, recipe: Recipe) -> Tensor | None:
     """(n,) of the training rows; None where all are drawn alike."""
-    if recipe.sampling == "slices" or data.volume is None:
-        return None
-    _, of_volume, slices = data.volume[data.train].unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
+    return None if recipe.sampling == "slices" or data.volume is None else each_volume_alike(data.volume[data.train])
+
+
+def each_volume_alike(volume: Tensor) -> Tensor:
+    """(n,) float32: how often slices of these volumes (n,) are drawn where every volume is drawn as often."""
+    _, of_volume, slices = volume.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     return torch.reciprocal(slices[of_volume].float())
 
 

@@ -48,26 +48,12 @@ from fovnet.search.explaining import Explanation
 
 
 def gather(
-    *,
-    evaluation: Evaluation,
-    cases: Sequence[Case],
-    manifest: Sequence[Mapping[str, Any]],
-    trials: Sequence[Mapping[str, Any]],
-    members: Sequence[Mapping[str, Any]],
-    decision: Mapping[str, Any],
-    configuration: Mapping[str, Any],
-    title: str,
-    versions: Mapping[str, Any],
-    seed: int,
-    hashes: Mapping[str, str] | None = None,
-    labels: Mapping[str, tuple[int, ...]] | None = None,
-    explanation: Explanation | None = None,
-    abstention: Mapping[str, Any] | None = None,
-    ablation: Mapping[str, Any] | None = None,
-    shown_failures: int = 9,
-    gallery: bool = True,
-    faces: bool = True,
-) -> Page:
+    *, evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]], trials: Sequence[Mapping[str, Any]],
+    members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], configuration: Mapping[str, Any], title: str,
+    versions: Mapping[str, Any], seed: int, hashes: Mapping[str, str] | None = None, labels: Mapping[str, tuple[int, ...]] | None = None,
+    explanation: Explanation | None = None, abstention: Mapping[str, Any] | None = None, ablation: Mapping[str, Any] | None = None,
+    shown_failures: int = 9, gallery: bool = True, faces: bool = True,
+) -> Page:  # fmt: skip
     """Everything the report shows, in words.
 
     manifest  rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
@@ -84,7 +70,7 @@ def gather(
     check_splits(manifest)
     explanation = None if configuration.get("training", {}).get("begin") else explanation
     ablated = ablation_view(ablation or {})
-    places = {*SECTIONS} - ({"explained"} if explanation is None else set()) - ({"ablation"} if ablated is None else set())
+    places = {*SECTIONS} - {name for name, view in (("explained", explanation), ("ablation", ablated)) if view is None}
     return Page(
         title=title,
         **_said(evaluation, simulates=bool(configuration.get("phantom", {}).get("subjects"))),

@@ -66,10 +66,15 @@ def volume_figure(
             axis.set_ylim(low, high)
         _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high})
         _name_colours(figure, vocabulary, rows)
-        left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
-        figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-        figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=WARN if guessed else INK, va="top", parse_math=False)
+        _write_heading(figure, title, lines, WARN if guessed else INK)
         return figure
+
+
+def _write_heading(figure: Figure, title: str, lines: Sequence[str], colour: str) -> None:
+    """The title at the top left, and the lines of the message below it."""
+    left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
+    figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
+    figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=colour, va="top", parse_math=False)
 
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7

@@ -85,11 +85,11 @@ def test_guessing_is_judged_under_the_weights_that_scores_are_under() -> None:
     """40 bodies of 150 slices of one class and 5 knees of 15 of another, each volume drawn as often: a bar by slices let networks in that
     are worse than guessing (3.5 where guessing costs 1.35)."""
     truth = np.eye(3, dtype=bool)[np.repeat([0, 1], [40 * 150, 5 * 15])]
-    often = np.repeat([1 / 150, 1 / 15], [40 * 150, 5 * 15])
+    often = torch.from_numpy(np.repeat([1 / 150, 1 / 15], [40 * 150, 5 * 15]))
     weight = np.array([45 / 2 / 40, 45 / 2 / 5])                                # inverse frequency among volumes, mean one as drawn
     judged = (6000 * weight[0] + 75 * weight[1]) / 6075
     assert guessing_loss(truth, truth, often) == pytest.approx(judged * np.log(2), rel=1e-5)
-    assert guessing_loss(truth, truth, np.ones(len(truth))) == pytest.approx(guessing_loss(truth, truth))
+    assert guessing_loss(truth, truth, torch.ones(len(truth))) == pytest.approx(guessing_loss(truth, truth))
 
 
 def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
