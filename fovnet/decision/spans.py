@@ -106,8 +106,8 @@ def decide(
     gain = over.log_weight() - climb.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n)
+    believed[:, :-1] *= trust                                    # before the calibration, which was fitted to what is left of it
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
-    certainty[:, :-1] *= trust
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
     spans = _spans(decided, certainty, climb.edges_mm, vocabulary)

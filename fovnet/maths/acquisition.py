@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
@@ -44,19 +46,25 @@ def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -
     return np.asarray(width * _deviation(variance) - mean)
 
 
-def expected_regret(mean: Floats, variance: Floats, best: float, nodes: int = 24) -> float:
-    """E[max(best - min f, 0)] over all m points: what is still to be gained by knowing every one of them, at most.
+def expected_regret(mean: Floats, variance: Floats, best: float, doubt: float = 0.0, nodes: int = 24) -> float:
+    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: what is still to be gained by knowing them all.
 
-    The integral over y > 0 of P(min f < best - y), in which the points are taken as independent.  Where they agree with each other the
+    The integral over y of P(min f < y) P(b > y), in which the points are taken as independent.  Where they agree with each other the
     true value is lower (Slepian's inequality), so a search that stops by it stops late rather than early.  Gauss-Legendre quadrature.
     """
-    deviation = _deviation(variance)
-    depth = float((best - mean + 6.0 * deviation).max())                        # nobody falls below best - depth
-    if depth <= 0.0:
-        return 0.0
+    deviation, hazy = _deviation(variance), float(np.sqrt(doubt))
+    top, bottom = best + 6.0 * hazy, float((mean - 6.0 * deviation).min())      # nobody falls below the bottom, nor b above the top
+    ends = sorted({bottom, max(bottom, best - 6.0 * hazy), top}) if bottom < top else []         # below the middle one P(b > y) is 1
+    return sum((_area(low, high, mean, deviation, best, hazy, nodes) for low, high in pairwise(ends)), 0.0)
+
+
+def _area(low: float, high: float, mean: Floats, deviation: Floats, best: float, hazy: float, nodes: int) -> float:
+    """The integral of P(min f < y) P(b > y) from low to high."""
     at, weights = np.polynomial.legendre.leggauss(nodes)
-    below = [_some_below(best - 0.5 * (x + 1.0) * depth, mean, deviation) for x in at]
-    return float(0.5 * depth * (weights @ below))
+    levels = low + 0.5 * (at + 1.0) * (high - low)
+    below = np.array([_some_below(level, mean, deviation) for level in levels])
+    above = ndtr((best - levels) / hazy) if hazy else 1.0
+    return float(0.5 * (high - low) * (weights @ (below * above)))
 
 
 def _some_below(level: float, mean: Floats, deviation: Floats, chunk: int = 2048) -> float:

@@ -108,7 +108,7 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     if matter.remaining_regret is None:
         yield "The model knows only ranks: it cannot say what is still to be gained."
     else:
-        meaning = "how much lower than the best score the lowest of all untried configurations may be expected to be, at most"
+        meaning = "how much lower than the best one tried the lowest of all untried configurations may be expected to be, at most"
         yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if told else (
             f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
         )

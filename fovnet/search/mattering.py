@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from fovnet.maths.acquisition import expected_regret
 from fovnet.maths.draws import expected_draws
 from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
 from fovnet.maths.warping import Target
@@ -83,7 +82,7 @@ class Matter:
     explained   share of the variance of the scores, as warped, that the model foretells when each is left out in turn; at 0 it is no
                 better than a constant, and nothing below means anything.  None where all scores are equal
     noise       standard deviation between trainings of one configuration, in units of the target: 1 is the spread of all scores
-    remaining_regret   by how much the lowest of all free rows may be expected to undercut the best score, at most; None where the
+    remaining_regret   by how much the lowest of all free rows may be expected to undercut the best known row, at most; None where the
                        model knows only ranks
     as_good       how many feasible rows are believed to be as good as the best known one, up to one `noise`
     random_draws  how many rows, drawn by lot, it takes on average until one of them comes
@@ -116,7 +115,7 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     as_good = _as_good(search, belief)
     return Matter(
         len(belief.known), search.modelling.targets, search.modelling.kernel, full_grid,
-        _explained(belief), _short(_noise(belief)), _remaining_regret(view, belief),
+        _explained(belief), _short(_noise(belief)), belief.regret(view.free),
         as_good, _short(expected_draws(int(search.feasible.sum()), as_good)),
         _short(float(belief.target.score_of(np.array([parts.mean]))[0])),
         _share(higher, parts.variance) if full_grid else None,
@@ -215,15 +214,6 @@ def _noise(belief: Belief) -> float:
 def _as_good(search: Search, belief: Belief) -> int:
     mean = belief.mean.mean(axis=0)
     return int((mean[search.feasible] <= mean[belief.known].min() + _noise(belief)).sum())
-
-
-def _remaining_regret(view: View, belief: Belief) -> float | None:
-    if belief.target.unit is None:
-        return None
-    if not view.free.any():
-        return 0.0
-    each = [expected_regret(m[view.free], v[view.free], belief.best) for m, v in zip(belief.mean, belief.variance, strict=True)]
-    return _short(float(np.mean(each)) * belief.target.unit)
 
 
 def _short(value: float) -> float:

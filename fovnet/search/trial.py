@@ -20,7 +20,7 @@ class Forecast:
     score, low, high   the median, and the band in which the score will lie with 95 %; an end is None, and the band open there, where it
                        lies beyond all scores seen and the model knows only ranks
     chance_to_train    probability that there will be a score at all
-    expected_regret    how much lower the lowest of all free rows may be expected to be than the best score so far, at most; None
+    expected_regret    how much lower the lowest of all free rows may be expected to be than the best row so far, at most; None
                        where the model knows only ranks
     """
 

@@ -77,6 +77,22 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
 
 
+def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bodies_among_them(bodies: Bodies) -> None:
+    """The likeliest logistic model with an intercept says as much as is true, in sum: of disordered bodies too.
+
+    Half of the bodies are rougher than usual, so that they are trusted by half.
+    """
+    examples = [bodies(seed, noise=3.0 if seed % 2 else 4.5) for seed in range(40)]
+    rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
+    told = [shown(one, seed) for seed, one in enumerate(examples)]
+    judge, _ = settle(Judge(DEFAULT, rule), told, stated_error=0.2, at_risk=0.1, seed=1)
+    decisions = [judge.decision(one.look, one.z_mm) for one in told]
+    stated = np.concatenate([decision.confidence for decision in decisions])
+    hit = np.concatenate([right(said(decision.decided, 5), one.truth) for decision, one in zip(decisions, told, strict=True)])
+    assert sum(decision.roughness > 0.9 for decision in decisions) >= 10         # of which at most two thirds are believed
+    assert stated.mean() == pytest.approx(hit.mean(), abs=0.004)
+
+
 @pytest.mark.parametrize("slices", [3, 4, 41, 43])
 def test_spans_end_where_the_volume_ends(slices: int) -> None:
     """Slices of 2 mm in cuts of two: the last takes what is left over, and of three slices there is but one cut."""

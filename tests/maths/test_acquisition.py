@@ -85,6 +85,23 @@ def test_the_expected_regret_of_independent_points_is_what_dice_say(count):
     assert value == pytest.approx(gained.mean(), abs=5 * gained.std() / np.sqrt(200_000))
 
 
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_where_the_best_is_known_but_roughly_the_dice_are_thrown_for_it_too(count):
+    rng = np.random.default_rng(count)
+    mean, deviation = rng.normal(0.3, 0.7, count), rng.uniform(0.1, 0.6, count)
+    lowest = (mean + deviation * rng.standard_normal((200_000, count))).min(axis=1)
+    gained = np.maximum(0.2 + 0.4 * rng.standard_normal(200_000) - lowest, 0.0)
+    value = expected_regret(mean, deviation**2, 0.2, 0.16)
+    assert value == pytest.approx(gained.mean(), abs=5 * gained.std() / np.sqrt(200_000))
+
+
+def test_one_point_and_a_doubtful_best_differ_by_a_normal():
+    """b - f is normal, its variance the sum of both: the closed form of the expected improvement holds for it."""
+    mean, variance = np.array([0.4]), np.array([0.25])
+    one = np.exp(log_expected_improvement(mean, variance + 0.3, 0.1))[0]
+    assert expected_regret(mean, variance, 0.1, 0.3) == pytest.approx(one, rel=1e-6)
+
+
 def test_one_point_has_its_expected_improvement_as_regret():
     mean, variance = np.array([0.4]), np.array([0.25])
     assert expected_regret(mean, variance, 0.1) == pytest.approx(np.exp(log_expected_improvement(mean, variance, 0.1))[0], rel=1e-6)
