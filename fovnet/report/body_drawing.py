@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.regions import NONE, Vocabulary
-from fovnet.report.canvas import readable_on
+from fovnet.report.canvas import RIM_MM, readable_on
 from fovnet.report.raster import jpeg_uri
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.wording import whole_mm
@@ -124,9 +124,9 @@ def body_drawing(
         bands=tuple(_band(one, down, curves_left) for one in boundaries),
         curves=_curves(smoothed, heights, vocabulary, curves_left),
         ticks=tuple((down(mm), whole_mm(mm)) for mm in _round_heights(low, high)),
-        lines=tuple(sorted(down(mm) for mm in edges if low < mm < high)),
+        lines=tuple(sorted(down(mm) for mm in edges if low + RIM_MM < mm < high - RIM_MM)),
         heights=tuple(heights.tolist()),
-        note=f"z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
+        note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
     )  # fmt: skip
 
 

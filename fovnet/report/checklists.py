@@ -34,6 +34,7 @@ class Item(NamedTuple):
 
 
 AUTHORS = "the authors of a study have to say it"
+NOT_UPDATED = "none was updated: the networks were trained from nothing"
 
 CLAIM = (
     Item("1", "named as a study of AI, and of which technology", "answer", "the first paragraph names networks; the title is the user’s"),
@@ -108,7 +109,7 @@ TRIPOD = (
     Item("12c", "type of model, every step of building it, internal validation", "search"),
     Item("12d", "heterogeneity across clusters", "subgroups", "of performance, by collection and by recorded attributes"),
     Item("12e", "measures and plots of performance", "slices"),
-    Item("12f", "updating of the model", "", "none was updated, unless the configuration begins with an ensemble"),
+    Item("12f", "updating of the model", "", NOT_UPDATED),
     Item("12g", "how predictions are calculated", "method"),
     Item("13", "handling of class imbalance", "reference", "counts by class; training weights classes by inverse frequency"),
     Item("14", "fairness", "subgroups", "by the recorded attributes; no step to improve it is taken"),
@@ -129,7 +130,7 @@ TRIPOD = (
     Item("22", "the full model, and how it may be used", "provenance", "hashes of the weights; the ensemble folder is the model"),
     Item("23a", "performance with intervals, also of subgroups", "slices"),
     Item("23b", "heterogeneity of performance", "subgroups"),
-    Item("24", "results of updating", "", "none was updated, unless the configuration begins with an ensemble"),
+    Item("24", "results of updating", "", NOT_UPDATED),
     Item("25", "interpretation, fairness included", "", AUTHORS),
     Item("26", "limitations", "limits"),
     Item("27a", "poor or missing input at use", "inputs", "what is refused and why; “cannot say” under “Volume by volume”"),
@@ -138,12 +139,16 @@ TRIPOD = (
 )
 
 
-def checklists(places: Collection[str], predictors: str) -> tuple[Checklist, ...]:
+def checklists(places: Collection[str], predictors: str, *, updated: bool = False) -> tuple[Checklist, ...]:
     """Both guidelines against the sections that this report has.
 
     predictors  what this run's answers are predicted from, for TRIPOD's item 9a
+    updated     whether networks of before were trained further
     """
-    tripod = tuple(item._replace(remark=predictors) if item.number == "9a" else item for item in TRIPOD)
+    told = {"9a": {"remark": predictors}}
+    if updated:
+        told |= {number: {"place": "search", "remark": "the networks of an ensemble were trained further"} for number in ("12f", "24")}
+    tripod = tuple(item._replace(**told.get(item.number, {})) for item in TRIPOD)
     return (
         _against("CLAIM 2024", "Tejani et al., Radiology: Artificial Intelligence 6 (2024) e240300", CLAIM, places),
         _against("TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", tripod, places),

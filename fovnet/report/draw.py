@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fovnet.regions import Vocabulary
 from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
@@ -64,8 +65,8 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
             for side, mark in ((-1, "<"), (1, ">")):
                 beyond = (place + spread)[~within & (np.sign(errors) == side)]
                 axis.scatter(np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN, linewidths=0)
-            if row.median_mm is not None:
-                axis.plot([row.median_mm] * 2, [place - 0.34, place + 0.34], color=INK, linewidth=1.8)
+            if row.median_mm is not None:                                      # above the points: it would hide those placed exactly
+                axis.plot([row.median_mm], [place + 0.36], color=INK, marker="v", markersize=5, linestyle="")
         axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
         axis.set_ylim(-0.6, len(dots) - 0.4)
         axis.set_xlim(-1.1 * reach, 1.1 * reach)
@@ -129,6 +130,7 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
         if len(scores) and scores.min() > 0 and scores.max() / scores.min() > 20:
             axis.set_yscale("log")
         axis.set(xlabel="trial", ylabel="score (validation loss)")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=4, columnspacing=1.4)
         return figure
 
@@ -137,7 +139,8 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
     coronal, curves = coronal_view(view.pixels), (view.raw, view.smoothed)
     return volume_figure(
-        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth, message=view.message
+        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth, message=view.message,
+        guessed=view.guessed,
     )
 
 

@@ -209,7 +209,7 @@ def brief_table(matter: Matter | None) -> Table:
     rows = []
     for axis in _ranked(matter) if matter else []:
         known = _by_score(axis)
-        ends = (_plain(known[0]), _plain(known[-1])) if len(known) > 1 else ("–", "–")
+        ends = ("–", "–") if axis.lengthscale is None else (_plain(known[0]), _plain(known[-1]))
         rows.append((_name(axis.name), percent(axis.share), percent(axis.relevance), *ends))
     return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows), name="axes-brief")
 

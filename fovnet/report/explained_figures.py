@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from fovnet.report import wording
-from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.report.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 from fovnet.report.wording import percent
 from fovnet.search.explaining import Explanation, Prediction, Step
 from fovnet.search.mattering import AxisEffect, Matter
@@ -61,7 +61,7 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
     axis.set(xlabel="slot", ylabel="expected regret")
     axis.set_xlim(-0.5, steps[-1].slot + 0.5)
     if not told:
-        axis.text(0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=FAINT)
+        axis.text(0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=SOFT)
         axis.set_yticks([])
         return
     slots, regrets = np.array(told).T

@@ -64,7 +64,8 @@ def risk_figure(view: RiskView) -> Figure:
         axis.step(across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8, label="slices wrong")
         if view.answered is not None:
             axis.axvline(view.answered, color=INK, linewidth=0.8, dashes=(2, 2))
-            axis.text(view.answered - 0.01, 0.97, "answered", transform=axis.get_xaxis_transform(), ha="right", va="top", rotation=90)
+            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")          # left of nought stand the numbers of the axis
+            axis.text(view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90)
         axis.set(xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong")
         axis.set_ylim(0, None)
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)

@@ -162,10 +162,11 @@ def _closing(
     evaluation: Evaluation, places: Collection[str], configuration: Mapping[str, Any], decision: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The method, how intervals were made, what the report cannot say, and the guidelines it was held against."""
+    lists = checklists(places, predictors(configuration, decision), updated=bool(configuration.get("training", {}).get("begin")))
     return {
         "method": method_words(configuration, decision),
         "intervals": _intervals(evaluation), "published": published_table(evaluation.vocabulary), "limits": LIMITS,
-        "references": REFERENCES, "stated": STATED, "checklists": checklists(places, predictors(configuration, decision)),
+        "references": REFERENCES, "stated": STATED, "checklists": lists,
     }  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def _headlines(whole: Group) -> tuple[Headline, ...]:
     return (
         Headline("slices given a wrong region", shown(whole.find("slice_error", "decided")), raw.value),
         Headline("volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))),
-        Headline("mean error of a border between regions", shown(whole.find("border_abs_mean_mm", "decided", ALL_BORDERS))),
+        Headline("mean distance of a found border from the true one", shown(whole.find("border_abs_mean_mm", "decided", ALL_BORDERS))),
     )
 
 
@@ -233,7 +234,7 @@ def _decision(rule: Mapping[str, Any]) -> Table:
 
 
 def _intervals(evaluation: Evaluation) -> str:
-    kinds = Counter(one.interval for group in evaluation.groups for one in group.measures)
+    kinds = Counter(one.interval for one in (*evaluation.handling, *(one for group in evaluation.groups for one in group.measures)))
     used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed {evaluation.seed}), so that slices and "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-from fovnet.report.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.report.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 SPAN = 10.0
 """Losses that span more than this have a logarithmic axis: a start far above guessing would flatten all that follows."""
@@ -18,12 +19,12 @@ SPAN = 10.0
 def learning_figure(training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str) -> Figure:
     """Training and validation loss of each epoch; `guess` is the validation loss of guessing, `ending` a sentence below the title.
 
-    What would be a bad sign: a validation loss that rises while the training loss falls (learnt by heart), or both at guessing.
+    What would be a bad sign: a validation loss that rises while the training loss falls (learned by heart), or both at guessing.
     A loss that is no number is a gap.
     """
     with house_style():
-        figure = Figure(figsize=(6.4, 3.7))
-        axis = figure.add_axes((0.095, 0.13, 0.875, 0.66))
+        figure = Figure(figsize=(6.4, 3.9))
+        axis = figure.add_axes((0.095, 0.13, 0.875, 0.62))
         epochs = max(len(training), len(validation), 1)
         axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
         for losses, name, colour in ((training, "training", WARN), (validation, "validation", ACCENT)):
@@ -33,9 +34,9 @@ def learning_figure(training: Sequence[float], validation: Sequence[float], gues
         axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         _scale(axis, [guess, *training, *validation])
-        figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.885), ncols=4, frameon=False, columnspacing=1.6)
-        figure.text(0.095, 0.975, title, va="top")
-        figure.text(0.095, 0.918, ending, color=FAINT, va="top")
+        figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.845), ncols=4, frameon=False, columnspacing=1.6)
+        figure.text(0.095, 0.975, "\n".join(wrap(title, 92)[:2]), va="top", linespacing=1.1)
+        figure.text(0.095, 0.885, ending, color=SOFT, va="top")
         return figure
 
 

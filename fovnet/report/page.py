@@ -142,7 +142,7 @@ class ExplainedView:
 
 @dataclass(frozen=True)
 class VolumeView:
-    """One volume for the whole-body figure, and why it was chosen."""
+    """One volume for the whole-body figure, and why it was chosen; `guessed` where fovnet could not say."""
 
     why: str
     title: str
@@ -155,6 +155,7 @@ class VolumeView:
     spans: Sequence[Stretch]
     truth: Sequence[Stretch]
     message: str
+    guessed: bool
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
         smoothed=case.smoothed,
         spans=case.spans,
         truth=true_stretches(case, vocabulary),
-        message=case.message,
+        message=f"cannot say: {case.message}" if case.status == "uncertain" else case.message,
+        guessed=case.status == "uncertain",
     )
 
 

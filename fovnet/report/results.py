@@ -66,6 +66,7 @@ def borders_table(evaluation: Evaluation) -> Table:
     names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
     wanted = {
         "border_signed_median_mm": "signed, median",
+        "border_abs_mean_mm": "absolute, mean",
         "border_abs_median_mm": "absolute, median",
         "border_abs_p95_mm": "absolute, 95th percentile",
         "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",

@@ -31,7 +31,7 @@ def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = No
     return SearchView(
         further=begun_with is not None,
         origin="found by a search" if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
-        sentence=_sentence(ordered, ranked, start) + (FURTHER if begun_with else ""),
+        sentence=_sentence(ordered, ranked, [False] * len(start) if begun_with else start) + (FURTHER if begun_with else ""),
         points=points,
         best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST]), name="best-trials"),
         every=Table(HEADER, tuple(_cells(trial) for trial in ordered), name="trials"),

@@ -89,14 +89,14 @@ def write_volume_page(path: Path, page: VolumePage) -> Path:
 
 def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
     """Why an answer is uncertain, a sentence each; the message of an uncertain one where no doubts are listed."""
-    listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence"))
+    listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence") and one.get("code") != "none")
     return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
 
 def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     spans = body["spans"]
     if not spans:
-        return "Shows none of the regions."
+        return f"Shows none of the regions{_sure(body, vocabulary)}."
     low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
     said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
     guess = body["status"] == "uncertain"
@@ -148,7 +148,7 @@ def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
     rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
-    rows += [(words, f"{body[key]:.2f}") for key, words in MEASURED.items() if body.get(key) is not None]
+    rows += [(words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}")) for key, words in MEASURED.items() if body.get(key) is not None]
     rows += [("note", str(note)) for note in body.get("notes") or ()]
     rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
     return Table(("what", "value"), tuple(rows))
@@ -176,4 +176,4 @@ def _data(
 
 
 def _mm(value: Any) -> str:
-    return f"{whole_mm(float(value))} mm"
+    return f"{whole_mm(float(value))}\N{NO-BREAK SPACE}mm"

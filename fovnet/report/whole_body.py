@@ -14,11 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
-from fovnet.report.canvas import FAINT, INK, WARN, house_style, readable_on
+from fovnet.report.canvas import FAINT, INK, RIM_MM, SOFT, WARN, house_style, readable_on
 
 HARDLY = 0.02
 """Probabilities that smoothing moves by less are drawn as one curve."""
@@ -36,13 +37,14 @@ def volume_figure(
     truth: Sequence[Stretch] | None = None,
     message: str = "",
     guessed: bool = False,
+    notes: str = "",
 ) -> Figure:
     """One volume from feet (bottom) to head: coronal view, probability curves, the spans said, and the true ones if given.
 
     coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
     heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
     unless the stack is much wider than tall, which the figure then says. `guessed`: fovnet cannot say, and the spans are pale and called a
-    guess. An empty volume gives its title and message alone.
+    guess, the message in red; `notes`, what else was done to the volume, stand below it. An empty volume gives its title and message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -53,9 +55,9 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
-        lines, rows = _lines(message, across), _rows_of_names(vocabulary, across)
+        lines, rows = (_lines(message, across), _lines(notes, across)), _rows_of_names(vocabulary, across)
         foot = FOOT + ROW * (rows - 1)
-        figure = Figure(figsize=(across, height + foot + 0.45 + LINE * len(lines)))
+        figure = Figure(figsize=(across, height + foot + 0.45 + LINE * sum(map(len, lines))))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height, foot)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
@@ -64,17 +66,19 @@ def volume_figure(
         _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)
-        _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low < edge < high})
+        _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low + RIM_MM < edge < high - RIM_MM})
         _name_colours(figure, vocabulary, rows)
-        _write_heading(figure, title, lines, WARN if guessed else INK)
+        _write_heading(figure, title, lines, (WARN if guessed else INK, INK))
         return figure
 
 
-def _write_heading(figure: Figure, title: str, lines: Sequence[str], colour: str) -> None:
-    """The title at the top left, and the lines of the message below it."""
+def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], colours: Sequence[str]) -> None:
+    """The title at the top left, and below it the lines of each part, in its colour."""
     left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
     figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-    figure.text(left, top - 0.12 / figure.get_figheight(), "\n".join(lines), color=colour, va="top", parse_math=False)
+    for lines, colour, above in zip(parts, colours, (0, len(parts[0])), strict=True):
+        below = (0.12 + LINE * above) / figure.get_figheight()
+        figure.text(left, top - below, "\n".join(lines), color=colour, va="top", parse_math=False)
 
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
@@ -119,12 +123,15 @@ def _show_coronal(
     )  # fmt: skip
     axis.set_ylabel("scanner height z, mm")
     axis.set_xticks([])
-    note = f"z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide"
-    axis.set_xlabel(note, color=FAINT)
+    note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
+    axis.set_xlabel(note, color=SOFT)
     for side in axis.spines.values():
         side.set_visible(False)
     for place, letter in ((0.04, "R"), (0.96, "L")):
-        axis.text(place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8, weight="bold")
+        axis.text(
+            place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8, weight="bold", zorder=5,
+            path_effects=[withStroke(linewidth=2, foreground="black")],
+        )  # fmt: skip
 
 
 def _show_curves(
@@ -139,7 +146,7 @@ def _show_curves(
     axis.set_xlim(-0.02, 1.02)
     axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     smooths = len(raw) and float(np.abs(raw - smoothed).max()) > HARDLY
-    axis.set_xlabel("probability (bold: smoothed)" if smooths else "probability")
+    axis.set_xlabel("probability (bold: calibrated, smoothed)" if smooths else "probability")
     axis.tick_params(axis="y", length=0)
 
 
