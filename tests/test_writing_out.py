@@ -33,6 +33,21 @@ def test_they_are_many() -> None:
     assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench mistrust"} <= {words for words, *_ in WRITING}
 
 
+@pytest.mark.parametrize(("name", "content"), [
+    ("scan.nii.gz", b"\x1f\x8b\x08 voxels"), ("own.yaml", b"results: here\n"), ("notes.txt", b"of mine\n"), ("facts.json", b'{"mine": 1}'),
+    ("volumes.tsv", b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n"), ("regions.tsv", b"volume_id\tregion\tfrom_mm\tto_mm\n"),
+])  # fmt: skip
+def test_a_file_of_the_users_is_not_written_over(name: str, content: bytes, tmp_path: Path) -> None:
+    """What a verb itself wrote is, for a second run."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    refused = CliRunner().invoke(app, ["bench", "decide", "--out", str(path)])
+    assert isinstance(refused.exception, ConfigError) and refused.exception.code == "out-other-file" and name in refused.exception.sentence
+    assert path.read_bytes() == content
+    line = ["bench", "decide", "--slices", "2", "--repeats", "1", "--out", str(tmp_path / "t.tsv")]
+    assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
+
+
 @pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
 def test_a_path_below_a_file_is_refused_at_once(verb: str, command: Any, option: Any, tmp_path: Path) -> None:
     file = tmp_path / "file"

@@ -203,7 +203,7 @@ def bench_decide(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times.")],
     slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = 0,
 ) -> None:
     """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""
     from fovnet.bench.deciding import COLUMNS, deciding_times

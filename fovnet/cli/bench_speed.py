@@ -101,7 +101,7 @@ def bench_slice(
 def bench_predict(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
     paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
-    shape: Annotated[tuple[int, int, int], typer.Option(min=8, help="Voxels of the simulated volume.")] = (320, 250, 72),
+    shape: Annotated[tuple[int, int, int], typer.Option(min=8, max=1024, help="Voxels of the simulated volume.")] = (320, 250, 72),
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
     engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fovnet.cli.opened import scored_of, settings_of
+from fovnet.cli.opened import refuse_other_ensemble, refuse_other_rule, scored_of, settings_of
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import out, progress_bar
 from fovnet.net import configured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from fovnet.config import Settings
-    from fovnet.results import Results
     from fovnet.search.trial import Trial
 
 verbs = typer.Typer()
@@ -44,7 +41,7 @@ def ensemble(config: ConfigFile) -> None:
     assemble(
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=options.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
-        mixed=configured.mixed_with(settings, members),
+        mixed=configured.mixed_with(settings, members), inputs=pack.inputs,
     )  # fmt: skip
     with progress_bar("scoring") as tell:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
@@ -90,7 +87,7 @@ def tune(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     options, scored = settings.decision, scored_of(results)
-    _refuse_other_ensemble(config, results, settings)
+    refuse_other_ensemble(config, results, settings)
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
         volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
@@ -114,21 +111,6 @@ def tune(config: ConfigFile) -> None:
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
 
 
-def _refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
-    """Nothing, unless the ensemble was made with other settings than these: a report would state settings that nothing was made with.
-
-    Raises ModelError "ensemble-other-settings".
-    """
-    from fovnet.decision.ensemble import facts_of
-    from fovnet.errors import ModelError
-    from fovnet.records import digest
-
-    made = facts_of(results.ensemble).get("fovnet", {}).get("settings_sha256")
-    if made not in (None, digest(settings.ensemble.model_dump())):
-        raise ModelError("ensemble-other-settings", f"{results.ensemble}: was made with other settings of `ensemble` than {config} has; "
-                                                    f"make it again: fovnet ensemble --config {config}")
-
-
 @verbs.command()
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
@@ -141,6 +123,7 @@ def decide(config: ConfigFile) -> None:
 
     settings = settings_of(config)
     results, pack = configured.opened(settings)
+    refuse_other_rule(config, results, settings)
     rows = []
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), *known)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.opened import scored_arrays, settings_of
+from fovnet.cli.opened import refuse_other_rule, scored_arrays, settings_of
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
 from fovnet.errors import ConfigError
@@ -39,6 +39,7 @@ def ablate(config: ConfigFile) -> None:
 
     settings = settings_of(config)
     results, pack = configured.opened(settings)
+    refuse_other_rule(config, results, settings)
     finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
     (journal, trials), arrays = configured.concluded(results), scored_arrays(results)
     with progress_bar("scoring") as tell:
@@ -157,6 +158,7 @@ def report(config: ConfigFile) -> None:
 
     settings = settings_of(config)
     results, pack = configured.opened(settings)
+    refuse_other_rule(config, results, settings)
     run_report.write(settings, results, pack)
     if (results.evaluation / "ablation.json").exists() and not current_ablation(results):
         out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")

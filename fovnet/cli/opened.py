@@ -65,3 +65,34 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
     pairs = zip(examples(pack, scored_of(results), split), stacks(pack, split), strict=True)
     volumes = [Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack)) for one, stack in pairs]
     return volumes, configured.vocabulary_of(settings), ensemble.rule
+
+
+def refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
+    """Nothing, unless the ensemble was made with other settings than these: a report would state settings that nothing was made with.
+
+    Raises ModelError "ensemble-other-settings".
+    """
+    from fovnet.decision.ensemble import facts_of
+    from fovnet.errors import ModelError
+    from fovnet.records import digest
+
+    made = facts_of(results.ensemble).get("fovnet", {}).get("settings_sha256")
+    if made not in (None, digest(settings.ensemble.model_dump())):
+        raise ModelError("ensemble-other-settings", f"{results.ensemble}: was made with other settings of `ensemble` than {config} has; "
+                                                    f"make it again: fovnet ensemble --config {config}")
+
+
+def refuse_other_rule(config: Path, results: Results, settings: Settings) -> None:
+    """As `refuse_other_ensemble`, and of its rule.  Raises ModelError "rule-other-settings" too."""
+    from fovnet.decision.ensemble import RULE
+    from fovnet.errors import ModelError
+    from fovnet.records import digest, read_json
+
+    refuse_other_ensemble(config, results, settings)
+    try:
+        made = read_json(results.ensemble / RULE).get("fovnet", {}).get("settings_sha256")
+    except (OSError, ValueError):
+        return                                                      # whoever reads the rule says what is wrong with it
+    if made not in (None, digest(settings.decision.model_dump())):
+        raise ModelError("rule-other-settings", f"{results.ensemble / RULE}: was tuned with other settings of `decision` than {config} "
+                                                f"has; tune it again: fovnet tune --config {config}")

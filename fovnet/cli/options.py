@@ -30,7 +30,32 @@ def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | 
 
 
 def _file_to_write(path: Path | None) -> Path | None:
+    """As `_to_write`, of a file.  Raises ConfigError "out-other-file" where one lies there that no verb wrote: a volume, a configuration, a
+    collection's table.  What a verb wrote before is written anew."""
+    if path is not None and path.is_file() and not _is_a_verbs(path):
+        raise ConfigError("out-other-file", f"--out {path}: there is a file that is no table of this kind; give another name, or remove it")
     return _to_write(path, folder=False)
+
+
+INPUT_COLUMNS = {"path", "subject_id", "first_slice", "from_mm", "region"}
+"""Columns of what users write or keep: tables of a collection, answers."""
+
+
+def _is_a_verbs(path: Path) -> bool:
+    """Whether a file may have been written by a verb with `--out`: empty, facts with fovnet's stamp, or a table of numbers."""
+    from fovnet.records import read_json
+
+    try:
+        if path.stat().st_size == 0:
+            return True
+        with path.open(encoding="utf-8") as file:
+            line = file.readline(10_000)
+        if line.startswith("{"):
+            return "fovnet" in read_json(path)
+    except (OSError, ValueError):
+        return False
+    columns = line.rstrip("\n").split("\t")
+    return len(columns) > 1 and not INPUT_COLUMNS & set(columns)
 
 
 def _folder_to_write(path: Path | None) -> Path | None:

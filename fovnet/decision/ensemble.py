@@ -141,7 +141,7 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 def assemble(
     folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
     subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32", begun: Mapping[str, Any] | None = None,
-    mixed: tuple[float, Mapping[int, Path]] | None = None,
+    mixed: tuple[float, Mapping[int, Path]] | None = None, inputs: Mapping[str, Any] | None = None,
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
@@ -150,15 +150,20 @@ def assemble(
     subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
     begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
     mixed  the share of what each training made of its network, and by slot that network before; None: all of it
+    inputs  what the slices show that it will score, as a pack has it; None: they are not compared
     An ensemble that lies there stays until all members of the new one are written.  Raises ModelError where there is no member, or
-    the weights of one are missing, damaged or too large for the precision.
+    the weights of one are missing, damaged, of other slices or too large for the precision.
     """
     from fovnet.net.precision import write_weights
+    from fovnet.net.weights import load_facts, refuse_other_inputs
 
     if not members:
         raise ModelError("ensemble-empty", "no trial completed, so there is no member; trials.tsv in the search's folder says why each "
                                            "failed: allow more memory, more time or more trials")
     _refuse_damaged([Path(member["weights"]) for member in members])
+    if inputs is not None:
+        for weights in (Path(member["weights"]) for member in members):
+            refuse_other_inputs(weights, load_facts(weights), inputs["classes"], inputs["slices"])
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
         rmtree(left)

@@ -50,9 +50,11 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
 def ship(results: Results, folder: Path) -> Shipped:
     """`folder`, filled with what a finished run's ensemble needs to be used by others; what it held of an earlier one is gone.
 
-    Nothing is written before everything was checked.  Raises ModelError: a part is missing ("shipped-incomplete"), together they are
-    larger than MOST_BYTES ("shipped-large"), or a text names a volume or a subject of the run ("shipped-names").
+    Nothing is written before everything was checked.  Raises ModelError: the folder holds something else ("shipped-other-folder"), a part
+    is missing ("shipped-incomplete"), together they are larger than MOST_BYTES ("shipped-large"), or a text names a volume or
+    a subject of the run ("shipped-names").
     """
+    _refuse_foreign(folder)
     with tempfile.TemporaryDirectory() as place:
         draft = Path(place)
         _draft(results, draft)
@@ -67,6 +69,13 @@ def ship(results: Results, folder: Path) -> Shipped:
         members = len(load(draft, "cpu").members)
         _replace(draft, folder)
     return Shipped(folder, members, size)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Nothing, where the folder is not there, is empty, or was filled by `ship` before: it would lose files of somebody's."""
+    if folder.is_dir() and any(folder.iterdir()) and not ((folder / SUMS).is_file() and (folder / FACTS).is_file()):
+        raise ModelError("shipped-other-folder", f"{folder}: holds other files than an ensemble that was exported before; give a folder "
+                                                 "of its own, a new one for instance")
 
 
 def _draft(results: Results, draft: Path) -> None:
@@ -132,6 +141,6 @@ def _replace(draft: Path, folder: Path) -> None:
     for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
-    for stale in folder.glob("*.safetensors"):
+    for stale in (*folder.glob("member-*.safetensors"), folder / orientation.FILE):
         if not (draft / stale.name).exists():
-            stale.unlink()
+            stale.unlink(missing_ok=True)

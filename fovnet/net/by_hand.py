@@ -80,7 +80,9 @@ class Training:
             return recorded.outcome
         self._settle()
         record = self.folder / RECORD
-        record.unlink(missing_ok=True)                   # of another training, whose network is about to be replaced
+        if record.exists():                              # of another training: its network must not stand beside this one's record
+            self.network.unlink(missing_ok=True)
+            record.unlink()
         rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
         learned = digest([self.source, self.seed, self.validation_slices])
         job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", source=learned, **self.recipe)

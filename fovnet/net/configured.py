@@ -37,11 +37,29 @@ if TYPE_CHECKING:
 
 
 def opened(settings: Settings) -> tuple[Results, Pack]:
-    """The results folder of a configuration, and the slices in it."""
+    """The results folder of a configuration, and the slices in it.
+
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") where they were cut or labelled otherwise than the
+    configuration says: regions would be told by each other's names, and a report would state what nothing was made with.
+    """
     from fovnet.volume.pack import load_pack
 
     results = Results(Path(settings.results))
-    return results, load_pack(results.slices)
+    pack = load_pack(results.slices)
+    _refuse_other_slices(settings, results, pack)
+    return results, pack
+
+
+def _refuse_other_slices(settings: Settings, results: Results, pack: Pack) -> None:
+    from fovnet.errors import ConfigError
+
+    wanted = {"classes": ", ".join(vocabulary_of(settings).classes),
+              **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")}}
+    made = {"classes": ", ".join(pack.classes), **pack.looks}
+    for name, value in wanted.items():
+        if made.get(name, value) != value:
+            raise ConfigError("slices-other-settings", f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
+                                                       f"{value}; give the one that made them, another `results`, or `fovnet slice` again")
 
 
 def concluded(results: Results) -> tuple[Path, list[Trial]]:
@@ -330,7 +348,13 @@ def configuration_of(settings: Settings, changes: list[str]) -> dict[str, Any]:
         name, equals, level = change.partition("=")
         if not equals:
             raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
-        levels[name.strip()] = number_in_words(yaml.safe_load(level))
+        if name.strip() in levels:
+            raise ConfigError("train-set", f"--set {change}: {name.strip()} is set twice; leave one of them out")
+        try:
+            levels[name.strip()] = number_in_words(yaml.safe_load(level))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise ConfigError("train-set", f"--set {change}: {level!r} is no level of an axis; give a number or a word, for instance "
+                                           "--set log2_filters=4") from None
     return changed(start_of(settings), levels)
 
 

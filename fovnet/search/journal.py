@@ -193,5 +193,6 @@ def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict
         return propose_slot(search, earlier, trials)
     except KeyError as missing:
         raise SearchError(
-            "slot-unfinished", f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one first."
+            "slot-unfinished", f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one first, or "
+                               "ask for an earlier slot",
         ) from missing

@@ -57,6 +57,17 @@ def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_byt
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_folder_of_somebodys_own_networks_is_left_as_it_was(run: Results, tmp_path: Path) -> None:
+    for folder in (tmp_path / "mine", run.ensemble, run.folder):
+        folder.mkdir(exist_ok=True)
+        (folder / "unet.safetensors").write_bytes(b"of somebody")
+        before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        with pytest.raises(ModelError, match="a folder of its own") as refused:
+            shipped.ship(run, folder)
+        assert refused.value.code == "shipped-other-folder"
+        assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
 def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none(run: Results, tmp_path: Path) -> None:
     layer = {"layer0.weight": torch.zeros(16, int(np.prod(SHAPE))).half(), "layer0.bias": torch.arange(16).half()}
     save_tensors(run.ensemble / orientation.FILE, layer, {})

@@ -86,6 +86,32 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
     assert len(read_tsv(results / "search" / "trials.tsv")) == 4
 
 
+@pytest.mark.parametrize(("section", "change", "verbs", "code"), [
+    ("prepare", {"target_spacing_mm": 9.0}, ("ensemble", "tune", "decide", "report"), "slices-other-settings"),
+    ("regions", "limbs.yaml", ("ensemble", "tune", "decide", "report"), "slices-other-settings"),
+    ("decision", {"method": "intersections"}, ("decide", "ablate", "report"), "rule-other-settings"),
+    ("ensemble", {"members": 1}, ("tune", "decide", "report"), "ensemble-other-settings"),
+])  # fmt: skip
+def test_a_run_is_read_by_the_settings_it_was_made_with(
+    smoke: Path, tmp_path: Path, shell: Shell, section: str, change: object, verbs: tuple[str, ...], code: str
+) -> None:
+    """Six regions by other names would be told as such, and a report would state what nothing was made with.  Nothing is touched."""
+    results, config = copy_of(smoke, tmp_path)
+    regions = [{"name": name, "rung": rung} for rung, name in enumerate(["foot", "knee", "hip", "elbow", "hand"])]
+    (tmp_path / "limbs.yaml").write_text(yaml.safe_dump({"regions": [*regions, {"name": "shoulder", "rung": None}]}))
+    raw, before = yaml.safe_load(config.read_text()), contents(results)
+    mine = str(tmp_path / change) if isinstance(change, str) else {**(raw.get(section) or {}), **change}  # type: ignore[dict-item]
+    config.write_text(yaml.safe_dump({**raw, section: mine}))
+    for verb in verbs:
+        told = shell("fovnet", verb, "--config", config, check=False)
+        assert told.returncode == 2 and code in told.stderr, told.stderr
+    assert contents(results) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "logs" not in path.parts}
+
+
 def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(smoke: Path, tmp_path: Path, shell: Shell) -> None:
     """To the same weights."""
     results, config = copy_of(smoke, tmp_path)

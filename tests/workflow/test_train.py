@@ -84,11 +84,22 @@ def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path]
 
 
 @pytest.mark.parametrize(
-    ("change", "code"), [("log2_filter=4", "space-axes"), ("blocks=9", "space-level"), ("blocks", "train-set")]
+    ("change", "code"), [("log2_filter=4", "space-axes"), ("blocks=9", "space-level"), ("blocks", "train-set"), ("blocks={", "train-set"),
+                         ("blocks=2024-02-31", "train-set")]
 )
 def test_a_change_that_cannot_be_meant_is_refused_by_name(line: list[str | Path], shell: Shell, change: str, code: str) -> None:
     done = shell(*line, "--set", change, check=False)
     assert done.returncode == 2 and code in done.stderr
+
+
+def test_an_axis_set_twice_and_a_seed_that_no_generator_takes_are_refused(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+    """And what was trained there before stays: its record, and the network beside it."""
+    shell(*line)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
+    for words, code in ((("--set", "blocks=1", "--set", "blocks=2"), "train-set"), (("--seed", str(2**64)), "wrong-usage")):
+        done = shell(*line, *words, check=False)
+        assert done.returncode == 2 and (code in done.stderr or "--seed" in done.stderr)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
 
 
 def test_without_slices_it_says_what_to_run_first(shell: Shell, tmp_path: Path) -> None:
