@@ -74,11 +74,15 @@ def check(config: ConfigFile) -> None:
 def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
     """What the labels leave out: regions, splits of a region, and stretches between two regions; a mistyped number, perhaps."""
     from fovnet.report.wording import several
-    from fovnet.volume.foreseen import between, gaps, unlabelled, unlearned
+    from fovnet.volume.foreseen import between, gaps, is_inner, unlabelled, unlearned
 
     told, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
     if there and not settings.phantom.subjects:             # enough simulated people are in every split, with labels of every region
-        told += [f"no volume is labelled with {', '.join(away)}: that is never learned, nor named"] if away else []
+        inner = [name for name in away if is_inner(there, words, name)]
+        outer = [name for name in away if name not in inner]
+        told += [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"] if outer else []
+        told += [f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the same, for a slice or so, in a "
+                 "volume that shows what lies below and above"] if inner else []
         told += unlearned(there, words, seed=settings.seed, fractions=settings.prepare.split)
     if found := gaps(there, words):
         volume_id, below, above, first, last = found[0]

@@ -81,6 +81,7 @@ def train(
 ) -> None:
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
     from fovnet.net.training import choose_device
+    from fovnet.report.wording import several
 
     settings = settings_of(config)
     configuration = configured.configuration_of(settings, changes or [])
@@ -92,7 +93,7 @@ def train(
     _draw_training(training, outcome)
     done = len(outcome.validation_loss)
     best = "" if outcome.score is None else f", validation loss {outcome.score:.4f} at best"
-    out.print(f"{outcome.status} after {done} epochs{best}{outcome.message and f': {outcome.message}'}")
+    out.print(f"{outcome.status} after {several(done, 'epoch')}{best}{outcome.message and f': {outcome.message}'}")
     out.print(f"{out_folder}: {', '.join(path.name for path in sorted(out_folder.iterdir()) if path.is_file())}")
     if outcome.status != "completed":
         raise typer.Exit(3)

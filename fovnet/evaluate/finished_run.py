@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
-    """The evaluation of the test split, and its cases; people it was tuned on, or labels that have changed, stop it."""
+    """The evaluation of the test split, and its cases; people it was tuned on, labels that have changed, or
+    another way of naming people than that which its slices were named by, stop it."""
     from fovnet.decision.ensemble import FACTS, RULE, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.guards import check_not_learned, check_tables
     from fovnet.evaluate.reading import read_cases
     from fovnet.records import read_json
 
+    _refuse_other_names(settings, results, pack)
     cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
@@ -30,6 +32,18 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
     stated = settings.decision.stated_error
     return evaluated(cases, configured.vocabulary_of(settings), manifest=manifest_of(pack), stated_error=stated, **options), cases
+
+
+def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
+    """Nothing, unless a secret was put beside the results, or `identifiers` changed, since volumes were named: who did so believes that a
+    report goes by it.  Raises ConfigError "identifiers-changed"."""
+    from fovnet.errors import ConfigError
+    from fovnet.volume.identity import KEY_FILE, read_identifiers
+
+    names = read_identifiers(settings.identifiers, results.folder)
+    if any(record.shown_id and record.shown_id != names.shown(record.volume_id) for record in pack.records):
+        raise ConfigError("identifiers-changed", f"{results.slices}: its volumes are named otherwise than {KEY_FILE} and `identifiers` say "
+                                                 "now; give the run's command again (snakemake), which names them anew and trains nothing")
 
 
 def collections_of(settings: Settings, results: Results) -> dict[str, Path]:

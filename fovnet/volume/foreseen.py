@@ -16,9 +16,17 @@ THICKEST_MM = 20.0
 
 
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, nor named."""
+    """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, and named only
+    where they lie between two others (`is_inner`)."""
     known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
     return [region for region in vocabulary.classes[:-1] if region not in known]
+
+
+def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
+    """Whether a region of the chain lies between two that are labelled, be it in different volumes: an answer of both runs through it."""
+    away = unlabelled(collections, vocabulary)
+    known = [rung for rung, region in enumerate(vocabulary.chain) if region not in away]
+    return name in vocabulary.chain and bool(known) and known[0] < vocabulary.chain.index(name) < known[-1]
 
 
 def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:

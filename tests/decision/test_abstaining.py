@@ -9,7 +9,7 @@ from hypothesis.strategies import integers
 from scipy.stats import binom
 from sklearn.metrics import auc
 
-from fovnet.decision.abstaining import ALLOWANCE, BARS, SURE_ENOUGH, Graded, bar, floor, risk_coverage
+from fovnet.decision.abstaining import ALLOWANCE, BARS, SURE_ENOUGH, Graded, bar, fewest_people, floor, risk_coverage
 
 STATED, AT_RISK = 0.05, 0.1
 
@@ -79,3 +79,17 @@ def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
     below = [(rng.normal(size=1000) < floor(rng.normal(size=80))).mean() for _ in range(400)]
     assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
     assert floor(np.arange(1.0, 19.0)) == 0           # one in twenty is less than one of 18
+
+
+def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
+    """51 without a fault for 5 % at a risk of 10 %: the two starts share the risk, and with 50 neither has enough of it left."""
+    people = fewest_people(0.05, 0.1)
+    faultless = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(people)]
+    assert people == 51 and bar(faultless, 0.05, 0.1).promised and not bar(faultless[1:], 0.05, 0.1).promised
+
+
+def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
+    """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and withheld."""
+    right = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(60)]
+    withheld = [Graded(f"p{number}", 0.99, True, 1.0) for number in range(60)]
+    assert bar(right + withheld, 0.05, 0.1) == bar(right, 0.05, 0.1) and bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
 
 from fovnet.decision.boundaries import SHARE, interval
 from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
 from fovnet.maths.climbs import Crossings
 from fovnet.maths.ladder import crossings
-from fovnet.regions import DEFAULT, Region, Vocabulary
+from fovnet.maths.rungs import Height
+from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
 
@@ -91,3 +93,54 @@ def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
                 weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
                 found[key] = found.get(key, 0.0) + float(weight)
     return found
+
+
+@pytest.mark.parametrize("stretch", [0.01, 1.0])
+def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_anywhere_there(stretch, bodies) -> None:
+    """Slices 5 mm apart: 2.5 mm either way, nine tenths of which any interval holds, however much too wide it was on validation volumes."""
+    example = bodies(8)
+    sure = np.where(example.truth, 1.0, 1e-5)
+    sure /= sure.sum(axis=1, keepdims=True)
+    told = decide(sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)).boundaries
+    between = [one for one in told if NONE not in (one.below, one.above)]          # the body's ends may be void: they are less sure
+    assert [(one.below, one.above) for one in between] == list(pairwise(DEFAULT.chain))
+    for one in between:
+        assert one.mm - one.low_mm == pytest.approx(SHARE * 2.5, abs=0.5)
+        assert one.high_mm - one.mm == pytest.approx(SHARE * 2.5, abs=0.5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(s=integers(5, 30), seed=integers(0, 10**6), spine=floats(0.2, 0.9))
+def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spine: float) -> None:
+    """Within a spine whose level nobody can tell the chain still climbs, and says nothing."""
+    p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
+    p[:, DEFAULT.classes.index("spine")] += spine / (1 - spine)
+    decision = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0))
+    named = {name for one in decision.boundaries for name in (one.below, one.above)}
+    assert named <= {NONE, *(span.region for span in decision.spans)}
+
+
+@settings(max_examples=50, deadline=None)
+@given(s=integers(2, 30), seed=integers(0, 10**6))
+def test_a_slice_is_never_more_than_one_look_however_thick(s: int, seed: int) -> None:
+    p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.5), s)
+    ten, thirty = (decide(p, mm * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)) for mm in (10.0, 30.0))
+    assert np.array_equal(ten.decided, thirty.decided) and np.allclose(ten.confidence, thirty.confidence)
+    assert ten.set_probability == pytest.approx(thirty.set_probability)
+
+
+def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> None:
+    """Looks taken for independent every 20 mm instead of every 10 count half: slices, tolls and heights alike."""
+    example = bodies(9)
+    p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
+    p[:, DEFAULT.classes.index("spine")] = 1e-12
+    root = np.sqrt(p)
+    heights, wider = (tuple(Height(150.0, sd_mm) for _ in DEFAULT.chain) for sd_mm in (30.0, 30.0 * np.sqrt(2)))
+    rule = Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    weak, plain = replace(rule, evidence_mm=20.0, border_toll=4.0, heights=heights), replace(rule, border_toll=2.0, heights=wider)
+    halved = decide(p / p.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, weak)
+    rooted = decide(root / root.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, plain)
+    assert np.array_equal(halved.decided, rooted.decided) and 0.1 < halved.set_probability < 1
+    assert halved.set_probability == pytest.approx(rooted.set_probability, rel=1e-6)
+    for one, other in zip(halved.boundaries, rooted.boundaries, strict=True):
+        assert (one.low_mm, one.high_mm) == pytest.approx((other.low_mm, other.high_mm), abs=1e-3)

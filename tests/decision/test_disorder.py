@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from fovnet.decision.abstaining import SURE_ENOUGH
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
 from fovnet.decision.tuning import FALSE_ALARMS, Example, tune
+from fovnet.maths.rungs import Height
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]
@@ -122,3 +123,40 @@ def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
         found = next(span for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans if span.region == "spine")
         sure.append(found.confidence)
     assert sure == sorted(sure) and sure[0] > 0.8
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_what_networks_say_of_a_body_turned_over_is_what_tells_its_way_up(seed: int, bodies: Bodies) -> None:
+    """Of those that see each slice alone it is the same in reverse, thick slices and thin; those that go by height alone name a body turned
+    over from the feet up as before, and so tell nothing."""
+    example = bodies(seed, noise=1.5)
+    uneven = np.flatnonzero(np.random.default_rng(seed).random(len(example.z_mm)) < 0.6)
+    said, z_mm = example.probabilities[uneven], example.z_mm[uneven]
+    for heights in ((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)):
+        plain, asked = (decide(said, z_mm, DEFAULT, Rule(heights=heights), turned=over).flipped_gain for over in (None, said[::-1]))
+        assert asked == pytest.approx(plain) and plain < -50
+    assert abs(decide(example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities).flipped_gain) < 1e-6
+
+
+def test_a_body_is_called_flipped_where_its_reversed_order_gains_more_than_the_bar(bodies: Bodies) -> None:
+    """The bar is what validation volumes, which are the right way up, gain at most: a knee shows no order at all, and gains nothing."""
+    example = bodies(5)
+    knee = np.tile(np.where(np.arange(len(DEFAULT.classes)) == 0, 0.9, 0.1 / (len(DEFAULT.classes) - 1)), (20, 1))
+    gain = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule()).flipped_gain
+    bars = (gain - 1, gain + 1)
+    called = [decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule(flipped_gain=bar)).flipped for bar in bars]
+    assert called == [True, False]
+    symmetric = decide(knee, 5.0 * np.arange(20), DEFAULT, Rule())
+    assert symmetric.flipped_gain == pytest.approx(0, abs=1e-9) and not symmetric.flipped
+
+
+def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bodies) -> None:
+    """Bayes, one volume of a hundred being upside down beforehand: odds of 99 to 1, divided by what the reversed order fits better.
+    Nothing else is odd here, whatever neighbours and order cost."""
+    example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    upright = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
+    over = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, lenient)
+    believed = 1.0 / (1.0 + UPSIDE_DOWN / (1.0 - UPSIDE_DOWN) * np.exp([upright.flipped_gain, over.flipped_gain]))
+    assert believed[0] > 0.99 and believed[1] < 1e-6
+    assert all(span.confidence > 0.5 for span in upright.spans)
+    assert all(span.confidence <= believed[1] for span in over.spans) and over.set_probability <= believed[1]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fovnet.decision import novelty
-from fovnet.decision.novelty import WIDTH, Familiar, calibrated, familiar, of_volume
+from fovnet.decision.novelty import LEAST, WIDTH, Familiar, calibrated, familiar, of_volume
 from fovnet.errors import ModelError
 
 K = 4
@@ -107,3 +107,13 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
     np.testing.assert_array_equal(np.sort(shares), np.arange(2, 62) / 61)
     for part in (1 - 1e-5, 1 + 1e-5):
         np.testing.assert_array_equal(what.unusual(known * part, raw), shares)
+
+
+def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
+    """A head farther out than all heads is unlike anything seen, however far out legs lie."""
+    nothing = Familiar(1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((2, 1)), np.zeros(0), np.zeros(0, dtype=np.int64))
+    near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
+    given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
+    known = calibrated(nothing, np.concatenate([near, far]), given)
+    head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
+    assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)

@@ -15,6 +15,7 @@ from fovnet.decision.rule import MEANINGS
 from fovnet.decision.spans import Rule, decide, edges, outline, said
 from fovnet.decision.tuning import Example
 from fovnet.maths.ladder import best_path
+from fovnet.maths.rungs import Height
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 N = len(DEFAULT.chain)
@@ -216,3 +217,38 @@ def test_a_slice_that_is_rather_none_than_not_does_not_part_a_region(bodies: Bod
 
 def test_every_setting_of_a_rule_has_a_meaning() -> None:
     assert MEANINGS.keys() == {field.name for field in fields(Rule)}
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.2])
+def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share: float) -> None:
+    """Beside a chest a spine is asked for half of a slice: half a spine's share is the chance that there is one."""
+    p = np.full((30, len(DEFAULT.classes)), 1e-6)
+    p[:, DEFAULT.classes.index("spine")], p[:, DEFAULT.classes.index("chest")] = share, 1 - share
+    told = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
+    assert [span.region for span in told.spans] == ["chest"]
+    assert told.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
+
+
+def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
+    """Three thin slices that say spine a little do not outweigh, across a gap of one thick slice that does not, one thick one that does."""
+    edges_mm = np.cumsum([0.0, 1, 1, 1, 20, 20])
+    spine = np.array([0.5, 0.5, 0.5, 0.2, 0.6])
+    p = np.full((5, len(DEFAULT.classes)), 1e-6)
+    p[:, N], p[:, DEFAULT.classes.index("chest")] = spine, 1 - spine
+    z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
+    shown = outline(p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0, protocol_threshold=0.3), edges_mm)
+    assert np.flatnonzero(shown.decided[:, N]).tolist() == [4]
+
+
+def test_heights_that_tell_presence_alone_move_no_border(bodies: Bodies) -> None:
+    """A chest of 150 mm where chests are told to have 250, give or take 5: its borders are stretched where heights count for them, and stay
+    where the slices have them where they do not.  Which regions are shown is the same."""
+    example = bodies(3)
+    heights = tuple(Height(250.0, 5.0) if region == "chest" else Height(150.0, 30.0) for region in DEFAULT.chain)
+    everywhere, presence = (
+        {span.region: span.to_mm - span.from_mm for span in decide(example.probabilities, example.z_mm, DEFAULT, rule).spans}
+        for rule in (Rule(heights=heights), Rule(heights=heights, heights_for="presence"))
+    )
+    assert everywhere.keys() == presence.keys() == set(DEFAULT.chain)
+    assert everywhere["chest"] > 200.0
+    assert all(mm == pytest.approx(150.0, abs=10.0) for mm in presence.values())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
+from sklearn.model_selection import LeaveOneGroupOut
 
 from fovnet.decision import weighing
 from fovnet.decision.weighing import WAYS, log_loss, mean, weigh
@@ -90,3 +91,19 @@ def test_the_way_is_chosen_on_subjects_left_out() -> None:
     assert chosen.way != "equal"
     assert chosen.left_out[chosen.way] == min(chosen.left_out.values()) < chosen.left_out["equal"]
     assert weigh(np.stack([members[3]] * 4), truth, groups).way == "equal"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way: str) -> None:
+    """As scikit-learn leaves out one group of five after another; eight members that know nothing are weighed well on those they were
+    weighed on only."""
+    rng = np.random.default_rng(4)
+    groups, label = np.repeat(np.arange(5), 8), rng.integers(0, 3, 40)
+    members, truth = rng.dirichlet(np.ones(3), (8, 40)), np.eye(3, dtype=bool)[label]
+    wanted = [
+        log_loss(mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights), truth[out])
+        for kept, out in LeaveOneGroupOut().split(label, groups=groups)
+    ]
+    found = weigh(members, truth, groups, way)
+    assert found.left_out[way] == pytest.approx(np.mean(wanted))
+    assert way == "equal" or found.left_out[way] > found.losses[way]

@@ -11,6 +11,7 @@ from hypothesis.strategies import integers, lists
 from fovnet.evaluate.borders import _paired, borders_of
 from fovnet.evaluate.cases import SaidBorder
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.groups import ALL_BORDERS
 from fovnet.regions import DEFAULT
 
 
@@ -119,3 +120,23 @@ class TestIntervals:
         case = replace(case, borders=(SaidBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
         assert [(border.said_mm, border.held) for border in begins] == [(47.5, True), (177.5, None)]
+
+
+def test_where_a_spine_without_chain_labels_begins_nothing_of_the_chain_ends(planted):
+    """Below it nobody told what region is shown: the chest may have gone on, as it was said to."""
+    case = planted.case(["chest"] * 3 + ["spine"] * 3, ["chest"] * 6)
+    assert borders_of(case, DEFAULT) == ()
+
+
+def test_a_border_ten_millimetres_off_agrees_and_one_a_slice_further_does_not(planted):
+    truth = ["legs"] * 6 + ["pelvis"] * 6
+    cases = [planted.case(truth, ["legs"] * (6 + off) + ["pelvis"] * (6 - off), volume_id=f"v{off}") for off in (2, -2, 3)]
+    near = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("border_within_10_mm", "decided", "legs|pelvis")
+    assert (near.numerator, near.denominator) == (2, 3)
+
+
+def test_invented_borders_are_a_share_of_those_said(planted):
+    """Two said, one of them true: half of them are invented, though there is but one to find."""
+    cases = [planted.case(["legs", "pelvis", "pelvis"], ["legs", "pelvis", "abdomen"], volume_id=f"v{number}") for number in range(5)]
+    invented = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("border_invented", "decided", ALL_BORDERS)
+    assert (invented.numerator, invented.denominator) == (5, 10)

@@ -9,6 +9,7 @@ import pytest
 from fovnet.errors import CollectionError
 from fovnet.evaluate.comparing import compare, verdict, write_comparison
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.paired import HIGHER_IS_BETTER, RATES, Difference
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
@@ -119,3 +120,13 @@ def test_an_evaluation_without_spans_and_digests_is_compared_by_what_it_has(runs
     (tmp_path / "evaluation.json").write_text(json.dumps(old))
     names = {one.measure for one in compare(tmp_path, runs[1], bootstrap=100).differences}
     assert "slice_error" in names and "span_f1" not in names
+
+
+@pytest.mark.parametrize(("measure", "stage"), RATES)
+def test_more_of_what_is_good_and_less_of_what_is_bad_is_better(measure, stage):
+    """Errors and misses are good where they are few, agreement where there is much of it."""
+    good = measure in ("span_f1", "exact_set", "border_within_10_mm")
+    more = Difference(measure, stage, 0.5, 0.7, 0.2, 0.1, 0.3, "", 9, measure not in HIGHER_IS_BETTER)
+    less = replace(more, second=0.3, difference=-0.2, low=-0.3, high=-0.1)
+    assert (verdict(more), verdict(less)) == (("second", "first") if good else ("first", "second"))
+    assert verdict(replace(more, low=-0.1)) == verdict(replace(less, high=0.1)) == verdict(replace(more, low=None, high=None)) == ""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import binomtest
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -18,6 +19,8 @@ from sklearn.metrics import (
 
 from fovnet.evaluate.calibration import LEAST_PROBABILITY
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.measures import Resampling
+from fovnet.maths.intervals import cluster_weights
 from fovnet.maths.smoothing import temper
 from fovnet.regions import DEFAULT
 
@@ -191,6 +194,29 @@ class TestTheRuleOfIntervals:
         assert ends[0] == pytest.approx(ends[1]) and ends[0][0] == pytest.approx(1 - ends[0][1], abs=0.02)
         theirs = binomtest(5, 10).proportion_ci(method="exact")
         assert ends[0] == pytest.approx((theirs.low, theirs.high), abs=0.08)
+
+    def test_subjects_that_err_alike_tell_as_much_as_so_many_coins(self, planted):
+        """Ten subjects with one of five slices wrong each: ten observations, not fifty."""
+        said = ["head"] * 4 + ["chest"]
+        cases = [planted.case(["head"] * 5, said, volume_id=f"v{number}") for number in range(10)]
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
+        theirs = binomtest(2, 10).proportion_ci(method="wilson")
+        assert error.interval == "wilson over subjects" and (error.low, error.high) == pytest.approx((theirs.low, theirs.high))
+
+    @pytest.mark.parametrize("subjects", [6, 20])
+    def test_percentiles_of_few_subjects_are_students(self, subjects):
+        """Hesterberg (2015): at the level whose normal quantile is Student's, larger by the root of n / (n - 1)."""
+        values, own = np.random.default_rng(0).normal(size=subjects), np.arange(subjects)
+        draws = Resampling([f"s{number:02}" for number in own], repeats=400, seed=3)
+        wide = np.sqrt(subjects / (subjects - 1)) * stats.t.ppf(0.975, subjects - 1)
+        shares = stats.norm.cdf([-wide, wide])
+        often = cluster_weights(subjects, 400, 3).astype(int)
+        medians = [np.median(np.repeat(values, counts)) for counts in often]
+        found = draws.quantile("some_median_mm", values, own, 0.5)
+        assert (found.low, found.high) == pytest.approx(np.quantile(medians, shares))
+        shown = np.clip(0.5 + values / 10, 0.01, 0.99)
+        weighed = draws.weighted("some_share", lambda weights: weights @ shown / weights.sum(axis=1), subjects)
+        assert (weighed.low, weighed.high) == pytest.approx(np.quantile(often @ shown / subjects, shares))
 
 
 def test_the_order_of_cases_changes_nothing(cases):

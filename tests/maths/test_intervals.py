@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists
+from scipy import stats
 from scipy.stats import binomtest, bootstrap, t
 
 from fovnet.maths.intervals import (
@@ -259,3 +260,11 @@ class TestQuantilesWithoutAResample:
     @pytest.mark.parametrize("values", [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)], ids=["none", "one", "alike", "nothing off", "few"])
     def test_what_cannot_be_told_has_no_interval(self, values):
         assert np.isnan(tail_interval(np.array(values, dtype=float), np.arange(len(values)), 0.95)).all()
+
+
+def test_a_tail_of_few_bodies_is_clopper_and_pearsons_less_what_students_t_takes():
+    """A value a body: as many looks as bodies less one, by the square of normal over Student's quantile (Korn & Graubard 1998)."""
+    values = np.sort(np.random.default_rng(1).gamma(2.0, size=60))
+    looks = 59 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
+    below = [stats.beta.ppf(0.025, 0.8 * looks, 0.2 * looks + 1), stats.beta.ppf(0.975, 0.8 * looks + 1, 0.2 * looks)]
+    assert tail_interval(values, np.arange(60), 0.8) == pytest.approx(np.quantile(values, below))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
+from fovnet.net.descent import Descent
 from fovnet.net.ends import Ends, Plateau
+from fovnet.net.inputs import normalised
+from fovnet.net.model import build
 from fovnet.net.places import checkpoint_of, forget
 from fovnet.net.training import (
     Data,
@@ -28,8 +32,10 @@ from fovnet.net.training import (
     guessing_loss,
     loss_of,
     of_volumes,
+    place,
     shuffled,
     train_network,
+    validation_loss,
 )
 from fovnet.net.weights import load_network, load_tensors
 
@@ -289,3 +295,52 @@ def test_a_network_that_does_not_fit_ends_as_out_of_memory(tmp_path: Path) -> No
         [sys.executable, "-c", OUT_OF_MEMORY, str(tmp_path / "net.safetensors")], capture_output=True, text=True, timeout=120, check=False
     )
     assert run.stdout.strip() == "out_of_memory", run.stderr[-2000:]
+
+
+def test_the_score_is_the_loss_of_all_validation_slices_together(draw: Callable[..., tuple[np.ndarray, np.ndarray]]) -> None:
+    """As torch has it of all 150 at once, though they are scored by 128 and the last batch is smaller; a network in the midst of training
+    is asked as it will answer."""
+    pixels, targets = draw(150, 2)
+    data = place(pixels, targets, np.arange(1), np.arange(150), torch.device("cpu"))
+    model, weights = build(SMALL, torch.Generator().manual_seed(3)), torch.tensor([0.5, 1.0, 2.0])
+    model.train()
+    model(normalised(data.slices[:16]))                     # moves the running statistics away from those of any batch
+    found = validation_loss(model, data, weights, "float32")
+    with torch.inference_mode():
+        scores = model.eval()(normalised(data.slices))
+        whole = torch.nn.functional.cross_entropy(scores, data.targets, weight=weights, reduction="sum") / 150
+    assert found == pytest.approx(float(whole), rel=1e-5)
+
+
+def test_the_rate_falls_a_millionth_with_every_step(shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bertrand et al. (2017): lr / (1 + 1e-6 step), on from epoch to epoch."""
+    rates, take = [], Descent.take
+    monkeypatch.setattr(Descent, "take", lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate)))
+    train(shapes, replace(recipe, epochs=2), tmp_path / "kept.safetensors", learning_rate=0.03)
+    np.testing.assert_allclose(rates, 0.03 / (1 + 1e-6 * np.arange(16)), rtol=1e-12)
+
+
+def test_what_averaging_keeps_is_the_running_mean_of_every_fifth_steps_weights(
+    shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written out: 20 steps are four updates, of which the first forgets 9 of 11 parts of the weights that training began with."""
+    seen, take = [], Descent.take
+
+    def weights(self: Descent) -> list[torch.Tensor]:
+        return [parameter.detach().clone() for parameter in self.model.parameters()]
+
+    def counted(self: Descent, *step: object) -> None:
+        seen.extend([] if seen else [weights(self)])
+        take(self, *step)
+        seen.append(weights(self))
+
+    monkeypatch.setattr(Descent, "take", counted)
+    once = replace(recipe, epochs=1, slices_per_epoch=160, averaging=0.9)
+    train(shapes, once, tmp_path / "kept.safetensors")
+    mean = seen[0]
+    for update, at in enumerate((5, 10, 15, 20), start=1):
+        old = min(0.9, (1 + update) / (10 + update))
+        mean = [old * before + (1 - old) * now for before, now in zip(mean, seen[at], strict=True)]
+    kept = load_network(tmp_path / "kept.safetensors", torch.device("cpu"))[0]
+    for found, wanted in zip(kept.parameters(), mean, strict=True):
+        torch.testing.assert_close(found, wanted)

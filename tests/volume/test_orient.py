@@ -136,3 +136,24 @@ def test_the_middle_of_a_resampled_cut_is_the_slice_of_the_stored_volume_at_that
     heights = closest_canonical(oblique(30.0, shape=(20, 20, 30))).slice_heights_mm()
     assert stack.counted_slices == 30
     assert np.array_equal(stack.middle, np.abs(heights[None] - stack.z_mm[:, None]).argmin(axis=1))
+
+
+@pytest.mark.parametrize("degrees", [0.0, 12.0, 19.0, 31.0])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_cut_is_as_high_in_the_scanner_as_the_middle_of_its_slices(degrees, axis):
+    """Their corners are not: at 19° those of a field of view of 400 mm lie 65 mm lower and higher."""
+    volume = to_ras(oblique(degrees, axis, shape=(60, 50, 31), spacing=(1.5, 1.25, 1.0)))
+    stack, (i, j, _) = cut(volume), (np.asarray(volume.voxels.shape) - 1) / 2
+    for place, (first, last) in enumerate(stack.covers):
+        at = [[i, j, k] for k in (first - 0.5, (first + last) / 2, last + 0.5)]
+        low, middle, high = nibabel.affines.apply_affine(volume.vox_to_ras, at)
+        assert stack.z_mm[place] == pytest.approx(middle[2], abs=1e-4)
+        assert stack.edges_mm[place : place + 2] == pytest.approx([low[2], high[2]], abs=1e-4)
+
+
+def test_what_lies_beside_an_oblique_volume_is_black_whatever_number_black_is():
+    """Intensities have no zero: a volume less 5,000 is the same volume, and the corners about it are not 5,000 brighter than its air."""
+    volume = oblique(30.0, shape=(40, 44, 30))
+    shifted = Volume(volume.voxels - 5000, volume.vox_to_ras, "less 5,000")
+    one, other = (cut(to_ras(either)).pixels.astype(int) for either in (volume, shifted))
+    assert np.abs(one - other).max() <= 1

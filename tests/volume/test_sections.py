@@ -86,3 +86,9 @@ def test_sections_of_some_slices_are_those_of_all(lengths: list[int], seed: int)
         mine, theirs = slice(some.low[at], some.high[at]), slice(whole.low[row], whole.high[row])
         assert np.array_equal(some.pixels[:, mine], whole.pixels[:, theirs])
         assert some.row[at] - some.low[at] == whole.row[row] - whole.low[row]
+
+
+def test_every_slice_of_a_thin_stack_counts_alike_in_its_section():
+    """Each stands in the rows with the same weight, but for the two ends."""
+    along, _ = rows_along(np.arange(0.0, 120.0, 1.0))
+    np.testing.assert_allclose(along.sum(axis=0)[6:-6], 0.25, atol=0.02)

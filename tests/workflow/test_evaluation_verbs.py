@@ -108,6 +108,15 @@ def test_a_run_is_read_by_the_settings_it_was_made_with(
     assert contents(results) == before
 
 
+def test_a_secret_put_beside_a_finished_run_is_not_passed_over(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+    """The old names are hashes that a list of ids undoes."""
+    results, config = copy_of(smoke, tmp_path)
+    (results / "identifiers.key").write_text("a secret")
+    for verb in ("evaluate", "report"):
+        told = shell("fovnet", verb, "--config", config, check=False)
+        assert told.returncode == 2 and "identifiers-changed" in told.stderr
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "logs" not in path.parts}
 

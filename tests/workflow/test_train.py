@@ -79,7 +79,7 @@ def test_no_device_is_calibrated_by_trials_of_another_training(smoke: Path, line
 
 def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
     done = shell(*line, "--set", "learning_rate=1e38", check=False)
-    assert done.returncode == 3 and done.stdout.startswith("diverged after 1 epochs")
+    assert done.returncode == 3 and done.stdout.startswith("diverged after 1 epoch,")
     assert read_json(tmp_path / "mine" / "trial.json")["outcome"]["status"] == "diverged"
 
 
@@ -137,6 +137,6 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     assert own.returncode == 2 and "[begin-in-results]" in own.stderr
     rate = ["--set", "log10_learning_rate=-5"]
     by_hand = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate)
-    assert by_hand.stdout.startswith("completed after 1 epochs")
+    assert by_hand.stdout.startswith("completed after 1 epoch,")
     other = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", "--set", "kernel=5", check=False)
     assert other.returncode != 0 and "begin-none-fits" in other.stderr + other.stdout
