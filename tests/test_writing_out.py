@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from fovnet.cli import app
+from fovnet.cli.screen import Console
 from fovnet.errors import ConfigError
 from fovnet.records import replace_with, unwritable
 
@@ -135,3 +138,16 @@ def test_a_collection_is_not_simulated_into_a_file(tmp_path: Path) -> None:
     for given in (tmp_path / "file", tmp_path / "file" / "deeper"):
         fault = CliRunner().invoke(app, ["phantom", str(given), "--subjects", "1"]).exception
         assert isinstance(fault, ConfigError) and fault.code == "out-unwritable" and str(fault).startswith(f"{given}: ")
+
+
+class Full(StringIO):
+    """A stream onto a disk without room."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_log_on_a_full_disk_stops_no_work_and_a_result_that_is_not_taken_does() -> None:
+    Console(file=Full(), stderr=True).print("one of two")
+    with pytest.raises(OSError, match="No space"):
+        Console(file=Full()).print("a result")

@@ -7,10 +7,13 @@ rest were done.
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import sys
 import tempfile
 import traceback
 from io import TextIOWrapper
+from threading import Timer
 from typing import Annotated, NoReturn
 
 import typer
@@ -36,6 +39,7 @@ WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises where words on the command line are none of its own; it has no public name for it."""
 
 STOPPED = 130       # by Ctrl-C, as shells count
+GRACE_S = 10.0      # for workers to end in once it is said that all is stopped
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -82,11 +86,24 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
+    except MemoryError:
+        _tell("not enough memory; give the same command with fewer workers, or with less running beside it [memory]")
+        sys.exit(2)
     except Exception:
         _apologise()
     if status == STOPPED:
         err.print("stopped; the same command goes on from here")
+        _leave_for_certain()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _leave_for_certain() -> None:
+    """From here on a second Ctrl-C ends the process at once, and so does GRACE_S: Python would wait for workers for as long as they take,
+    and these end with it."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
+    waiting = Timer(GRACE_S, os._exit, (STOPPED,))
+    waiting.daemon = True
+    waiting.start()
 
 
 def _apologise() -> NoReturn:

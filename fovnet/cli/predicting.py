@@ -49,7 +49,7 @@ def predict(
     found = find(paths, wanted, show_ids=show_ids)
     named = _named(found.volumes)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
-    with predictions.claimed(out_folder):
+    with predictions.claimed(out_folder) as refuse_gone:
         _tell_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
@@ -63,6 +63,7 @@ def predict(
                 )
                 tell(len(rows), len(named))
         table = [row for volume_id, _ in named for row in rows[volume_id]]
+        refuse_gone()
         _write_spans(out_folder, table)
         if pages:
             _write_index(out_folder, [rows[volume_id] for volume_id, _ in named], found, wanted)

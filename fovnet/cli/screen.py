@@ -27,8 +27,12 @@ class Console(Terminal):
     """A terminal or a file to which text is written as text."""
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich prints, but for control characters."""
-        super().print(*(one.translate(UNSHOWN) if isinstance(one, str) else one for one in objects), **how)
+        """As rich prints, but for control characters; what a log on a full disk does not take of how the work goes stops no work."""
+        try:
+            super().print(*(one.translate(UNSHOWN) if isinstance(one, str) else one for one in objects), **how)
+        except OSError as fault:
+            if not self.stderr or isinstance(fault, BrokenPipeError):
+                raise
 
 
 out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]

@@ -61,7 +61,8 @@ class Climb:
 
     @property
     def believed(self) -> Climb:
-        """The same with evidence as strong as it is: scaled alike for all paths, which decides how sure, not which."""
+        """The same with evidence as strong as it is: scaled alike for all paths, which decides how sure, not which; only
+        the heights of runs that may go on outside the picture are widened instead."""
         scale, rule = LOOK_MM / self.rule.evidence_mm, self.rule
         wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)

@@ -6,7 +6,7 @@
 
 The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples and adversarial attacks*, eq. 2;
 the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a random world*, label-conditional conformal p-values.
-More than WIDTH features are first mixed down by a fixed draw of signs, which keeps distances (Achlioptas 2003).
+More than WIDTH features are first mixed down by a fixed draw of signs, which keeps the ratios of distances (Achlioptas 2003).
 On disk `novelty.npz`, plain arrays, at most some MB.
 """
 

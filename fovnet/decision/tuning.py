@@ -115,7 +115,7 @@ def _best_pair(
 
 
 def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
-    """The rule with the bars for misfit and reversed order, and the stretch of the borders' intervals, that these volumes ask for."""
+    """The rule with the bars and the stretch of the borders' intervals that these volumes ask for."""
     answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
     least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
     told = zip(examples, answers, least, strict=True)
@@ -180,11 +180,6 @@ def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return right(said(answer.decided, len(vocabulary.chain)), example.truth)
-
-
-def _errors(example: Example, answer: Decision, vocabulary: Vocabulary) -> tuple[int, int]:
-    hits = _hits(example, answer, vocabulary)
-    return int((~hits).sum()), len(hits)
 
 
 def _surprise(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.borders import AGREEMENT_MM, Border
+from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import Case
@@ -196,7 +196,7 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
         said[index] += border.said_mm is not None
         missed[index] += border.said_mm is None
         invented[index] += border.true_mm is None
-        near[index] += error is not None and abs(error) <= AGREEMENT_MM + 1e-9    # half-slice heights are exact only to rounding
+        near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
     found = [(index, border.error_mm) for index, border in borders if border.error_mm is not None]
     errors = np.array([error for _, error in found], dtype=np.float64)
     owners = np.array([index for index, _ in found], dtype=np.int64)

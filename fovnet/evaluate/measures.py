@@ -7,6 +7,7 @@ The interval of a rate, in this order:
 * fewer than two subjects: not estimable, because one body says nothing about the next;
 * at most one observation a subject: Wilson's, which needs independent observations and has them;
 * 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resampling equal values would claim certainty;
+* fewer than FEWEST_SUBJECTS subjects: not estimable, because they have too few different resamples;
 * else a bootstrap that resamples subjects, all slices and volumes of one subject travelling together: the bootstrap-t.
 
 Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, medians and areas under

@@ -72,7 +72,6 @@ class Ahead:
 
     inner: Floats
     last: Floats
-    onward: Floats
     total: float
 
 
@@ -105,17 +104,16 @@ def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None =
     """The pass from feet to head; `between` asks only for climbs whose first and last rung are these."""
     lowest, highest = between or (0, evidence.rungs - 1)
     nothing = np.full(len(evidence.below), -np.inf)
-    inner, lasts, onwards = [nothing] * (lowest + 1), [nothing] * lowest, [nothing] * lowest
+    inner, lasts = [nothing] * (lowest + 1), [nothing] * lowest
     total = evidence.below[-1] if between is None else -np.inf
     for r in range(lowest, highest + 1):
         first = evidence.below if between is None or r == lowest else nothing
         last, onward = runs.ahead(r, first, inner[r], add)
         lasts.append(last)
-        onwards.append(onward)
         inner.append(onward - evidence.toll)
         if between is None or r == highest:
             total = add(total, gathered(last + evidence.above, add))
-    return Ahead(np.array(inner[:-1]), np.array(lasts), np.array(onwards), float(total))
+    return Ahead(np.array(inner[:-1]), np.array(lasts), float(total))
 
 
 def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:

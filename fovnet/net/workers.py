@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -235,6 +236,7 @@ def _settle(parent: int) -> None:
     """One thread for arithmetic, freed memory kept, and no life after the parent: a SIGKILL must not leave trainings behind."""
     import torch
 
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # a terminal's Ctrl-C: the parent tells of it, once
     torch.set_num_threads(1)
     keep_freed_memory()
     end_with(parent)

@@ -93,10 +93,13 @@ def simulate_collection(
         for job in jobs:
             keep(job[1], simulate_subject(*job))
     else:
-        with spawned(workers) as pool:
+        pool = spawned(workers)
+        try:
             futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
             for future in as_completed(futures):
                 keep(futures[future], future.result())
+        finally:
+            pool.shutdown(cancel_futures=True)      # stopped half way, nobody waits for people whom nobody wants any more
     ordered = [done[number] for number in sorted(done)]
     write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))

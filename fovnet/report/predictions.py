@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +99,20 @@ def _draw(
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
 
 
+UNFINISHED = re.compile(r"\..+\.\d+\.part")
+"""What `fovnet.records.replace_with` calls a file until it is whole."""
+
+
+def _refuse_gone(folder: Path, number: int) -> None:
+    if not folder.is_dir() or folder.stat().st_ino != number:
+        raise ConfigError("out-gone", f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give the "
+                                      "same command again")
+
+
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """The folder as one run's alone while the block runs: the tables of two at once would each lack what the other answered.
+def claimed(folder: Path) -> Iterator[Callable[[], None]]:
+    """The folder as one run's alone while the block runs: the tables of two at once would each lack what the other answered.  What is
+    given to the block raises ConfigError "out-gone" where the folder was removed or replaced meanwhile, and answers with it.
 
     The kernel lets go of it when the process dies, however it dies.  Where a file system knows no locks, nobody is kept out.  Raises
     ConfigError "out-busy" where another run has it, "out-foreign" as `refuse_others`.
@@ -116,7 +129,10 @@ def claimed(folder: Path) -> Iterator[None]:
         pass
     try:
         refuse_others(folder)
-        yield
+        for begun in folder.glob(".*.part"):                # by a run that was killed; nobody else writes here now
+            if UNFINISHED.fullmatch(begun.name):
+                begun.unlink()
+        yield partial(_refuse_gone, folder, os.fstat(place).st_ino)
     finally:
         os.close(place)
 

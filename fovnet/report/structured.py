@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,6 +190,8 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
             report = structured_report(told, vocabulary)
             refuse_other_study(path, report)
             _date_as(path, report)
+            for begun in folder.glob(f".{escape(path.name)}.*.part"):        # half a report that names the patient, of a killed run
+                begun.unlink()
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise

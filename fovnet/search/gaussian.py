@@ -101,7 +101,7 @@ def _processes(space: Space, thetas: Floats, kernel: str, settled: int) -> tuple
 
 
 def expected_improvement(view: View) -> Choice:
-    """The row of greatest log expected improvement + log chance to train; per predicted second where that is asked for."""
+    """The row of greatest log expected improvement, a predicted second where asked for, less what failing costs (`Chances.best`)."""
 
     def promise(belief: Belief, rows: Integers) -> Floats:
         price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
@@ -115,7 +115,7 @@ def expected_improvement(view: View) -> Choice:
 
 
 def probability_of_improvement(view: View) -> Choice:
-    """The row of greatest log probability to beat the best score by a hundredth of the scores' spread, + log chance to train.
+    """The row of greatest log probability to beat the best score by a hundredth of the scores' spread, less what failing costs.
 
     Without that margin it would creep: a point beside the best one is nearly as likely as not to be better by nearly nothing.
     """
@@ -158,7 +158,8 @@ def thompson(view: View) -> Choice:
 
 
 def _by_log_promise(view: View, promise: Callable[[Belief, Integers], Floats]) -> Choice:
-    """The free row of greatest promise + log chance to train, equally good ones by lot; without any score, the likeliest to train."""
+    """The free row of greatest promise less what failing costs (`Chances.best`), equally good ones by lot; without any score, the likeliest
+    to train."""
     if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         return _spread_where_it_fits(view)             # also where nothing has come back yet: many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)

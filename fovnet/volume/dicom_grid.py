@@ -94,8 +94,8 @@ def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
     vox_to_lps[:3, 1] = stand.axes[1] * stand.spacing_mm[0]
     vox_to_lps[:3, 2] = stand.axes[2] * step_mm
     vox_to_lps[:3, 3] = stand.origin + start @ stand.axes[:2]
-    vox_to_lps[:3] = LPS_TO_RAS @ vox_to_lps[:3]
-    return Grid(planes.transpose(2, 1, 0), vox_to_lps + 0.0, nearest, tilt_notes + gap_notes)
+    vox_to_ras = np.vstack([LPS_TO_RAS @ vox_to_lps[:3], vox_to_lps[3]])
+    return Grid(planes.transpose(2, 1, 0), vox_to_ras + 0.0, nearest, tilt_notes + gap_notes)
 
 
 def _axes(source: str, frame: Frame) -> NDArray[np.float64]:

@@ -333,6 +333,24 @@ def test_an_answer_that_takes_the_place_of_another_files_is_told(incoming: Path,
     assert ["replaced (1: t1)" in one for one in told] == [False, False, True]
 
 
+def test_a_folder_that_was_removed_meanwhile_is_told_and_what_a_killed_run_began_is_cleared(tmp_path: Path) -> None:
+    """Two of four answers would be there, and the table say four."""
+    folder, mine = tmp_path / "out", tmp_path / "out" / ".notes.part"
+    folder.mkdir()
+    mine.touch()
+    (folder / ".leg.json.4711.part").touch()
+    with claimed(folder) as refuse_gone:
+        refuse_gone()
+        assert [path.name for path in folder.iterdir()] == [mine.name]
+        shutil.rmtree(folder)
+        for _ in range(2):                                  # gone, and there again, as the next answer's writing makes it
+            with pytest.raises(ConfigError) as gone:
+                refuse_gone()
+            assert gone.value.code == "out-gone"
+            folder.mkdir(exist_ok=True)
+
+
+
 def test_two_runs_at_once_do_not_share_a_folder(incoming: Path, model: Path, tmp_path: Path) -> None:
     line = ["predict", str(next(incoming.glob("v001.nii*"))), "--model", str(model), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
     with claimed(tmp_path):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
@@ -182,3 +187,18 @@ def test_the_number_that_makes_old_volumes_anew_is_that_of_the_newest_recipe() -
     """Volumes of an older recipe were kept as current once: the changelog told of a thirteenth, the number had stayed at twelve."""
     told = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
     assert max(int(number) for number in re.findall(r"recipe (\d+)", told)) == RECIPE
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_path: Path) -> None:
+    """A terminal interrupts all processes at once; none of them tells of it but one."""
+    fovnet, many = Path(sys.executable).with_name("fovnet"), ("--subjects", "60", "--volumes", "1", "--workers", "2")
+    line = [str(fovnet), "phantom", str(tmp_path / "out"), *many]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        while not list((tmp_path / "out").rglob("*.nii.gz")):
+            assert running.poll() is None
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)
+        told = running.communicate()[1]
+    assert running.returncode == 130 and "stopped; the same command goes on from here" in told and "Traceback" not in told
+    assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 30
