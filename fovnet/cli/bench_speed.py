@@ -109,8 +109,11 @@ def bench_predict(
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
     from fovnet.errors import VolumeError
+    from fovnet.net.engines import refuse_unknown
     from fovnet.records import write_tsv
 
+    for name in engine or ():
+        refuse_unknown(name)
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as tell:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
         rows = list(predicting_times(files, model_folder(model), repeats, tell, engine or ()))

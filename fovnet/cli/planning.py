@@ -204,6 +204,8 @@ def calibrate(
         write_calibration(path, _calibrated(settings), **told)
     elif trials_of is None:
         out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
+    if settings.search.speed != "measure":
+        out.print("search.speed is given in numbers, and the search goes by those; `speed: measure` goes by what is measured here")
     known = read_calibration(path)
     if trials_of is not None:
         known = with_trials(known, configured.finished_in(settings, trials_of, known.name))

@@ -120,14 +120,19 @@ def installed() -> list[str]:
     return [name for name in ENGINES if all(find_spec(package) for package in PACKAGES[name])]
 
 
+def refuse_unknown(name: str) -> None:
+    """Nothing, where there is an engine of that name, or it is "auto".  Raises ConfigError "engine-unknown"."""
+    if name not in (AUTO, *ENGINES):
+        raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
+
+
 def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
     """The engine of that name, or the fastest there is ("auto"), ready to answer for networks that are on `device`.
 
     Raises ConfigError ("engine-unknown", "engine-device") for one there is not, or not on that device; ModelError ("engine-missing",
     "engine-failed", "engine-differs", or what `graph_of` raises) for one that cannot be had; with "auto" and "torch" none of these.
     """
-    if name not in (AUTO, *ENGINES):
-        raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
+    refuse_unknown(name)
     if name == AUTO:
         return _fastest(members) if device.type == "cpu" else Torch(members)
     if name != "torch" and device.type != "cpu":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, refuse_foreign
 from fovnet.errors import ConfigError
+from fovnet.results import Results
 
 if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
@@ -31,6 +32,9 @@ def refuse_others(folder: Path) -> None:
     """Nothing, where what a run writes about all its volumes is in `folder` from earlier runs alone.  Raises ConfigError "out-foreign"."""
     from fovnet.decision.answer import TABLE
 
+    run = Results(folder.resolve().parent)
+    if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
+        raise ConfigError("out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder")
     for name in (TABLE, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
+from itertools import permutations, product
 from pathlib import Path
 
 import nibabel
@@ -22,9 +24,11 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
-from fovnet.volume.adapters.masked import ALIKE, WORDS, gather_masked, organ_called
+from fovnet.volume.adapters.grids import Grid
+from fovnet.volume.adapters.masked import ALIKE, WORDS, gather_masked, mask_in_ras, organ_called
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
+from fovnet.volume.orient import closest_canonical
 from fovnet.volume.slices import slice_volume
 from fovnet.volume.volume import Volume
 
@@ -456,3 +460,17 @@ def test_an_image_without_masks_is_set_aside_with_what_it_lacks(tmp_path, made):
     gathered = gather_masked(tmp_path)
     assert [(one.path.name, one.kind) for one in gathered.aside] == [("mri.nii.gz", "left out")]
     assert "no masks beside it" in gathered.aside[0].reason
+
+
+@pytest.mark.parametrize("axes", list(permutations(range(3))))
+@pytest.mark.parametrize("flips", list(product([1, -1], repeat=3)))
+def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(tmp_path: Path, axes: Sequence[int], flips: Sequence[int]) -> None:
+    """Where two axes are as close, the order they are stored in must not decide: a liver would lie along the left-right axis."""
+    turn = np.array([[1.0, 0, 0], [0, np.sqrt(0.5), -np.sqrt(0.5)], [0, np.sqrt(0.5), np.sqrt(0.5)]])
+    affine = np.eye(4)
+    affine[:3, :3] = (turn * flips)[:, list(axes)]
+    voxels = np.random.default_rng(0).integers(0, 2, (5, 6, 7)).astype(np.uint8)
+    nibabel.save(nibabel.Nifti1Image(voxels, affine), tmp_path / "liver.nii.gz")
+    grid = Grid((5, 6, 7), affine)
+    marked, _ = mask_in_ras(tmp_path / "liver.nii.gz", grid)
+    assert np.array_equal(marked, closest_canonical(Volume(voxels, affine, "image")).voxels) and marked.shape[2] == grid.slices

@@ -26,7 +26,9 @@ from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
 from fovnet.volume.adapters.grids import Grid, nifti_grid
 from fovnet.volume.adapters.organs import LIMITS, WITNESSES, Extent, extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow
+from fovnet.volume.orient import closest_canonical
 from fovnet.volume.unpacking import regular
+from fovnet.volume.volume import Volume
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
 TELLING = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
@@ -130,7 +132,7 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
     if not names:
         raise CollectionError("collect-labels", f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
                                                 "TABLE: number, tab, name.")
-    voxels, spacing_mm = _mask(path, grid)
+    voxels, spacing_mm = mask_in_ras(path, grid)
     numbers: dict[str, list[int]] = {}
     for number, name in names.items():
         if organ := organ_called(name):
@@ -140,25 +142,29 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
 
 def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
     """Where an organ is that one mask, or several, show."""
-    voxels, spacing_mm = _mask(paths[0], grid)
+    voxels, spacing_mm = mask_in_ras(paths[0], grid)
     marked = voxels != 0
     for path in paths[1:]:
-        marked |= _mask(path, grid)[0] != 0
+        marked |= mask_in_ras(path, grid)[0] != 0
     return extent(marked, spacing_mm)
 
 
-def _mask(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(voxels, spacing in mm) of a mask in RAS order.  Raises VolumeError where it cannot be read, or lies on another grid."""
+def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """(voxels, spacing in mm) of a mask in its image's closest RAS order, at 45° too.
+
+    Raises VolumeError where it cannot be read, or lies on another grid than its image.
+    """
     own = nifti_grid(path)
     if not own.is_same_as(grid):
         raise VolumeError("mask-grid", f"{path}: {own.shape} voxels, or at other places than the {grid.shape} of the image it is to "
                                        "explain. Resample it to the image's grid (nearest neighbour).")
     try:
-        image: Any = nibabel.as_closest_canonical(nibabel.load(path))  # type: ignore[no-untyped-call]
+        image: Any = nibabel.load(path)
         frames = int(np.prod(image.shape[3:]))
         if frames == 1:
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
-            return np.asarray(np.round(voxels)), np.asarray(image.header.get_zooms()[:3])
+            stood = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
+            return np.asarray(stood.voxels), stood.spacing_mm
     except Exception as fault:          # a damaged file: nibabel raises what its parts raise
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
     raise VolumeError("mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ.")
