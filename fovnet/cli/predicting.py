@@ -58,9 +58,8 @@ def predict(
         with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
             for one in predicted(fresh, networks, workers):
-                rows[one.answer.volume_id] = predictions.write(
-                    out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
-                )
+                name = one.answer.volume_id
+                rows[name] = predictions.write(out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn)
                 tell(len(rows), len(named))
         table = [row for volume_id, _ in named for row in rows[volume_id]]
         refuse_gone()

@@ -155,15 +155,11 @@ def assemble(
     the weights of one are missing, damaged, of other slices or too large for the precision.
     """
     from fovnet.net.precision import write_weights
-    from fovnet.net.weights import load_facts, refuse_other_inputs
 
     if not members:
         raise ModelError("ensemble-empty", "no trial completed, so there is no member; trials.tsv in the search's folder says why each "
                                            "failed: allow more memory, more time or more trials")
-    _refuse_damaged([Path(member["weights"]) for member in members])
-    if inputs is not None:
-        for weights in (Path(member["weights"]) for member in members):
-            refuse_other_inputs(weights, load_facts(weights), inputs["classes"], inputs["slices"])
+    _refuse_unusable([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
         rmtree(left)
@@ -188,15 +184,17 @@ def assemble(
     return write_json(folder / FACTS, body, settings=settings, seed=seed)
 
 
-def _refuse_damaged(networks: Sequence[Path]) -> None:
-    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to repeat."""
-    from fovnet.net.weights import load_facts
+def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
+    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to repeat, or of other slices."""
+    from fovnet.net.weights import load_facts, refuse_other_inputs
 
     for path in networks:
         try:
-            load_facts(path)
+            facts = load_facts(path)
         except ModelError as fault:
             raise ModelError(fault.code, f"{path}: missing or damaged; {to_repeat(path.parent.parent / f'{path.stem}.json')}") from fault
+        if inputs is not None:
+            refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])
 
 
 def _counted(facts: Mapping[str, Any]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import replace
 from functools import partial
@@ -93,16 +93,21 @@ def simulate_collection(
         for job in jobs:
             keep(job[1], simulate_subject(*job))
     else:
-        pool = spawned(workers)
-        try:
-            futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
-            for future in as_completed(futures):
-                keep(futures[future], future.result())
-        finally:
-            pool.shutdown(cancel_futures=True)      # stopped half way, nobody waits for people whom nobody wants any more
+        _simulate_beside(jobs, workers, keep)
     ordered = [done[number] for number in sorted(done)]
     write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
     return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+
+
+def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]) -> None:
+    """Keeps every person's rows as they come; stopped half way, nobody waits for people whom nobody wants any more."""
+    pool = spawned(workers)
+    try:
+        futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
+        for future in as_completed(futures):
+            keep(futures[future], future.result())
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
