@@ -39,6 +39,7 @@ def test_they_are_many() -> None:
 @pytest.mark.parametrize(("name", "content"), [
     ("scan.nii.gz", b"\x1f\x8b\x08 voxels"), ("own.yaml", b"results: here\n"), ("notes.txt", b"of mine\n"), ("facts.json", b'{"mine": 1}'),
     ("volumes.tsv", b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n"), ("regions.tsv", b"volume_id\tregion\tfrom_mm\tto_mm\n"),
+    ("tissues.tsv", b"label\ttissue\n1\tfat\n"),
 ])  # fmt: skip
 def test_a_file_of_the_users_is_not_written_over(name: str, content: bytes, tmp_path: Path) -> None:
     """What a verb itself wrote is, for a second run."""

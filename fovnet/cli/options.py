@@ -37,8 +37,8 @@ def _file_to_write(path: Path | None) -> Path | None:
     return _to_write(path, folder=False)
 
 
-INPUT_COLUMNS = {"path", "subject_id", "first_slice", "from_mm", "region"}
-"""Columns of what users write or keep: tables of a collection, answers."""
+INPUT_COLUMNS = {"volume_id", "subject_id", "label", "tissue", "series"}
+"""Columns of what users write or keep: tables of a collection, of tissues, answers; the table of `export headers` has its own check."""
 
 
 def _is_a_verbs(path: Path) -> bool:
@@ -55,7 +55,7 @@ def _is_a_verbs(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     columns = line.rstrip("\n").split("\t")
-    return len(columns) > 1 and not INPUT_COLUMNS & set(columns)
+    return len(columns) > 1 and ("verdict" in columns or not INPUT_COLUMNS & set(columns))
 
 
 def _folder_to_write(path: Path | None) -> Path | None:

@@ -51,12 +51,12 @@ def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
 
 def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text.nii").write_text("no volume")
-    (tmp_path / "times.tsv").write_text("as it was")
+    (tmp_path / "times.tsv").write_text("path\tengine\nscan.nii\ttorch\n")
     words = ["bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model", finished / "ensemble"]
     refused = CliRunner().invoke(app, [str(word) for word in words])
     assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
     assert str(refused.exception).count("text.nii") == 1, "the same reason is told once, whatever the engines"
-    assert (tmp_path / "times.tsv").read_text() == "as it was"
+    assert (tmp_path / "times.tsv").read_text() == "path\tengine\nscan.nii\ttorch\n"
 
 
 def test_a_peak_is_that_of_its_block() -> None:
