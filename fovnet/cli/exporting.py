@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FileOut, FolderOut, ModelFolder, Regions, model_folder
+from fovnet.cli.options import Answers, FolderOut, ModelFolder, OwnFileOut, Regions, model_folder
 from fovnet.cli.screen import err, out
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
@@ -74,7 +74,7 @@ def export_bids(
 
 @export.command("headers")
 def export_headers(
-    answers: Answers, table: Annotated[Path, FileOut("--out", help="The table to write.")], regions: Regions = "default"
+    answers: Answers, table: Annotated[Path, OwnFileOut("--out", help="The table to write.")], regions: Regions = "default"
 ) -> None:
     """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone."""
     from fovnet.config import vocabulary

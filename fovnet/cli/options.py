@@ -34,11 +34,11 @@ def _file_to_write(path: Path | None) -> Path | None:
     collection's table.  What a verb wrote before is written anew."""
     if path is not None and path.is_file() and not _is_a_verbs(path):
         raise ConfigError("out-other-file", f"--out {path}: there is a file that is no table of this kind; give another name, or remove it")
-    return _to_write(path, folder=False)
+    return _named_file_to_write(path)
 
 
 INPUT_COLUMNS = {"volume_id", "subject_id", "label", "tissue", "series"}
-"""Columns of what users write or keep: tables of a collection, of tissues, answers; the table of `export headers` has its own check."""
+"""Columns of what users write or keep: tables of a collection, of tissues, answers."""
 
 
 def _is_a_verbs(path: Path) -> bool:
@@ -55,7 +55,11 @@ def _is_a_verbs(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     columns = line.rstrip("\n").split("\t")
-    return len(columns) > 1 and ("verdict" in columns or not INPUT_COLUMNS & set(columns))
+    return len(columns) > 1 and not INPUT_COLUMNS & set(columns)
+
+
+def _named_file_to_write(path: Path | None) -> Path | None:
+    return _to_write(path, folder=False)
 
 
 def _folder_to_write(path: Path | None) -> Path | None:
@@ -68,8 +72,9 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-FileOut, FolderOut = (
-    partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH") for tried in (_file_to_write, _folder_to_write)
+FileOut, OwnFileOut, FolderOut = (                     # the second where a verb knows its own table by more than that
+    partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH")
+    for tried in (_file_to_write, _named_file_to_write, _folder_to_write)
 )
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ of the repository has some to start from.")]

@@ -77,7 +77,9 @@ def train(
     out_folder: Annotated[Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")],
     changes: Annotated[list[str] | None, typer.Option("--set", help="axis=level, several times; else search.start is trained.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
-    training_seed: Annotated[int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="A trial's own repeats its training.")] = None,
+    training_seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Of the training; a trial's own repeats it.")
+    ] = None,
 ) -> None:
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
     from fovnet.net.training import choose_device

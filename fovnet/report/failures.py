@@ -12,6 +12,7 @@ from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
 from fovnet.report.page import Failure, FailuresView, Shown, Table, Thumbnail
 from fovnet.report.pictures import true_stretches, volume_view
+from fovnet.report.raster import brightened
 from fovnet.report.wording import percent, run_of, several, whole_mm
 
 WRONG_SHARE = 0.1
@@ -110,13 +111,6 @@ def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -
     rows = np.unique(np.linspace(first, last, THUMBNAILS).round().astype(np.int64))
     bright = brightened(pixels[rows])
     return tuple(_thumbnail(case, one, int(row), bool(wrong[row]), vocabulary) for one, row in zip(bright, rows, strict=True))
-
-
-def brightened(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Slices (s, h, w), all by one factor of 1 or more, so that half a percent of their pixels is white: else the end of a body in a volume
-    whose window was set by its middle is a black square."""
-    white = max(float(np.quantile(pixels, 0.995)), 1.0)
-    return np.asarray(np.minimum(pixels * max(255.0 / white, 1.0), 255.0).round(), dtype=np.uint8)
 
 
 def _thumbnail(case: Case, picture: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:

@@ -50,7 +50,7 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
         smoothed=case.smoothed,
         spans=case.spans,
         truth=true_stretches(case, vocabulary),
-        message=f"cannot say: {case.message}" if case.status == "uncertain" else case.message,
+        message=case.message,
         guessed=case.status == "uncertain",
     )
 

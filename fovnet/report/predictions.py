@@ -91,12 +91,11 @@ def _draw(
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
     if pictures:
         spans = stretches([row for row in body["rows"] if row.get("region")])
-        guessed = one.answer.status == "uncertain"
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
             one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-            message=f"cannot say: {why}" if guessed else why, guessed=guessed, notes="; ".join(notes),
+            message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
         )  # fmt: skip
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:

@@ -43,8 +43,9 @@ def volume_figure(
 
     coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
     heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
-    unless the stack is much wider than tall, which the figure then says. `guessed`: fovnet cannot say, and the spans are pale and called a
-    guess, the message in red; `notes`, what else was done to the volume, stand below it. An empty volume gives its title and message alone.
+    unless the stack is much wider than tall, which the figure then says. `guessed`: fovnet cannot say, the spans are pale and called a
+    guess, and the message, in red, is why; `notes`, what else was done to the volume, stand below it. An empty volume gives its title and
+    message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -55,7 +56,8 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
-        lines, rows = (_lines(message, across), _lines(notes, across)), _rows_of_names(vocabulary, across)
+        why = f"cannot say: {message}" if guessed else message
+        lines, rows = (_lines(why, across), _lines(notes, across)), _rows_of_names(vocabulary, across)
         foot = FOOT + ROW * (rows - 1)
         figure = Figure(figsize=(across, height + foot + 0.45 + LINE * sum(map(len, lines))))
         FigureCanvasAgg(figure)

@@ -66,7 +66,7 @@ class Belief:
         for mean, variance in zip(self.mean, self.variance, strict=True):
             best = self.known[mean[self.known].argmin()]
             each.append(expected_regret(mean[free], variance[free], float(mean[best]), float(variance[best])))
-        return _six_digits(float(np.mean(each)) * self.target.unit)
+        return six_digits(float(np.mean(each)) * self.target.unit)
 
 
 def believe(view: View) -> Belief:
@@ -194,13 +194,13 @@ def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
     half = 1.96 * float(np.sqrt(variance[row] + noise))
     low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half, half))
     chance = float(np.exp(chances.log_chance(np.array([row]))[0]))
-    median = _six_digits(float(belief.target.score_of(mean[row])))
-    return Forecast(median, low, high, _six_digits(chance), belief.regret(view.free))
+    median = six_digits(float(belief.target.score_of(mean[row])))
+    return Forecast(median, low, high, six_digits(chance), belief.regret(view.free))
 
 
 def _end(target: Target, value: float) -> float | None:
     """The score at an end of a band, None where the band is open there."""
-    return _six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
+    return six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
 
 
 def _mixed(belief: Belief) -> tuple[Floats, Floats]:
@@ -209,6 +209,6 @@ def _mixed(belief: Belief) -> tuple[Floats, Floats]:
     return mean, np.asarray((belief.variance + belief.mean**2).mean(axis=0) - mean**2).clip(0.0)
 
 
-def _six_digits(value: float) -> float:
+def six_digits(value: float) -> float:
     """For people to read, and free of the last bits of a sum."""
     return float(f"{value:.6g}")

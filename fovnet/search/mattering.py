@@ -17,7 +17,7 @@ from scipy.linalg import cho_solve
 from fovnet.maths.draws import expected_draws
 from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
 from fovnet.maths.warping import Target
-from fovnet.search.gaussian import Belief, believe
+from fovnet.search.gaussian import Belief, believe, six_digits
 from fovnet.search.proposing import Search
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Trial
@@ -115,9 +115,9 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     as_good = _as_good(search, belief)
     return Matter(
         len(belief.known), search.modelling.targets, search.modelling.kernel, full_grid,
-        _explained(belief), _short(_noise(belief)), belief.regret(view.free),
-        as_good, _short(expected_draws(int(search.feasible.sum()), as_good)),
-        _short(float(belief.target.score_of(np.array([parts.mean]))[0])),
+        _explained(belief), six_digits(_noise(belief)), belief.regret(view.free),
+        as_good, six_digits(expected_draws(int(search.feasible.sum()), as_good)),
+        six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
         _share(higher, parts.variance) if full_grid else None,
         _axes(view, belief, parts, full_grid), _pairs(search.space, belief.target, parts),
     )  # fmt: skip
@@ -149,7 +149,7 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
         )  # fmt: skip
         levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
         share = _share(parts.main_variance[j], parts.variance)
-        length, part = (None, None) if lengths[j] is None else (_short(1.0 / inverse[j]), _short(relevance[j]))
+        length, part = (None, None) if lengths[j] is None else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
         found.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
     return tuple(found)
 
@@ -185,7 +185,7 @@ def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ..
 
 def _scores(target: Target, values: Floats) -> list[float | None]:
     """Values of the target as scores; None where there is none."""
-    return [None if np.isnan(value) else _short(float(score)) for value, score in zip(values, target.score_of(values), strict=True)]
+    return [None if np.isnan(value) else six_digits(float(score)) for value, score in zip(values, target.score_of(values), strict=True)]
 
 
 def _share(part: float, variance: float) -> float | None:
@@ -204,7 +204,7 @@ def _explained(belief: Belief) -> float | None:
         inverse = cho_solve((process.factor(belief.known), True), np.eye(n))
         residuals += inverse @ y / np.diag(inverse) / len(belief.processes)
     constant = y * (n / (n - 1.0))                                             # y has mean zero: each from the mean of the others
-    return _short(float(1.0 - residuals @ residuals / (constant @ constant)))
+    return six_digits(float(1.0 - residuals @ residuals / (constant @ constant)))
 
 
 def _noise(belief: Belief) -> float:
@@ -214,8 +214,3 @@ def _noise(belief: Belief) -> float:
 def _as_good(search: Search, belief: Belief) -> int:
     mean = belief.mean.mean(axis=0)
     return int((mean[search.feasible] <= mean[belief.known].min() + _noise(belief)).sum())
-
-
-def _short(value: float) -> float:
-    """Six digits, for people to read."""
-    return float(f"{value:.6g}")

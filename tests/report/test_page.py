@@ -1,16 +1,20 @@
 """The page: the answer first, every rate with denominator and interval, one file, and no hole where something is missing."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from fovnet.errors import CollectionError
 from fovnet.maths.rungs import Height
 from fovnet.regions import DEFAULT
 from fovnet.report.card import card
+from fovnet.report.draw import picture
 from fovnet.report.page import Shown
 from fovnet.report.pour import pour, write_report
 from fovnet.report.wording import duration, percent, run_of, usual_heights
@@ -245,3 +249,23 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, make_pa
     told = [card(one)[0].paragraphs[0] for one in (page, further)]
     assert "the search found nothing better" in pour(page) and "the search found nothing better" not in pour(further)
     assert "found by a search" in told[0] and "trained further from those of another ensemble (shipped)" in told[1]
+
+
+def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted):
+    """TRIPOD+AI 12f and 24 are about updated models; the first of networks that were each trained as they were is no start of a search."""
+    trials = [{"slot": slot, "status": "completed", "score": 0.5 - slot / 10, "configuration": {}} for slot in range(2)]
+    cases = [planted.case(["head"], volume_id="a")]
+    new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, {"training": {"begin": "results/a/ensemble"}}))
+    told = [{row[0]: row[2] for row in page.checklists[1].table.rows} for page in (new, further)]
+    assert [one["12f"] for one in told] == ["unfilled", "The search"] == [one["24"] for one in told]
+    assert "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
+
+
+def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, planted):
+    rng = np.random.default_rng(0)
+    cases = [planted.whole_body(rng, name, pictured=True) for name in ("sure", "unsure")]
+    cases[1] = replace(cases[1], status="uncertain", message="not sure enough")
+    drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).pictures}
+    words = {name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()}
+    assert "cannot say: not sure enough" in words["unsure"] and "guess" in words["unsure"]
+    assert "cannot say" not in words["sure"] and "guess" not in words["sure"]

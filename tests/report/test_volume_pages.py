@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -21,7 +23,7 @@ from fovnet.report.body_drawing import LEFT, body_drawing
 from fovnet.report.doubt_words import CODES, doubt_in_words
 from fovnet.report.index_page import FIRST, index_page, write_index
 from fovnet.report.predictions import page_name
-from fovnet.report.raster import contact_sheet
+from fovnet.report.raster import brightened, contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
 from fovnet.volume.dicom_triage import INCLUDABLE
@@ -305,3 +307,13 @@ def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
         golden.write_text(text, encoding="utf-8")
         pytest.fail("golden-pages.txt was missing and has been written: read it and commit it")
     assert text == golden.read_text(encoding="utf-8")
+
+
+@given(top=integers(1, 255), seed=integers(0, 99))
+@settings(deadline=None, max_examples=30)
+def test_slices_are_brightened_by_one_factor_until_a_few_pixels_are_white(top, seed):
+    pixels = np.random.default_rng(seed).integers(0, top + 1, (3, 40, 40)).astype(np.uint8)
+    bright = brightened(pixels)
+    white = max(np.quantile(pixels, 0.995), 1.0)
+    assert bright.dtype == np.uint8 and (bright >= pixels).all() and (bright[pixels == 0] == 0).all()
+    assert np.abs(bright.astype(float) - np.minimum(pixels * (255 / white), 255)).max() <= 0.5
