@@ -8,6 +8,7 @@ from functools import lru_cache
 from fovnet.phantom import (
     back,
     belly,
+    flat_muscles,
     head,
     heart,
     knee,
@@ -74,8 +75,9 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
         *lung_bases.parts(person), *shoulder.parts(person), *thorax.between_ribs(person), *vessel_trees.parts(person),
         *stomach.parts(person),
     ] if fine else []
+    walls = flat_muscles.parts(person)
     grain = [] if "tissue structure" in without else texture.structure(person, fine)
-    return plain + parts + grain + ([] if "lesions" in without else lesions.lesions(person)) + leg_masses.parts(person)
+    return plain + parts + walls + grain + ([] if "lesions" in without else lesions.lesions(person)) + leg_masses.parts(person)
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:

@@ -22,6 +22,7 @@ ANATOMY: Mapping[str, str] = {
     "cross-sections": "trunks flat or round, lenses or boxes across, at the hips otherwise than at the waist",
     "organs high and low": "kidneys from the iliac crest to 9 cm above it, right lobes of the liver of 10 to 20 cm, colons that hang, ribs "
     "that end 1 to 9 cm above the crest",
+    "open walls": "straight muscles of the abdomen apart from the flat ones, which are crescents at the sides and end before the loin",
     "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
     "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",

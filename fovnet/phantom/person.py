@@ -46,6 +46,7 @@ class Person:
     figure   where the fat lies, and how round or square the trunk is across
     build    where there is more muscle, and where less
     organs   how high kidneys, liver and colon lie
+    open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
     """
 
     sex: str
@@ -68,6 +69,7 @@ class Person:
     figure: Figure = Figure()  # noqa: RUF009  (frozen)
     build: Build = Build()  # noqa: RUF009  (frozen)
     organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
+    open_wall: bool = False
 
     @property
     def female(self) -> bool:
@@ -124,7 +126,8 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
     shaped = built if "cross-sections" in without or built.prone else _shaped(built)
     high = shaped if "organs high and low" in without else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
-    return high if "kinds of breasts" in without else _of_own_breasts(high)
+    open_ = high if "open walls" in without else replace(high, open_wall=True)
+    return open_ if "kinds of breasts" in without else _of_own_breasts(open_)
 
 
 def _shaped(person: Person) -> Person:
