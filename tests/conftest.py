@@ -9,6 +9,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")       # before numpy is read: two 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # tests that ask ONNX Runtime itself tell nobody either
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("fovnet", deadline=None)      # a machine that is busy is no fault of what is tested
+settings.load_profile("fovnet")
 
 
 @pytest.fixture(scope="session")

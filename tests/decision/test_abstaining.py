@@ -53,7 +53,7 @@ def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() 
         assert few.min_confidence == SURE_ENOUGH
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=integers(0, 10**6), subjects=integers(1, 12))
 def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subjects: int) -> None:
     volumes = people(seed, subjects, 2.0)

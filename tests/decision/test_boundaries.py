@@ -109,7 +109,7 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
         assert one.high_mm - one.mm == pytest.approx(SHARE * 2.5, abs=0.5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(s=integers(5, 30), seed=integers(0, 10**6), spine=floats(0.2, 0.9))
 def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spine: float) -> None:
     """Within a spine whose level nobody can tell the chain still climbs, and says nothing."""
@@ -120,7 +120,7 @@ def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spin
     assert named <= {NONE, *(span.region for span in decision.spans)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(s=integers(2, 30), seed=integers(0, 10**6))
 def test_a_slice_is_never_more_than_one_look_however_thick(s: int, seed: int) -> None:
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.5), s)

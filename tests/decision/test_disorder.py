@@ -25,7 +25,7 @@ def rule(bodies: Bodies) -> Rule:
     return tune(examples, DEFAULT, sigmas_mm=[0.0, 6.0], thresholds=[0.3])[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=integers(100, 10**6))
 def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(seed: int, rule: Rule, bodies: Bodies) -> None:
     example = bodies(seed, noise=1.5)
@@ -36,7 +36,7 @@ def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(seed: int, ru
     assert flipped.flipped_gain == pytest.approx(-upright.flipped_gain)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=integers(100, 10**6))
 def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bodies: Bodies) -> None:
     example = bodies(seed, noise=1.5)
@@ -47,7 +47,7 @@ def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bod
     assert shuffled.set_probability < 0.5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=integers(0, 10**6), s=integers(20, 120))
 def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
     """What a network says of noise that it takes for something else in every slice; three slices might agree by chance, and twenty come
@@ -57,7 +57,7 @@ def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
     assert all(span.confidence < SURE_ENOUGH for span in decision.spans)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=integers(0, 10**6), s=integers(1, 120))
 def test_air_is_none_though_some_slices_hint_at_a_region(seed: int, s: int, rule: Rule) -> None:
     """A third of the slices say a region, one in three times more probably than none: fewer than 1 in 100 is named with p > 0.5."""

@@ -46,7 +46,7 @@ def borders(decision: Decision) -> dict[tuple[str, str], float]:
     return {(border.below, border.above): border.mm for border in decision.boundaries}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]))
 def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm: int) -> None:
     """The same borders, each within one thick slice of where 1 mm slices put it."""
@@ -56,7 +56,7 @@ def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm
     assert all(abs(thick[kind] - mm) <= slice_mm for kind, mm in fine.items())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]), data=integers(0, 10**6))
 def test_what_is_cut_away_moves_no_border_that_is_left(seed: int, rule: Rule, slice_mm: int, data: int) -> None:
     """By more than one slice; a border is left where 30 mm of either side are."""
@@ -68,7 +68,7 @@ def test_what_is_cut_away_moves_no_border_that_is_left(seed: int, rule: Rule, sl
             assert cropped[kind] == pytest.approx(mm, abs=slice_mm + 1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES))
 def test_where_the_scanner_has_its_origin_is_of_no_account(seed: int, rule: Rule) -> None:
     p, z_mm = stack(scores(seed), 5)

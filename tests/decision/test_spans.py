@@ -22,7 +22,7 @@ N = len(DEFAULT.chain)
 Bodies = Callable[..., Example]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(s=integers(1, 40), seed=integers(0, 10**6), sharp=floats(0.1, 20), sigma_mm=floats(0, 30), toll=sampled_from([0.0, 2.0]))
 def test_whatever_the_probabilities_the_spans_are_anatomy(
     s: int, seed: int, sharp: float, sigma_mm: float, toll: float
@@ -105,7 +105,6 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
 
 
-@settings(deadline=None)
 @given(spine=floats(0.02, 0.98), threshold=floats(0.05, 0.95), chest=floats(0.0, 1.0), slices=integers(2, 20))
 def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probable(
     spine: float, threshold: float, chest: float, slices: int
@@ -119,7 +118,7 @@ def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probab
     assert (drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spine=floats(0.4, 0.95), levels=lists(floats(0.01, 1.0), min_size=N, max_size=N), slices=integers(2, 40))
 def test_within_a_spine_only_regions_that_are_rather_present_are_said(spine: float, levels: list[float], slices: int) -> None:
     """Where all else is spread over the chain, the answer is a spine, no less sure than its share; where it is of one region, both."""

@@ -29,7 +29,7 @@ def shares_of(truth: np.ndarray) -> np.ndarray:
     return truth / truth.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=integers(0, 10**6), p=integers(1, 8), way=integers(0, len(WAYS) - 1))
 def test_weights_are_shares_and_the_loss_told_is_theirs(seed: int, p: int, way: int) -> None:
     members, truth, groups = problem(seed, p)
@@ -42,7 +42,7 @@ def test_weights_are_shares_and_the_loss_told_is_theirs(seed: int, p: int, way: 
     assert found.losses[name] == pytest.approx(log_loss(whole, shares_of(truth)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=integers(0, 10**6), p=integers(1, 8))
 def test_greedy_is_never_worse_than_the_best_single_member(seed: int, p: int) -> None:
     members, truth, groups = problem(seed, p)
@@ -50,7 +50,7 @@ def test_greedy_is_never_worse_than_the_best_single_member(seed: int, p: int) ->
     assert weigh(members, truth, groups, "greedy").losses["greedy"] <= alone + 1e-12
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=integers(0, 10**6))
 def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int) -> None:
     """With as few picks as can be tried: of all multisets of two that hold the best member, none has less loss."""

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import integers, lists
 
 from fovnet.evaluate.borders import _paired, borders_of
@@ -53,7 +53,6 @@ def test_a_spine_volume_with_chain_labels_does(planted):
 
 
 @given(true=lists(integers(0, 100), max_size=4), said=lists(integers(0, 100), max_size=4))
-@settings(deadline=None)
 def test_pairing_has_the_least_total_distance_of_all_pairings(true, said):
     pairs = _paired([float(height) for height in true], [float(height) for height in said])
     matched = [(one, other) for one, other in pairs if one is not None and other is not None]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import integers
 from sklearn.calibration import calibration_curve
 
@@ -10,7 +10,6 @@ from fovnet.evaluate.calibration import BINS, expected_calibration_error, reliab
 
 
 @given(seed=integers(0, 999), size=integers(1, 80))
-@settings(deadline=None)
 def test_error_is_the_mean_gap_weighted_by_slices(seed, size):
     rng = np.random.default_rng(seed)
     sure, right = rng.random(size), rng.random(size) < 0.6

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import integers, lists, sampled_from
 
 from fovnet.evaluate.overlaps import span_counts
@@ -30,7 +30,6 @@ NAMES = sampled_from(["legs", "pelvis", "head", "none"])
 
 
 @given(truth=lists(NAMES, min_size=2, max_size=14), seed=integers(0, 99))
-@settings(deadline=None)
 def test_counts_are_those_of_a_loop_over_sets_of_slices(planted, truth, seed):
     rng = np.random.default_rng(seed)
     said = [truth[max(0, min(len(truth) - 1, at + int(rng.integers(-1, 2))))] for at in range(len(truth))]

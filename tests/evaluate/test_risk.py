@@ -25,7 +25,6 @@ def volumes(seed, size=12):
 
 
 @given(seed=integers(0, 999))
-@settings(deadline=None)
 def test_the_area_is_the_loops_with_ties_and_under_resampling(seed):
     confidence, wrong, total = volumes(seed)
     found = ranked(confidence, wrong, total)
@@ -37,7 +36,6 @@ def test_the_area_is_the_loops_with_ties_and_under_resampling(seed):
 
 
 @given(seed=integers(0, 999))
-@settings(deadline=None)
 def test_the_order_of_the_volumes_changes_nothing(seed):
     confidence, wrong, total = volumes(seed)
     turned = np.random.default_rng(seed).permutation(12)
@@ -70,7 +68,7 @@ def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(pla
 
 
 @given(seed=integers(0, 999))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_no_end_of_an_interval_is_a_probability_above_one(seed):
     rng = np.random.default_rng(seed)
     subjects, stated = rng.integers(0, 6, 8), rng.beta(0.5, 0.4, 8)

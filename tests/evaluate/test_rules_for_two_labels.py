@@ -31,7 +31,7 @@ def test_row_is_the_said_class_where_true_else_the_protocol(planted, said, row):
 
 
 @given(seed=integers(0, 9999))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_diagonal_counts_exactly_the_slices_whose_said_class_is_true(seed):
     rng = np.random.default_rng(seed)
     truth = np.zeros((30, len(CLASSES)), dtype=bool)
@@ -71,7 +71,7 @@ def test_a_pelvis_called_head_beside_a_spine_that_is_there_counts_as_far_and_as_
 
 
 @given(seed=integers(0, 9999))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_any_label_finds_all_that_one_label_finds_wrong(seed):
     rng = np.random.default_rng(seed)
     truth, said = (rng.random((2, 40, len(CLASSES))) < 0.25)

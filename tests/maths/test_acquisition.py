@@ -108,7 +108,7 @@ def test_one_point_has_its_expected_improvement_as_regret():
 
 
 @given(rho=floats(0.0, 0.99), best=floats(-2.0, 1.0))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_where_points_agree_the_true_regret_is_no_higher(rho, best):
     """Slepian's inequality, by dice: ten points of equal correlation."""
     rng = np.random.default_rng(0)

@@ -28,7 +28,7 @@ def part(f, rows, axes):
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(counts, seed):
     rows = grid(counts)
     f = np.random.default_rng(seed).normal(3.0, 2.0, len(rows))
@@ -41,7 +41,7 @@ def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_a_sum_of_functions_of_one_axis_has_no_interactions(counts, seed):
     rng, rows = np.random.default_rng(seed), grid(counts)
     curves = [rng.normal(size=count) for count in counts]
@@ -58,7 +58,7 @@ def test_a_product_of_two_centred_axes_is_all_interaction():
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_means_of_a_table_with_holes_are_those_of_the_rows_it_has(counts, seed):
     rng, rows = np.random.default_rng(seed), grid(counts)
     rows = rows[rng.permutation(len(rows))[: max(1, len(rows) // 2)]]

@@ -52,7 +52,7 @@ def test_log_marginal_likelihood_and_its_gradient_equal_scikit_learn(n, d):
 
 
 @given(n=integers(1, 12), d=integers(1, 5), seed=integers(0, 999))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_gradients_equal_finite_differences(n, d, seed):
     X, y, theta, _ = problem(n, d, seed)
     gaps = gp.squared_gaps(X)

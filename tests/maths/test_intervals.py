@@ -25,7 +25,6 @@ from fovnet.maths.intervals import (
 
 class TestWilsonsIntervalIsScipys:
     @given(total=integers(1, 5000), share=floats(0, 1), level=floats(0.5, 0.999))
-    @settings(deadline=None)
     def test_at_every_count_and_level(self, total, share, level):
         right = round(share * total)
         theirs = binomtest(right, total).proportion_ci(level, method="wilson")
@@ -50,7 +49,6 @@ class TestResampledQuantileIsNumpysOnTheWrittenOutSample:
         share=floats(0, 1),
         seed=integers(0, 999),
     )
-    @settings(deadline=None)
     def test_for_any_counts(self, values, share, seed):
         weights = np.random.default_rng(seed).integers(0, 4, (5, len(values))).astype(float)
         got = resampled_quantile(np.array(values), weights, share)
@@ -147,7 +145,7 @@ class TestBootstrapT:
         assert (ours[0][0], ours[1][0]) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.25 * half)
 
     @given(seed=integers(0, 999), factor=integers(2, 50))
-    @settings(deadline=None, max_examples=20)
+    @settings(max_examples=20)
     def test_more_slices_of_the_same_bodies_make_it_no_narrower(self, seed, factor):
         parts, wholes = self.sample(seed)
         weights = cluster_weights(25, 200, seed=seed)
@@ -206,7 +204,7 @@ def test_t_interval_of_a_measure_that_knows_its_error_is_the_ratios():
     assert np.array(t_interval(measured, weights)) == pytest.approx(np.array(ratio_interval(parts[:, None], wholes[:, None], weights)))
 
     @given(clusters=integers(2, 12), hundredths=integers(1, 99), seed=integers(0, 99))
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     def test_of_bodies_that_are_all_alike_nothing_is_estimated(self, clusters, hundredths, seed):
         """Whatever rounding leaves of their sums: an interval of no width would claim certainty."""
         wholes = 100.0 * np.random.default_rng(seed).integers(1, 9, (clusters, 1))

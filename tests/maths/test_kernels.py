@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, sampled_from
 from sklearn.gaussian_process.kernels import RBF, Matern
 
@@ -19,7 +19,6 @@ def test_the_correlation_is_that_of_scikit_learn(name):
 
 
 @given(name=sampled_from(sorted(KERNELS)), r2=floats(1e-4, 20.0))
-@settings(deadline=None)
 def test_the_slope_is_minus_twice_the_derivative_by_the_squared_distance(name, r2):
     step = 1e-5 * r2
     ahead, behind = (KERNELS[name](np.array([r2 + sign * step]))[0][0] for sign in (1, -1))

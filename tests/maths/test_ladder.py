@@ -39,7 +39,7 @@ def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=(s, n)), rng.normal(size=s)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     """5^2 to 6^5 sequences are few enough to try them all."""
@@ -50,7 +50,7 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
     assert value == pytest.approx(worth(path, fits, beside, toll), abs=1e-9)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, seed: int, toll: float) -> None:
     """Of all paths whose first rung and whose last rung are given; with fewer slices than rungs there is none."""
@@ -65,7 +65,7 @@ def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, se
     assert value == pytest.approx(max(worth(other, fits, beside, toll) for other in through), abs=1e-9)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside = problem(s, n, seed)
@@ -78,7 +78,7 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
     np.testing.assert_allclose(posterior(fits, beside, toll), expected, atol=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside = problem(s, n, seed)
@@ -119,7 +119,7 @@ def test_two_thousand_slices_are_decoded_without_under_or_overflow() -> None:
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(s=integers(5, 40), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(s: int, n: int, seed: int, toll: float) -> None:
     """Bellman's principle of optimality: a border that is left can move only where cutting changes what an end of the window shows."""

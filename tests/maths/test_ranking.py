@@ -19,7 +19,6 @@ def drawn(seed, size=60, clusters=6, levels=12):
 
 
 @given(seed=integers(0, 999), levels=integers(2, 500))
-@settings(deadline=None)
 def test_the_area_is_scikit_learns_ties_and_all(seed, levels):
     scores, positive, cluster = drawn(seed, levels=levels)
     theirs = roc_auc_score(positive, scores)
@@ -28,7 +27,7 @@ def test_the_area_is_scikit_learns_ties_and_all(seed, levels):
 
 
 @given(seed=integers(0, 999))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_a_resample_has_the_area_of_the_slices_written_out(seed):
     scores, positive, cluster = drawn(seed)
     weights = np.random.default_rng(seed).integers(0, 3, (4, 6)).astype(float)

@@ -50,7 +50,7 @@ def worth(path, fits, beside, edges_mm, heights, toll):
     return float(total - toll * max(0, len(rungs) - 1))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     case = problem(s, n, seed)
@@ -60,7 +60,7 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
     assert value == pytest.approx(worth(path, *case, toll), abs=1e-9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     case = problem(s, n, seed)
@@ -73,7 +73,7 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
     np.testing.assert_allclose(posterior(*case, toll), expected, atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(s=integers(1, 40), n=integers(1, 6), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
 def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside, edges_mm, _ = problem(s, n, seed)
@@ -98,7 +98,7 @@ def all_pairs(fits, beside, edges_mm, heights, toll, add):
     return float(add.reduce(worths))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]), toll=sampled_from([0.0, 2.0]))
 def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, toll: float) -> None:
     """Bodies of up to 90 uneven slices, from slices that say nothing at all to slices that say everything."""
@@ -115,7 +115,7 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
     assert log_weight(*case, toll=toll) == pytest.approx(all_pairs(*case, toll, np.logaddexp), rel=1e-9, abs=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
 def test_a_set_of_rungs_is_as_probable_as_the_paths_that_climb_it(s: int, n: int, seed: int) -> None:
     case = problem(s, n, seed)

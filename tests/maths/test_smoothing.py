@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 from scipy.ndimage import gaussian_filter1d
 
@@ -15,7 +15,6 @@ def rows(s: int, k: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(k), size=s)
 
 
-@settings(deadline=None)
 @given(s=integers(1, 40), sigma_mm=floats(0, 100), seed=integers(0, 99))
 def test_rows_still_sum_to_one(s: int, sigma_mm: float, seed: int) -> None:
     z_mm = np.sort(np.random.default_rng(seed).uniform(0, 500, s))
@@ -55,7 +54,6 @@ def test_tempering_is_the_softmax_of_divided_scores() -> None:
     np.testing.assert_allclose(temper(softmax, 1.7), cooled, atol=1e-10)
 
 
-@settings(deadline=None)
 @given(lists(floats(-5, 5), min_size=1, max_size=12))
 def test_the_best_stretch_is_the_best_of_all_stretches(gain: list[float]) -> None:
     sums = [sum(gain[a : b + 1]) for a in range(len(gain)) for b in range(a, len(gain))]

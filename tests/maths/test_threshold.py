@@ -10,7 +10,7 @@ ALL = np.linspace(0.0, 6.0, 400)
 
 
 @given(lists(tuples(floats(0.0, 6.0), booleans()), max_size=12))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_chance_never_rises_with_the_estimate_whatever_happened(outcomes):
     tried, fits = np.array([at for at, _ in outcomes]), np.array([fit for _, fit in outcomes], dtype=bool)
     chance = chance_to_fit(ALL, tried, fits)

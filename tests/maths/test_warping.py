@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
 from scipy.special import ndtri
@@ -15,7 +15,6 @@ SCORES = arrays(np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lamb
 
 @given(SCORES)
 @example(np.full(3, 1.754))         # their mean is 1.7539999999999998
-@settings(deadline=None)
 def test_the_order_is_kept_and_ties_stay_ties(y):
     warped = half_ranked(y).values
     order = np.argsort(y, kind="stable")
@@ -36,7 +35,6 @@ def test_the_better_half_keeps_its_distances():
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(SCORES)
-@settings(deadline=None)
 def test_every_target_keeps_the_order_and_leads_back_to_the_scores(name, y):
     target = TARGETS[name](y)
     order = np.argsort(y, kind="stable")
@@ -54,7 +52,6 @@ def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
 
 
 @given(SCORES)
-@settings(deadline=None)
 def test_ranks_are_those_of_scipy(y):
     expected = ndtri((rankdata(y) - 0.5) / len(y))
     np.testing.assert_allclose(ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9)

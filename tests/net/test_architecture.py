@@ -26,7 +26,7 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
     assert net.weights == weights
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5), kernel=sampled_from([3, 5]),
     separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]), block=sampled_from(BLOCKS), widen=integers(1, 2),

@@ -89,7 +89,7 @@ architectures = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(architectures)
 def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net: Architecture) -> None:
     """As it answers: in training one pixel of one slice has no deviation that its pooling could be normalised by."""

@@ -42,7 +42,7 @@ ODD = [Network(nn.BatchNorm2d(1), nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.Softsi
 
 @pytest.mark.parametrize("name", HERE)
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), n=st.integers(1, 4))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_an_engine_says_what_torch_says(name: str, shapes: list[Architecture], n: int) -> None:
     networks, pixels = members(shapes), slices(n)
     said, felt = member_answers(networks, pixels, CPU, engine=engine_of(name, networks, CPU))

@@ -58,7 +58,7 @@ def test_fine_texture_is_averaged_and_not_picked_from() -> None:
     torch.testing.assert_close(inside, torch.full_like(inside, 0.5))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(zoom=st.floats(-0.15, 0.15), side_mm=st.floats(260, 500))
 def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(zoom: float, side_mm: float) -> None:
     theta = torch.eye(2, 3)[None] * (1 + zoom)                    # from output to input: above 1 the body becomes smaller
@@ -109,7 +109,7 @@ def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(stac
     assert torch.equal(images(torch.from_numpy(pixels), rows), plain[rows][:, None])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(kinds=st.sets(st.sampled_from(ALL), min_size=1), rows=hnp.arrays(np.int64, st.integers(1, 6), elements=st.integers(0, 10)))
 def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
@@ -149,7 +149,7 @@ def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(tower: 
         assert torch.equal(filled[at], expected.expand(2, 128))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(below=st.floats(0, 1), above=st.floats(0, 1), row=st.integers(0, 29))
 def test_a_stretch_of_a_volume_holds_its_slice(tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int) -> None:
     assert tower[1].through is not None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats
 
 from fovnet.phantom.sequence import (
@@ -27,19 +27,16 @@ def one(value: float) -> np.ndarray:
     return np.array([value])
 
 
-@settings(deadline=None)
 @given(t1=T1, t2=T2)
 def test_a_spin_echo_with_endless_repetition_and_no_echo_time_shows_proton_density(t1: float, t2: float) -> None:
     assert spin_echo(one(0.7), one(t1), one(t2), LONG, 0.0) == pytest.approx(0.7)
 
 
-@settings(deadline=None)
 @given(t1=T1, t2=T2)
 def test_inversion_recovery_is_silent_at_t1_times_ln_2(t1: float, t2: float) -> None:
     assert inversion_recovery(one(1.0), one(t1), one(t2), LONG, 0.0, t1 * np.log(2)) == pytest.approx(0.0, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(t1=T1, tr=floats(2, 1000))
 def test_the_ernst_angle_gives_the_largest_spoiled_signal(t1: float, tr: float) -> None:
     ernst = np.rad2deg(np.arccos(np.exp(-tr / t1)))

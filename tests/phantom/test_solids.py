@@ -22,7 +22,7 @@ def volume_of(solid: Solid, grid: Grid) -> float:
     return float((rasterise(pieces_of([Paint(solid, 1)]), grid) == 1).sum() * abs(np.linalg.det(grid.vox_to_ras[:3, :3])))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(semi=tuples(*[floats(8, 28)] * 3), turn=tuples(*[floats(-90, 90)] * 3))
 def test_an_ellipsoid_fills_four_thirds_pi_abc_however_it_is_turned(semi: tuple[float, ...], turn: tuple[float, ...]) -> None:
     a, b, c = semi

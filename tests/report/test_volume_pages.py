@@ -310,7 +310,7 @@ def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
 
 
 @given(top=integers(1, 255), seed=integers(0, 99))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_slices_are_brightened_by_one_factor_until_a_few_pixels_are_white(top, seed):
     pixels = np.random.default_rng(seed).integers(0, top + 1, (3, 40, 40)).astype(np.uint8)
     bright = brightened(pixels)

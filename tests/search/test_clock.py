@@ -36,26 +36,23 @@ def simulated(seconds, workers, initial=0, lead=1.0):
 
 
 @given(SECONDS, integers(1, 5), integers(0, 6), LEADS)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_what_a_slot_sees_equals_the_simulation(seconds, workers, initial, lead):
     assert Clock(workers, initial, lead).sees(seconds) == simulated(seconds, workers, initial, lead)
 
 
 @given(SECONDS, integers(1, 5), LEADS)
-@settings(deadline=None)
 def test_all_but_the_lead_of_the_slots_before_are_seen_the_earliest_first(seconds, workers, lead):
     seen, _ = Clock(workers, 0, lead).sees(seconds)
     assert set(range(len(seconds) - int(lead * len(seconds)))) <= set(seen)
 
 
 @given(SECONDS, integers(1, 5))
-@settings(deadline=None)
 def test_without_a_lead_the_workers_take_turns(seconds, workers):
     assert Clock(workers, 0, 0.0).sees(seconds) == (tuple(range(len(seconds))), ())
 
 
 @given(SECONDS, integers(1, 5), LEADS)
-@settings(deadline=None)
 def test_what_a_slot_has_seen_every_later_one_has_seen_too(seconds, workers, lead):
     clock = Clock(workers, 2, lead)
     for slot in range(len(seconds)):
@@ -63,13 +60,11 @@ def test_what_a_slot_has_seen_every_later_one_has_seen_too(seconds, workers, lea
 
 
 @given(SECONDS)
-@settings(deadline=None)
 def test_one_worker_sees_everything(seconds):
     assert sees(seconds, 1) == (tuple(range(len(seconds))), ())
 
 
 @given(SECONDS, integers(1, 5))
-@settings(deadline=None)
 def test_fewer_are_pending_than_there_are_workers(seconds, workers):
     seen, pending = sees(seconds, workers)
     assert len(pending) < workers and sorted(seen + pending) == list(range(len(seconds)))

@@ -74,7 +74,7 @@ def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_avera
 
 
 @given(seed=integers(0, 50))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     """Against the textbook's posterior, one row after another, failures and all."""
     view = view_of(seen(30, seed, fails=lambda row: row % 5 == 0))
@@ -200,7 +200,7 @@ def test_a_single_score_is_enough_to_go_on_from(method):
 
 
 @given(order=integers(0, 10_000))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_the_order_in_which_results_arrive_changes_nothing(order):
     """What a slot is shown is ordered by slot; asked again with the results in any order of arrival, the same row."""
     from fovnet.search.proposing import Search, propose_slot

@@ -43,7 +43,7 @@ def path(search, outcome_of, slots):
 
 @pytest.mark.parametrize("method", METHODS)
 @given(outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99), blocked=integers(0, 24))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, seed, blocked):
     rng = np.random.default_rng(seed)
     feasible = np.ones(len(SMALL), dtype=bool)

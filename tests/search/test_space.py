@@ -28,7 +28,6 @@ def test_the_baseline_is_the_papers_and_is_plain_python():
 
 
 @given(lists(integers(1, 4), min_size=1, max_size=4))
-@settings(deadline=None)
 def test_every_row_of_a_small_space_round_trips(counts):
     space = Space.of({f"axis {j}": tuple(range(10, 10 + count)) for j, count in enumerate(counts)})
     assert len(space) == np.prod(counts)
@@ -49,7 +48,7 @@ def test_the_papers_unit_cube_has_one_column_an_axis_from_0_to_1():
 
 
 @given(data())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_nearest_is_the_nearest_of_all(data):
     space = Space.of({"a": range(5), "b": range(3), "c": ["x", "y", "z"]})
     allowed = np.array(data.draw(lists(integers(0, 1), min_size=len(space), max_size=len(space))), dtype=bool)

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, lists, none, one_of, sampled_from
 
 from fovnet.search.trial import Outcome, Proposal, Trial, best, configuration_is_to_blame, from_facts, to_facts
@@ -19,7 +19,6 @@ def same(a, b):
 
 
 @given(lists(floats()), one_of(none(), floats()), sampled_from(["out_of_memory", "diverged", "timeout", "pruned", "error"]))
-@settings(deadline=None)
 def test_any_trial_survives_strict_json(curve, score, status):
     before = trial(3, status, score, validation_loss=tuple(curve), seconds=1.5, peak_memory_bytes=9, versions={"torch": "2"})
     text = json.dumps(to_facts(before), allow_nan=False)

@@ -76,7 +76,7 @@ def test_the_whole_body_has_the_borders_of_the_convention():
     assert unsaid == "" and np.array_equal(rungs, person()[2])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data())
 def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     """Any field of view, any organs that nobody outlined: no border is ever invented."""

@@ -49,7 +49,7 @@ def sealed(tmp_path_factory):
     return path, path.read_bytes()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(data())
 def test_any_flipped_bit_of_an_entry_is_found(sealed, draw):
     path, whole = sealed
@@ -63,7 +63,7 @@ def test_any_flipped_bit_of_an_entry_is_found(sealed, draw):
     assert np.array_equal(cache.read(path)["pixels"].ravel(), np.arange(4000, dtype=np.uint8))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data())
 def test_any_entry_cut_short_is_found(sealed, draw):
     path, whole = sealed

@@ -258,7 +258,7 @@ FAULTS = {      # kind: (table, what is planted in volume n, row of the table th
 }  # fmt: skip
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True), permutations(range(1, CLEAN)))
 def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_factory, kinds, places):
     volumes, regions = clean()
@@ -300,7 +300,7 @@ def test_slices_outside_every_row_are_none_and_spine_stands_beside_the_chain():
     assert names == [{"none"}] * 2 + [{"chest"}] * 2 + [{"chest", "spine"}] * 2 + [{"spine"}] * 2 + [{"none"}] * 2
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(data())
 def test_a_cut_shows_the_region_of_its_middle_slice(draw):
     """Against a slice-by-slice lookup of the table."""

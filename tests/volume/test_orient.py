@@ -57,7 +57,7 @@ def test_forty_eight_storage_orders_give_identical_slices(degrees, axis):
         assert np.array_equal(got.middle, expected.middle)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(sampled_from(FORTY_EIGHT), floats(-40, 40), integers(0, 2))
 def test_the_closest_order_is_nibabels(storage, degrees, axis):
     volume = stored(oblique(degrees, axis), *storage)
@@ -76,7 +76,7 @@ def test_a_voxel_keeps_its_place_in_the_scanner():
     assert np.abs(places - nibabel.affines.apply_affine(ras.vox_to_ras, [i, j, k])).sum(axis=1).min() < 1e-5
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(floats(0, 44), integers(0, 2))
 def test_the_tilt_of_a_rotation_is_its_angle(degrees, axis):
     assert tilt_deg(closest_canonical(oblique(degrees, axis)).vox_to_ras) == pytest.approx(degrees, abs=1e-3)

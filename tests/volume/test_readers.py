@@ -373,7 +373,7 @@ def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tm
     assert told == ["volume-memory"] and "volume-memory" in PASSING
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(integers(0, 351), integers(0, 255), integers(0, 351), integers(0, 255))
 def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, value, also_at, also):
     path = saved(tmp_path / "fuzz.nii", noise((6, 7, 5)))
@@ -386,7 +386,7 @@ def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, 
         assert stack.pixels.shape == (len(stack.z_mm), 128, 128) and np.isfinite(stack.z_mm).all()
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(integers(0, 4000), integers(1, 255))
 def test_no_damaged_gzip_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, change):
     path = saved(tmp_path / "fuzz.nii.gz", noise((12, 11, 9)))

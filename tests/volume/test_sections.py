@@ -25,7 +25,7 @@ def of_one(side_mm: float, z_mm: np.ndarray) -> Placing:
     return Placing(np.full(len(z_mm), side_mm), np.zeros(len(z_mm), dtype=np.int64), z_mm)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(side_mm=st.floats(250, 700), step_mm=st.floats(2, 9), down_mm=st.floats(-30, 30), right_mm=st.floats(-30, 30))
 def test_both_sections_of_a_ball_are_discs_of_its_size(side_mm: float, step_mm: float, down_mm: float, right_mm: float) -> None:
     """π 90² mm² in pixels of 4 x 4 mm, whatever the field of view, the spacing and the place; the middle of 9 pixels' mean is smaller."""
@@ -39,7 +39,7 @@ def test_both_sections_of_a_ball_are_discs_of_its_size(side_mm: float, step_mm: 
     assert places == pytest.approx([down_mm, right_mm], abs=2.0)             # sagittal columns run to the back, coronal ones to the left
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=st.lists(st.floats(0.5, 20), min_size=1, max_size=40), bottom=st.floats(-900, 900))
 def test_every_slice_stands_in_the_row_that_holds_its_height(steps: list[float], bottom: float) -> None:
     z_mm = bottom + np.cumsum([0.0, *steps])
@@ -72,7 +72,7 @@ def test_the_middle_is_where_the_brightness_is_and_a_black_volume_has_one_too() 
 lengths = st.lists(st.integers(1, 6), min_size=1, max_size=5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(lengths=lengths, seed=st.integers(0, 99))
 def test_sections_of_some_slices_are_those_of_all(lengths: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)

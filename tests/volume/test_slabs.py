@@ -79,7 +79,7 @@ def test_a_narrow_oblique_one_reaches_no_higher_than_it_does_whole(tmp_path, mad
     assert (slabwise.pixels.max(axis=(1, 2)) == 0).sum() <= 2, "the very corners"
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=integers(0, 2**16), bad=sampled_from([0.0, 0.001, 0.2]), turn=integers(0, 47))
 def test_what_is_not_finite_becomes_the_smallest_intensity_in_both(tmp_path, made, seed, bad, turn):
     rng = np.random.default_rng(seed)

@@ -46,14 +46,14 @@ def test_slices_are_counted_from_the_feet():
     assert (np.diff(stack.pixels.mean(axis=(1, 2))) > 0).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(integers(1, 700), floats(0.05, 20), floats(0.5, 10))
 def test_every_slice_is_in_exactly_one_group(slices, spacing_mm, target_mm):
     covers = groups(slices, spacing_mm, target_mm)
     assert np.array_equal(np.concatenate([np.arange(first, last + 1) for first, last in covers]), np.arange(slices))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(integers(1, 40), floats(0.3, 12), floats(-500, 500))
 def test_cuts_reach_from_the_lowest_face_to_the_topmost_without_gaps(slices, spacing_mm, bottom_mm):
     """Also where the last cut stands for more slices than the others, and where there is but one."""
@@ -63,7 +63,7 @@ def test_cuts_reach_from_the_lowest_face_to_the_topmost_without_gaps(slices, spa
     np.testing.assert_allclose(stack.edges_mm[1:], bottom_mm + (last + 0.5) * spacing_mm, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(integers(2, 700), floats(0.05, 20))
 def test_cuts_stand_at_least_three_millimetres_apart_less_a_tenth_of_a_slice(slices, spacing_mm):
     covers = groups(slices, spacing_mm, 3.0)
@@ -121,7 +121,7 @@ def test_resizing_agrees_with_pillow(shape):
     np.testing.assert_allclose(got, expected, atol=2e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(integers(1, 700), integers(1, 700), floats(0.1, 12), floats(1, 4))
 def test_resizing_by_bands_is_the_whole_product(rows, columns, spacing_mm, widening):
     side_mm = max(rows * spacing_mm, columns) * widening
@@ -131,7 +131,7 @@ def test_resizing_by_bands_is_the_whole_product(rows, columns, spacing_mm, widen
     np.testing.assert_allclose(Resize(down, across)(plane), expected, rtol=3e-6, atol=3e-6 * plane.max())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(integers(1, 600), floats(0.1, 12), floats(1, 5))
 def test_weights_are_a_mean_and_keep_the_centre(pixels, spacing_mm, widening):
     weights = resize_weights(pixels, spacing_mm, pixels * spacing_mm * widening)
@@ -178,7 +178,7 @@ def test_masked_air_is_black_and_one_bright_vessel_does_not_darken_the_rest():
     assert window(voxels)[1] == pytest.approx(plain, rel=0.05)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(floats(1e-4, 1e4))
 def test_a_change_of_gain_does_not_change_the_slices(gain):
     body = blob((6.0, 6.0, 12.0))

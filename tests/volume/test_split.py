@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import dictionaries, integers, lists, sampled_from, text
 
 from fovnet.volume.split import FRACTIONS, SPLITS, shares, split_subjects
@@ -14,7 +14,6 @@ from fovnet.volume.split import FRACTIONS, SPLITS, shares, split_subjects
 SUBJECTS = lists(text("abcdef0123", min_size=1, max_size=6), max_size=60)
 
 
-@settings(deadline=None)
 @given(SUBJECTS, integers(0, 2**31), integers(0, 99))
 def test_everybody_has_one_split_whatever_the_order_of_the_rows(subjects, seed, shuffle):
     split = split_subjects(subjects, "cohort", seed)
@@ -24,7 +23,6 @@ def test_everybody_has_one_split_whatever_the_order_of_the_rows(subjects, seed, 
     assert split_subjects(turned, "cohort", seed) == split
 
 
-@settings(deadline=None)
 @given(integers(0, 500), sampled_from([FRACTIONS, (0.7, 0.15, 0.15), (0.9, 0.02, 0.08)]))
 def test_the_fractions_are_met_to_within_one_subject(people, fractions):
     counts = Counter(split_subjects([f"s{n}" for n in range(people)], "cohort", 1, fractions=fractions).values())
@@ -39,7 +37,6 @@ def test_largest_remainders(people, expected):
     assert shares(people) == expected
 
 
-@settings(deadline=None)
 @given(SUBJECTS, dictionaries(text("abcdef0123", min_size=1, max_size=6), sampled_from(SPLITS), max_size=30))
 def test_a_split_the_user_gave_always_wins(subjects, given_split):
     split = split_subjects(subjects, "cohort", 5, given_split)

@@ -204,7 +204,7 @@ def test_a_missing_image_is_bridged_and_said(tmp_path, write):
     assert len(volume.images.uids) == 12
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(integers(4, 30), floats(0.5, 10), floats(0, 0.35), integers(0, 999))
 @example(4, 1.0, 0.1875, 868)
 def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(count, spacing_mm, unevenness, seed):
@@ -217,7 +217,7 @@ def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(count, spacing
     assert heights[-1] == pytest.approx(along[-1])
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(permutations(range(9)))
 def test_neither_names_nor_numbers_decide_the_order(tmp_path_factory, write, order):
     folder = tmp_path_factory.mktemp("series")
