@@ -51,16 +51,21 @@ class Peer:
             return ""
 
 
-def refuse_absent(name: str) -> None:
-    """Nothing, where the contestant's library is installed.  Raises SearchError "peer-missing"."""
-    peer = PEERS[name]
-    absent = [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
-    if absent:
+def refuse_absent(*names: str) -> None:
+    """Nothing, where the libraries of all these contestants are installed.  Raises SearchError "peer-missing", naming all that lack."""
+    lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
+    if lacking:
+        libraries = list(dict.fromkeys(library for absent in lacking.values() for library in absent))
         raise SearchError(
             "peer-missing",
-            f"--method {name}: needs {' and '.join(absent)}, which is not installed; "
-            f"try `python -m pip install {' '.join(absent)}`, or leave that method out.",
+            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; "
+            f"try `python -m pip install {' '.join(libraries)}`, or leave {'it' if len(lacking) == 1 else 'these'} out.",
         )
+
+
+def _absent(peer: Peer) -> list[str]:
+    """What has to be installed for a contestant, by the names that pip knows."""
+    return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
 
 
 def replay_peer(table: Table, name: str, *, first_row: int, seed: int, draws: int, initial: int) -> Replay:

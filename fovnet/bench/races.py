@@ -141,10 +141,11 @@ def refuse_methods(methods: Sequence[str], workers: int) -> None:
     for name in methods:
         if name not in METHODS and name not in PEERS:
             raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
-    for name in PEERS.keys() & set(methods):
-        refuse_absent(name)
-        if workers > 1:
-            raise ConfigError("bench-workers", f"--workers {workers}: {name} is asked for one row at a time; leave one of them out")
+    peers = [name for name in dict.fromkeys(methods) if name in PEERS]
+    refuse_absent(*peers)
+    if peers and workers > 1:
+        asked = f"{', '.join(peers)}: asked for one row at a time"
+        raise ConfigError("bench-workers", f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}")
 
 
 def run(entry: Entry) -> Replay:

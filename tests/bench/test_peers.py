@@ -80,3 +80,11 @@ def test_a_library_that_is_absent_is_told_with_what_to_type(monkeypatch: pytest.
     monkeypatch.setattr(peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)})
     with pytest.raises(SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"):
         replay_peer(table, "nobody", first_row=0, seed=0, draws=2, initial=1)
+
+
+def test_all_that_lack_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = PEERS["optuna-tpe"].make
+    monkeypatch.setattr(peers, "PEERS", {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")})
+    with pytest.raises(SearchError, match=r"nobody, noone: needs .* pip install nobody-search noone-search`, or leave these out"):
+        peers.refuse_absent("nobody", "noone")
+    peers.refuse_absent()
