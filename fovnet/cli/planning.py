@@ -38,7 +38,7 @@ def check(config: ConfigFile) -> None:
     words = vocabulary(settings.regions)
     space = configured.space_of(settings)
     row = space.row_of(configured.start_of(settings))
-    fit = configured.count_fitting(settings, space)
+    fit = configured.count_fitting(settings)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]

@@ -14,9 +14,9 @@ more than stated.  A bar is never below SURE_ENOUGH.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +75,15 @@ def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: in
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
     """The fewest validation subjects with whom the stated error can be promised at all: if all of them are answered without a fault."""
-    share = max(share for _, share in STARTS)
-    return next(n for n in count(1) if chance_of_reaching(stated_error, np.zeros(n), share * at_risk) <= share * at_risk)
+    most = max(share for _, share in STARTS) * at_risk
+
+    def enough(people: int) -> bool:
+        return chance_of_reaching(stated_error, np.zeros(people), most) <= most
+
+    high = 1
+    while not enough(high):
+        high *= 2
+    return high // 2 + 1 + bisect_left(range(high // 2 + 1, high), True, key=enough)
 
 
 def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:

@@ -20,7 +20,7 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 DISORDERED = 1.2
-"""Between: the same 160 had up to 0.87, and from 1.48 on with their slices shuffled."""
+"""Between: 160 simulated volumes had up to 0.87, and from 1.48 on with their slices shuffled."""
 FEWEST, LEAST_LOOKS = 5, 2.0
 """Slices, and independent looks (one every 10 mm, see LOOK_MM), below which nothing could contradict an answer.  Three slices of a
 localiser, thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth;
@@ -72,50 +72,58 @@ def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary)
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
     """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
-        share = f"{_below(signs.novelty, rule.least_novelty, 1)} of the validation slices are as unusual"
-        yield Doubt("unlike-training", f"unlike most of what the networks know: {share}, at least {rule.least_novelty:.1%} wanted")
+        seen, wanted = _below(signs.novelty, rule.least_novelty, 1)
+        share = f"{seen} of the validation slices are as unusual"
+        yield Doubt("unlike-training", f"unlike most of what the networks know: {share}, at least {wanted} wanted")
     if signs.agreement < rule.least_agreement:
-        said = f"agreement {_below(signs.agreement, rule.least_agreement, 1)}, at least {rule.least_agreement:.1%} wanted"
-        yield Doubt("members-disagree", f"the networks disagree: {said}")
+        said, wanted = _below(signs.agreement, rule.least_agreement, 1)
+        yield Doubt("members-disagree", f"the networks disagree: agreement {said}, at least {wanted} wanted")
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")
     elif decision.looks < LEAST_LOOKS:
-        yield Doubt("too-few-slices", f"too thin a slab: {LOOK_MM * decision.looks:.0f} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
+        deep = math.floor(10 * LOOK_MM * decision.looks) / 10
+        yield Doubt("too-few-slices", f"too thin a slab: {deep:g} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
     if decision.flipped:
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
     if decision.spans and signs.bearing is not None and signs.bearing.upright < rule.least_upright:
         upright = signs.bearing.upright
-        share = f"{_below(upright, rule.least_upright, 1) if upright >= FAINT else f'under {FAINT:.1%}'} that slices run from feet to head"
-        rather = f", as the header has it, at least {rule.least_upright:.1%} wanted; by the picture rather from {signs.bearing.rather}"
+        said, wanted = _below(upright, rule.least_upright, 1)
+        share = f"{said if upright >= FAINT else f'under {FAINT:.1%}'} that slices run from feet to head"
+        rather = f", as the header has it, at least {wanted} wanted; by the picture rather from {signs.bearing.rather}"
         yield Doubt("turned", f"its axes look wrong: {share}{rather}")
 
 
 def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:
-    """What makes the answer itself uncertain: regions that are rather absent, or others rather present, a second answer nearby, the bar
-    not reached."""
+    """What makes the answer itself uncertain: regions that are rather absent, or others rather present, the bar not reached; and then
+    a second answer nearby, as a reason why."""
     for span in decision.spans:
         if span.confidence < LIKELY:
-            why = f"{_below(span.confidence, LIKELY)} of the slices called so are expected to show it, at least {LIKELY:.0%} wanted"
+            said, wanted = _below(span.confidence, LIKELY)
+            why = f"{said} of the slices called so are expected to show it, at least {wanted} wanted"
             yield Doubt("low-confidence", f"{span.region} is only the best guess: {why}")
     if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
-        only = f"{decision.set_probability:.0%} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
+        chance, _ = _below(decision.set_probability, EVEN)
+        only = f"{chance} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
         yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")
     if decision.sure < rule.min_confidence:
         yield from _rivals(decision, vocabulary)
-        bar = f"a volume's answer counts from {rule.min_confidence:.0%} on"
-        yield Doubt("low-confidence", f"not sure enough: confidence {_below(decision.sure, rule.min_confidence)}, {bar}")
+        said, bar = _below(decision.sure, rule.min_confidence)
+        yield Doubt("low-confidence", f"not sure enough: confidence {said}, a volume's answer counts from {bar} on")
 
 
-def _below(share: float, bar: float, digits: int = 0) -> str:
-    """The share in percent with so many decimals, and never the bar that it lies below: 69.6% and not 70%."""
-    said = f"{share:.{digits}%}"
-    if said != f"{bar:.{digits}%}":
-        return said
+def _below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
+    """A share in percent and the bar that it lies below, with so many decimals.  Where they would read the same they have one more, the
+    share rounded down and the bar up: 69.9% and 70%."""
+    said, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
+    if said != wanted:
+        return said, wanted
     finer = 10 ** (digits + 3)
-    return f"{math.floor(finer * share) / finer:.{digits + 1}%}"
+    if round(bar, digits + 2) != bar:
+        wanted = f"{math.ceil(round(finer * bar, 6)) / finer:.{digits + 1}%}"
+    return f"{math.floor(finer * share) / finer:.{digits + 1}%}", wanted
 
 
 def _listed(names: list[str]) -> str:

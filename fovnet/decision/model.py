@@ -70,7 +70,7 @@ class Model:
     @property
     def regions(self) -> tuple[str, ...]:
         """The names of the regions it knows, feet to head."""
-        return tuple(region.name for region in self._ensemble.vocabulary.regions)
+        return self._ensemble.vocabulary.classes[:-1]
 
     @property
     def identity(self) -> str:

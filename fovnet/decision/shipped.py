@@ -6,6 +6,7 @@ of it (`sha256sum --check SHA256SUMS`).  It is made from the results folder of a
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
@@ -124,16 +125,23 @@ def _names(results: Results) -> set[str]:
 
 
 def _refuse_names(draft: Path, names: Iterable[str]) -> None:
-    known = set(names)
+    known = sorted(set(names))
     for path in sorted(draft.iterdir()):
         if path.suffix in (".json", ".md", ".yaml"):
-            found = known & set(re.split(r"[^\w.\-]+", path.read_text(encoding="utf-8")))
-            if found:
+            text = path.read_text(encoding="utf-8")
+            found = next((name for name in known if _stands_in(name, text)), None)
+            if found is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {min(found)}, and nobody may be named in what is shipped; set identifiers: hashed and make the "
+                    f"{path.name}: names {found}, and nobody may be named in what is shipped; set identifiers: hashed and make the "
                     "report again",
                 )
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a text has a name as words of their own, as it is or as JSON writes it."""
+    written = {name, json.dumps(name)[1:-1]}
+    return any(re.search(rf"(?<![\w\-]){re.escape(one)}(?![\w\-])", text) for one in written)
 
 
 def _replace(draft: Path, folder: Path) -> None:

@@ -172,9 +172,10 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
 
 
 def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the chain regions said, all climbs considered, times that of each protocol said, or not said.
+    """Probability of the chain regions decoded, all climbs considered, times that of each protocol said, or not said.
 
-    Where the chain regions beside a protocol were left out, nothing is said of the chain that could be wrong.
+    Of regions left out beside a protocol: where all were, nothing is said of the chain that could be wrong; where some were, the chance
+    is still that of all that were decoded.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None

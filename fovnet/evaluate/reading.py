@@ -81,6 +81,7 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         borders=said_borders(said.get("boundaries")),
         set_probability=said.get("set_probability"),
         doubts=tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code")),
+        empty=np.isin(np.arange(record.slices), said["empty"]) if "empty" in said else None,
     )
 
 

@@ -24,11 +24,11 @@ UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
 def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
-    """(attribute, value of each volume_id that has one): by collection always, then by the attributes in the order of their names.
+    """(attribute, value of each volume_id that has one): by collection where there is one, then by the attributes, sorted by their names.
 
     Values come in the order in which they are to be shown, which is that of the numbers where they are bins.
     """
-    found = [(COLLECTION, _sorted({case.volume_id: case.collection for case in cases}))]
+    found = [(COLLECTION, _sorted(named))] if (named := {case.volume_id: case.collection for case in cases if case.collection}) else []
     for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
         stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip())}
         numbers = _numbers(name, stated)

@@ -7,17 +7,32 @@ longer depends on the machine's cores either.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+_lock, _inside = Lock(), [0]
+_limits: list[Any] = []
 
-def one_thread() -> AbstractContextManager[Any]:
-    """A context in which numpy's and scipy's BLAS use one thread."""
-    context: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return context
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A context in which numpy's and scipy's BLAS use one thread; as many as before once nobody is in it any more, in whatever thread."""
+    with _lock:
+        if not _inside[0]:
+            _limits.append(_libraries().limit(limits=1, user_api="blas"))
+        _inside[0] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside[0] -= 1
+            if not _inside[0]:
+                _limits.pop().restore_original_limits()
 
 
 @cache

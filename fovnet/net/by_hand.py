@@ -104,7 +104,8 @@ class Training:
             trial = from_facts(facts)
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        done = facts.get("decides") == self._decides and trial.outcome.status != "error" and self.network.exists()
+        kept = trial.score is None or self.network.exists()
+        done = facts.get("decides") == self._decides and trial.outcome.status != "error" and kept
         return trial if done else None
 
     def _settle(self) -> None:

@@ -26,7 +26,7 @@ from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
 
 PROBES = 16
-SECONDS = 45.0                  # of timing; building the networks comes on top
+SECONDS = 45.0                  # of building and timing networks
 LARGEST_BYTES = 2e9             # of a timed network: drawing more weights than that takes longer than the steps
 WARM, TIMED, VALIDATED = 1, 3, 64
 
@@ -44,7 +44,7 @@ class Timed(Protocol):
 class Calibration:
     """A device as measured.
 
-    name     of the device            seed     of nothing but the file's stamp: no draw is made
+    name     of the device
     probes   a mapping each: the network, its batch, measured seconds, and what the fit makes of them
     trials   how many finished trials were taken into the fit
     """
@@ -99,7 +99,7 @@ def calibrate(
     while len(done) < PROBES and len(done) < len(rows):
         left = seconds - (now() - began)
         row = _next(place, amounts, rows.batch, done, timed, 2 * left / (PROBES - len(done)))
-        if row is None or (left <= 0 and len(done) >= FEWEST):
+        if row is None:
             break
         timed.append(probe(rows.architecture(row), int(rows.batch[row])))
         done.append(row)
@@ -163,11 +163,22 @@ class _Kept:
 
 
 def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
-    """The calibration fitted anew to its own timed networks and to finished trials, whose seconds are those of real trainings."""
+    """The calibration fitted anew to its own timed networks and to finished trials, whose seconds are those of real trainings.
+
+    Raises SearchError ("calibration-other-inputs") where its networks were shown something else than the trials', or have other classes.
+    """
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
+    for what, mine, theirs in (("inputs", rows.inputs, whole.rows.inputs), ("classes", rows.classes, whole.rows.classes)):
+        if mine != theirs:
+            raise SearchError("calibration-other-inputs", f"{calibration.name}: measured with {what} {_plain(mine)}, and the trials have "
+                                                          f"{_plain(theirs)}; measure anew with --again")
     timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
     return _of(rows, timed, calibration.name, whole)
+
+
+def _plain(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def architecture_of(probe: Mapping[str, Any]) -> Architecture:

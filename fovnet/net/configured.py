@@ -221,7 +221,7 @@ def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
     fits(priced.memory, priced.seconds, Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit))
 
 
-def count_fitting(settings: Settings, space: Space) -> int:
+def count_fitting(settings: Settings) -> int:
     """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
     from fovnet.net.cost import Device
 

@@ -221,7 +221,8 @@ def _forecasts(trials: Sequence[Trial]) -> Forecasts:
 
 
 def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
-    ratios = sorted(trial.outcome.seconds / trial.proposal.predicted_seconds for trial in scored if trial.outcome.seconds > 0.0)
+    timed = [(seconds, trial.proposal.predicted_seconds) for trial in scored if (seconds := seconds_of(trial)) is not None]
+    ratios = [took / predicted for took, predicted in timed]
     if not ratios:
         return None
     lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))

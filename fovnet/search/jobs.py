@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.records import write_json
-from fovnet.search.journal import Journal, locked, opened, read_header, read_search, read_slot, slot_path
+from fovnet.search.journal import OTHER_PREDICTIONS, Journal, locked, opened, read_header, read_search, read_slot, slot_path
 from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
 from fovnet.search.proposing import Search, propose_slot, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
@@ -28,12 +28,14 @@ def begin(search: Search, folder: Path, source: str) -> None:
     """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on.
 
     Proposals and slots of the same source stay, others are removed, with what was predicted for them.  Raises SearchError while a slot of
-    it is still being trained, and where the journal of this source is another search's.
+    it is still being trained, and where the journal of this source is another search's: by search.json, or where that is gone, as before
+    every job of a workflow that writes it, by what the proposals were predicted to take.
     """
     with locked(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
             (folder / "search.json").unlink()
         _clear(folder, source)
+        _refuse_other_predictions(folder, search)
         opened(folder, search)
         # no number of trials, as in a search of one process: a job that asks for more must not begin anew
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
@@ -125,6 +127,13 @@ def _clear(folder: Path, source: str) -> None:
     for path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
         if not proposal_path(folder, _slot(path)).exists():
             path.unlink()
+
+
+def _refuse_other_predictions(folder: Path, search: Search) -> None:
+    for path in sorted(folder.glob("proposal-*.json")):
+        kept = read_proposal(folder, _slot(path))
+        if isinstance(kept, Proposal) and kept.predicted_seconds != float(search.predicted_seconds[kept.row]):
+            raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
 
 
 def _slot(path: Path) -> int:

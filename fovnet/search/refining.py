@@ -26,7 +26,7 @@ ROUNDS = 5                                  # of weighing
 
 
 def seconds_of(trial: Trial) -> float | None:
-    """The seconds of a training that went to its end; None for others, whose predictions were for more."""
+    """The seconds of a training that was not cut short, on a plateau those of fewer epochs than predicted; None for others."""
     return trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
 
 

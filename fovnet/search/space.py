@@ -124,8 +124,8 @@ class Space:
         """What the lengthscales of the columns are made of; categories that offer the same levels share those of the levels."""
         lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
         starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
-        level = [
-            starts[axis.levels] + np.arange(len(axis.levels)) if axis.levels in starts else np.full(1, -1) for axis in self.axes
+        level = [                       # an ordinal axis of the same levels has one column, and a lengthscale of its own
+            starts[axis.levels] + np.arange(len(axis.levels)) if axis.columns.shape[1] > 1 else np.full(1, -1) for axis in self.axes
         ]
         return Scales.of(self.axis_of_column, np.concatenate(level))
 

@@ -88,6 +88,15 @@ def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
     assert people == 51 and bar(faultless, 0.05, 0.1).promised and not bar(faultless[1:], 0.05, 0.1).promised
 
 
+@pytest.mark.parametrize("stated", [0.01, 0.02, 0.03, 0.1, 0.4, 0.9])
+def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: float) -> None:
+    """Counted up one by one: never before, and always from there on."""
+    fewest = fewest_people(stated, AT_RISK)
+    promised = [bar([Graded(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK).promised
+                for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)]  # fmt: skip
+    assert promised == [fewest == 1, True, True, True]
+
+
 def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
     """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and withheld."""
     right = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(60)]

@@ -73,6 +73,9 @@ def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
     said = [doubt.sentence for doubt in doubts(decision, signs, RULE, DEFAULT)]
     assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in said), said
     assert any("4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence for sentence in said), said
+    signs, rule = replace(FINE, novelty=0.1102), replace(RULE, least_novelty=0.1104)
+    said = [doubt.sentence for doubt in doubts(decision, signs, rule, DEFAULT)]
+    assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in said), said
 
 
 def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import nibabel
@@ -11,8 +12,10 @@ from typer.testing import CliRunner
 
 import fovnet
 from fovnet.cli import app
+from fovnet.decision.model import Model
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json
+from fovnet.regions import Region, Vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +92,11 @@ def test_many_are_answered_in_the_order_given_whatever_the_jobs(scans: Path, mod
 
 def test_a_string_is_one_path_and_not_its_letters(scans: Path, model: fovnet.decision.model.Model) -> None:
     assert [answer.volume_id for answer in model.predict_many(str(scans / "v0.nii.gz"))] == ["v0"]
+
+
+def test_regions_are_told_feet_to_head_whatever_their_order_in_a_file(model: fovnet.decision.model.Model) -> None:
+    regions = (Region("thigh", 1, "#cc8866"), Region("calf", 0, "#88cc66"))
+    assert Model(replace(model._ensemble, vocabulary=Vocabulary(regions))).regions == ("calf", "thigh")
 
 
 def test_no_process_at_all_is_refused(model: fovnet.decision.model.Model, scans: Path) -> None:

@@ -86,6 +86,7 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
     (lambda run: (run.ensemble / "novelty.npz").unlink(), "shipped-incomplete"),
     (lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"), "shipped-names"),
     (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
+    (lambda run: (run.folder / "model-card.md").write_text("The worst was case-17."), "shipped-names"),
     (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
     (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
     (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),

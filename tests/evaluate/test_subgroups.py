@@ -1,5 +1,7 @@
 """Which columns divide volumes, and where continuous ones are cut."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,12 @@ def test_one_value_many_names_or_a_gap_do_not_divide(planted):
     found = subgroups_of(cases(planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)], site=["a", "b", ""] * 10))
     assert [name for name, _ in found] == ["collection", "site"]
     assert len(dict(found)["site"]) == 20
+
+
+def test_volumes_of_no_collection_make_no_group_without_a_name(planted):
+    """As `fovnet examine` has them: one truth, no collections."""
+    nameless = [replace(case, collection="") for case in cases(planted, site=["a", "b"] * 3)]
+    assert [name for name, _ in subgroups_of(nameless)] == ["site"]
 
 
 def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):

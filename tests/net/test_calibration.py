@@ -129,6 +129,15 @@ def test_finished_trials_move_the_fit_towards_what_they_took(space: Columns) -> 
     assert then < before / 2
 
 
+def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> None:
+    """Four channels take longer than the one that the networks of the calibration were shown."""
+    known = calibrate(space, pretend(LAPTOP), "pretended")
+    rows = replace(space.taken(np.arange(10)), inputs=("slice", "neighbours"))
+    work = Work(repeated(400, 10), repeated(50, 10), repeated(1, 10))
+    with pytest.raises(SearchError, match=r"inputs slice, and the trials have slice, neighbours.*calibration-other-inputs"):
+        with_trials(known, Timings(rows, work, np.ones(10)))
+
+
 def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) -> None:
     known = calibrate(space, pretend(LAPTOP), "pretended")
     chosen = held_out(candidates(space), known, 20, seed=1)

@@ -107,6 +107,11 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)        # more validation slices
     with pytest.raises(SearchError, match="journal-of-another-search"):
         begin(longer, tmp_path, "slices")
+    (tmp_path / "search.json").unlink()                 # as Snakemake does before a job that writes it
+    with pytest.raises(SearchError, match="journal-of-another-search"):
+        begin(longer, tmp_path, "slices")
+    begin(search, tmp_path, "slices")
+    assert repr(gather(tmp_path, 6)) == repr(before)
     begin(longer, tmp_path, "slices cut otherwise")
     assert np.array_equal(read_search(tmp_path).predicted_seconds, longer.predicted_seconds)
     assert not list(tmp_path.glob("slot-*")) and not list(tmp_path.glob("proposal-*"))

@@ -93,6 +93,12 @@ def test_a_logarithmic_axis_has_equal_ratios_and_both_ends():
     np.testing.assert_allclose(np.diff(np.log(axis.levels)), np.log(1000) / 6, rtol=1e-3)
 
 
+def test_a_category_and_an_ordinal_axis_may_offer_the_same_levels():
+    """One column for the ordinal axis and three for the category: scales of two axes and of three levels."""
+    space = Space((Axis.of("blocks", [1, 2, 3]), Axis.of("kind", {"categorical": [1, 2, 3]})))
+    assert space.unit_cube.shape == (9, 4) and space.scales.share.shape == (4, 5)
+
+
 def test_an_axis_says_of_what_kind_it_is():
     assert Axis.of("a", [1, 2]).kind == Axis.of("a", {"ordinal": ["small", "large"]}).kind == "ordinal"
     assert Axis.of("a", ["x", "y"]).kind == Axis.of("a", {"categorical": [1, 2]}).kind == "categorical"
