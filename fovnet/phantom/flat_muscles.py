@@ -62,33 +62,32 @@ def parts(person: Person) -> list[Paint]:
     """Fat where the wall has no muscle: outside the sheets in front, through it behind; nothing where a person has a closed wall."""
     if not person.open_wall:
         return []
-    gaps = gaps_of(person)
+    gaps, trunk = gaps_of(person), muscular_trunk(person)
     within = cavity(person).shrunk(-gaps.sheet)
-    before = [_before(person, 0.0, gaps.middle / 2), *(_before(person, side * gaps.straight, gaps.between / 2) for side in (1, -1))]
-    behind = [_behind(person, side, gaps.hind_y) for side in (1, -1)]
+    before = [_before(trunk, 0.0, gaps.middle / 2), *(_before(trunk, side * gaps.straight, gaps.between / 2) for side in (1, -1))]
+    behind = [_behind(trunk, side, gaps.hind_y) for side in (1, -1)]
     opened = [paint(slit - within, "fat", Layer.MUSCLE, WALL) for slit in before]
     return opened + [paint(gap, "fat", Layer.CAVITY, WALL) for gap in behind]
 
 
-def _behind(person: Person, side: int, hind_y: float) -> Loft:
+def _behind(trunk: Loft, side: int, hind_y: float) -> Loft:
     """What is cut out of a flank behind, beside the muscle of the loin; above the crest it begins where the crest's muscles end."""
     rows = []
     for z, share in zip(HIND_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
-        inner, end = 0.68 * _beside(person, z), -90.0 + share * (hind_y + 90.0)
+        inner, end = 0.68 * _beside(trunk, z), -90.0 + share * (hind_y + 90.0)
         rows.append((z, side * (inner + 34.0), -140.0, 34.0 if share else 0.0, end + 140.0, 20.0))
     return Loft(tuple(rows), square=1.0)
 
 
-def _beside(person: Person, z: float) -> float:
-    """Half of the width of the muscular trunk at a height, mm."""
-    trunk = muscular_trunk(person)
+def _beside(trunk: Loft, z: float) -> float:
+    """Half of the width of the trunk at a height, mm."""
     return float(trunk.profile[round(z - trunk.table[0][0]), 2])
 
 
-def _before(person: Person, share: float, half_mm: float) -> Loft:
+def _before(trunk: Loft, share: float, half_mm: float) -> Loft:
     """A slit in the front: in the middle, or from a share of half of the trunk's width to the side, which is negative at the left."""
     rows = []
     for at, z in enumerate(FRONT_MM):
         half = 0.0 if at in (0, len(FRONT_MM) - 1) else half_mm
-        rows.append((z, share * _beside(person, z) + float(np.sign(share)) * half, 90.0, half, 110.0, 110.0))
+        rows.append((z, share * _beside(trunk, z) + float(np.sign(share)) * half, 90.0, half, 110.0, 110.0))
     return Loft(tuple(rows), square=1.0)

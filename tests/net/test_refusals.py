@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-from fovnet.errors import SearchError
+from fovnet.errors import ConfigError, SearchError
+from fovnet.net.training import choose_device
 from fovnet.net.trials import Labelled, refuse_without_slices
 
 ROWS, NOBODY = np.arange(4), np.arange(0)
@@ -18,3 +20,11 @@ def test_a_split_without_slices_is_named(train: np.ndarray, validation: np.ndarr
         refuse_without_slices(Labelled(targets, train, validation))
     assert refusal.value.code == "search-no-slices"
     refuse_without_slices(Labelled(targets, ROWS[:3], ROWS[3:]))
+
+
+def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [str(choose_device(name)) for name in ("cuda", "cuda:1")] == ["cuda", "cuda:1"]
+    with pytest.raises(ConfigError, match=r"cuda:0 to cuda:1.*device-missing"):
+        choose_device("cuda:2")

@@ -213,6 +213,14 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
     assert [step.virtual_end is None for step in explanation.steps] == [False] * 9 + [True] * 9
 
 
+def test_what_was_cut_short_was_not_quick(search, trials):
+    """Half of the trainings pruned after a hundredth of their seconds: the pace is that of those that were not, twice the predicted."""
+    pruned = [replace(trial, outcome=replace(trial.outcome, status="pruned", seconds=0.01 * trial.outcome.seconds))
+              if trial.score is not None and trial.proposal.slot % 2 else trial for trial in trials]  # fmt: skip
+    assert sum(trial.outcome.status == "pruned" for trial in pruned) > 5
+    assert explain(search, pruned, asked=34).pace == (2.0, 2.0, 2.0)
+
+
 def test_the_same_trials_give_the_same_explanation(search, trials, explanation):
     assert explain(search, trials, asked=34) == explanation
 

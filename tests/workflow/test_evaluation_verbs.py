@@ -43,6 +43,7 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     for measure in ("slice_error", "exact_set", "span_f1", "border_within_10_mm", "border_abs_mean_mm"):
         last = {row["value"] for row in rows if row["measure"] == measure and row["arm"] in ("exact + none", "ensemble")}
         assert last == {decided[measure]}, "the last arm is the decision that was evaluated"
+    assert float(decided["slice_error_not_dark"]) >= 0, "decisions tell which slices are dark"
     facts = read_json(results / "evaluation" / "ablation.json")
     assert all(step["gains"] for step in facts["steps"] if step["against"])
 

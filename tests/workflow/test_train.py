@@ -78,9 +78,14 @@ def test_no_device_is_calibrated_by_trials_of_another_training(smoke: Path, line
 
 
 def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+    """And is not done again, though it left no network."""
     done = shell(*line, "--set", "learning_rate=1e38", check=False)
     assert done.returncode == 3 and done.stdout.startswith("diverged after 1 epoch:")
     assert read_json(tmp_path / "mine" / "trial.json")["outcome"]["status"] == "diverged"
+    assert not (tmp_path / "mine" / "network.safetensors").exists()
+    written = (tmp_path / "mine" / "trial.json").stat().st_mtime_ns
+    assert shell(*line, "--set", "learning_rate=1e38", check=False).returncode == 3
+    assert (tmp_path / "mine" / "trial.json").stat().st_mtime_ns == written
 
 
 @pytest.mark.parametrize(
