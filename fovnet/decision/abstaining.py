@@ -80,7 +80,7 @@ def fewest_people(stated_error: float, at_risk: float) -> int:
     def enough(people: int) -> bool:
         return chance_of_reaching(stated_error, np.zeros(people), most) <= most
 
-    high = 1
+    high = 1                            # the more people without a fault, the less likely that is by chance: doubled, then halved
     while not enough(high):
         high *= 2
     return high // 2 + 1 + bisect_left(range(high // 2 + 1, high), True, key=enough)

@@ -18,7 +18,7 @@ from fovnet.decision.kept import unchanged
 from fovnet.decision.tuning import right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
-from fovnet.evaluate.reading import said_borders, stretches
+from fovnet.evaluate.reading import said_borders, said_doubts, said_empty, stretches
 from fovnet.evaluate.slices import said_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
@@ -134,8 +134,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         _truth(said, labels, vocabulary), np.array(said["raw"], dtype=float), np.array(said["smoothed"], dtype=float),
         np.array(said["decided"], dtype=bool), np.array(said["slice_confidence"], dtype=float), stretches(said["spans"]), None,
         float(said["side_mm"]), borders=said_borders(said.get("boundaries")), set_probability=said.get("set_probability"),
-        doubts=tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code")),
-        empty=np.isin(np.arange(len(said["z_mm"])), said["empty"]) if "empty" in said else None,
+        doubts=said_doubts(said), empty=said_empty(said),
         edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
     )  # fmt: skip
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, SaidBorder, Stretch
@@ -80,8 +81,8 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         calibrated=None if temperature is None else temper(raw, temperature),
         borders=said_borders(said.get("boundaries")),
         set_probability=said.get("set_probability"),
-        doubts=tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code")),
-        empty=np.isin(np.arange(record.slices), said["empty"]) if "empty" in said else None,
+        doubts=said_doubts(said),
+        empty=said_empty(said),
     )
 
 
@@ -94,6 +95,16 @@ def _attributes(record: VolumeRecord) -> dict[str, str]:
     if not known.get("plane", "").strip():
         known["plane"] = grid.plane or "isotropic"
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
+
+
+def said_doubts(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """The codes of the doubts in a volume's JSON; none where it was written before there were any."""
+    return tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code"))
+
+
+def said_empty(said: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    """(s,) which slices a volume's JSON calls all dark; None where it does not tell."""
+    return np.isin(np.arange(len(said["z_mm"])), said["empty"]) if "empty" in said else None
 
 
 def said_borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | None:

@@ -15,24 +15,22 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-_lock, _inside = Lock(), [0]
-_limits: list[Any] = []
+_lock = Lock()
+_inside: list[Any] = []         # the limit, once for everybody who is in it
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """A context in which numpy's and scipy's BLAS use one thread; as many as before once nobody is in it any more, in whatever thread."""
     with _lock:
-        if not _inside[0]:
-            _limits.append(_libraries().limit(limits=1, user_api="blas"))
-        _inside[0] += 1
+        _inside.append(_inside[0] if _inside else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _lock:
-            _inside[0] -= 1
-            if not _inside[0]:
-                _limits.pop().restore_original_limits()
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()
 
 
 @cache

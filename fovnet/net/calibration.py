@@ -169,16 +169,12 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     """
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
-    for what, mine, theirs in (("inputs", rows.inputs, whole.rows.inputs), ("classes", rows.classes, whole.rows.classes)):
-        if mine != theirs:
-            raise SearchError("calibration-other-inputs", f"{calibration.name}: measured with {what} {_plain(mine)}, and the trials have "
-                                                          f"{_plain(theirs)}; measure anew with --again")
+    mine, theirs = (f"inputs {', '.join(shown.inputs)} and {shown.classes} classes" for shown in (rows, whole.rows))
+    if mine != theirs:
+        raise SearchError("calibration-other-inputs", f"{calibration.name}: measured with {mine}, and the trials have {theirs}; measure "
+                                                      "anew with --again")
     timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
     return _of(rows, timed, calibration.name, whole)
-
-
-def _plain(value: object) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def architecture_of(probe: Mapping[str, Any]) -> Architecture:

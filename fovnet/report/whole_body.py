@@ -50,9 +50,7 @@ def volume_figure(
     with house_style():
         if not len(z_mm):
             return _empty_figure(title, message)
-        step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-        low = min([float(z_mm[0]) - step / 2, *(span.from_mm for span in spans)])      # a last cut may stand for more slices than others
-        high = max([float(z_mm[-1]) + step / 2, *(span.to_mm for span in spans)])
+        low, high = _extent(z_mm, spans)
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
@@ -72,6 +70,13 @@ def volume_figure(
         _name_colours(figure, vocabulary, rows)
         _write_heading(figure, title, lines, (WARN if guessed else INK, INK))
         return figure
+
+
+def _extent(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
+    """Lower and upper end of a volume in mm, at least of what is said; a last cut may stand for more slices than the others."""
+    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
+    low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
+    return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])
 
 
 def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], colours: Sequence[str]) -> None:
