@@ -12,6 +12,7 @@ out-of-distribution examples with Gram matrices*: with the first, bottles of wat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from fovnet.net.at_once import answered_together
 from fovnet.net.engines import Engine, Torch
 from fovnet.net.inputs import images_of, inputs_of
-from fovnet.net.training import EVALUATION_BATCH
 from fovnet.volume.placing import Placing
 
 Floats32 = NDArray[np.float32]
@@ -37,16 +38,16 @@ def member_answers(
     engine   what computes them, made of the same members; None: torch
     Computed batch by batch, so that of pixels mapped from a file no more than a batch is in memory.
     """
-    kinds, engine = inputs_of(members), engine or Torch(members)
+    kinds, engine, together = inputs_of(members), engine or Torch(members), answered_together(members, prod(pixels.shape[1:]), device)
     wanted = np.arange(len(pixels)) if rows is None else rows
     answers, features = [], []
     with torch.inference_mode():
-        for start in range(0, len(wanted), EVALUATION_BATCH):
-            said, felt = engine.answers(images_of(pixels, wanted[start : start + EVALUATION_BATCH], kinds, placing, device))
+        for start in range(0, len(wanted), together):
+            said, felt = engine.answers(images_of(pixels, wanted[start : start + together], kinds, placing, device))
             answers.append(said)
             features.append(felt)
             if progress:
-                progress(min(start + EVALUATION_BATCH, len(wanted)), len(wanted))
+                progress(min(start + together, len(wanted)), len(wanted))
     return np.concatenate(answers, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
+from fovnet.net.at_once import answered_together
 from fovnet.net.augment import Ranges, draw
 from fovnet.net.beginning import Beginning, begin_with
 from fovnet.net.checkpoint import Checkpoint
@@ -41,8 +42,6 @@ from fovnet.volume.sections import sections
 MOMENTUM = 0.9
 DECAY = 1e-6
 AVERAGE_EVERY = 5           # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's time
-EVALUATION_BATCH = 128      # each call reads the millions of fully-connected weights once: at 16 it is a third slower
-EVALUATION_BYTES = 2**28    # on CUDA: batches that fill the device, and stay below what training takes
 
 
 @dataclass(frozen=True)
@@ -277,18 +276,10 @@ def validation_loss(model: Network, data: Data, weights: Tensor, precision: str 
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
-        for rows in torch.split(data.validation, evaluation_batch(model, data)):
+        for rows in torch.split(data.validation, answered_together([model], data.slices[0].numel(), data.device)):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
             total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(rows)
     return float(total / len(data.validation))
-
-
-def evaluation_batch(model: nn.Module, data: Data) -> int:
-    """Slices that are scored together: on CUDA as many as fill EVALUATION_BYTES with the first convolution's output."""
-    if data.device.type != "cuda":
-        return EVALUATION_BATCH
-    filters = next(layer.out_channels for layer in model.modules() if isinstance(layer, nn.Conv2d))
-    return max(16, min(1024, int(EVALUATION_BYTES // (2 * filters * data.slices[0].numel()))))
 
 
 def peak_memory(device: torch.device) -> int:
@@ -330,15 +321,21 @@ def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
     if not recipe.averaging:
         yield
         return
-    parameters: list[Tensor] = list(progress.model.parameters())
-    own = [parameter.detach().clone() for parameter in parameters]
-    with torch.no_grad():
-        torch._foreach_copy_(parameters, progress.average)
+    _exchange(progress.model.parameters(), progress.average)
     try:
         yield
     finally:
-        with torch.no_grad():
-            torch._foreach_copy_(parameters, own)
+        _exchange(progress.model.parameters(), progress.average)
+
+
+@torch.no_grad()
+def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
+    """Each has what the other had, where it lies, as a graph of CUDA wants; a few rows at a time: a copy of all is memory nobody priced."""
+    for one, other in zip(some, others, strict=True):
+        for mine, theirs in zip(torch.split(one, 64), torch.split(other, 64), strict=True):
+            held = mine.clone()
+            mine.copy_(theirs)
+            theirs.copy_(held)
 
 
 def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:

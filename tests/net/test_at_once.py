@@ -1,0 +1,38 @@
+"""How many slices are answered together, against what the networks' layers really answer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from fovnet.net.architecture import Architecture
+from fovnet.net.at_once import AT_LEAST, AT_MOST, LARGEST_BYTES, answered_together
+from fovnet.net.model import build
+
+CPU, SIDE = torch.device("cpu"), 32
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("log2_filters", range(9))
+def test_no_layer_answers_more_than_the_memory_meant_for_it(log2_filters: int, stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one slice more would, where neither the least nor the most decides.  Small slices, and as much less memory: the largest answer
+    of one is measured."""
+    net = build(Architecture(2, 2, log2_filters, 3, False, classes=7, head="gap", side=SIDE, stride=stride)).eval()
+    answers: list[int] = []
+    for layer in net.modules():
+        if not list(layer.children()) and not isinstance(layer, nn.Flatten):
+            layer.register_forward_hook(lambda _, __, answer: answers.append(answer.nbytes))
+    with torch.inference_mode():
+        net(torch.zeros(1, 1, SIDE, SIDE))
+    monkeypatch.setattr("fovnet.net.at_once.LARGEST_BYTES", least := LARGEST_BYTES // 16)
+    together = answered_together([net], SIDE**2, CPU)
+    assert AT_LEAST <= together <= AT_MOST["cpu"]
+    assert together * max(answers) <= least or together == AT_LEAST
+    assert (together + 1) * max(answers) > least or together == AT_MOST["cpu"]
+
+
+def test_the_widest_network_decides() -> None:
+    nets = [build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap")) for log2_filters in (4, 7, 5)]
+    assert [answered_together([net], 128**2, CPU) for net in nets] == [128, 32, 128]
+    assert answered_together(nets, 128**2, CPU) == 32
