@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, ConfigError
+from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net.architecture import Architecture
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.features import left_out
@@ -105,6 +106,7 @@ def studied(
 ) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each arm, in their order; changes are from the first.  `progress` is told (steps done, in all): two for each
     training and two to judge on."""
+    keep_freed_memory()
     steps = _Steps(progress, 2 * len(arms) * study.repeats + 2)
     judged = {"simulated": _pack(study, "held-out", frozenset(), max(4, study.subjects // 3), HELD_OUT + study.seed)}
     steps.done()

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fovnet.cli.opened import settings_of
 from fovnet.cli.options import ConfigFile, FileOut, FolderOut
-from fovnet.cli.screen import epoch_bar, out, progress_bar, told_score
+from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
 from fovnet.errors import ConfigError
 from fovnet.net import configured
 from fovnet.results import Results
@@ -83,6 +83,7 @@ def train(
 ) -> None:
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
     from fovnet.net.training import choose_device
+    from fovnet.report.wording import settings as described
     from fovnet.report.wording import several
 
     settings = settings_of(config)
@@ -90,6 +91,8 @@ def train(
     choose_device(settings.training.device)
     pack = configured.pack_to_train_on(settings, config)
     training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
+    amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
+    err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}", highlight=False)
     with epoch_bar(settings.training.slices_per_epoch) as tell:
         outcome = training.outcome(tell)
     _draw_training(training, outcome)

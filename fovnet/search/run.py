@@ -59,6 +59,7 @@ class Run:
         before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
         trials, notes = max(before, self.trials), self._notes(slots)
         self.book.write_header(trials, notes)
+        self._tell()                                                         # the first training may take long
         try:
             for slot in range(slots):
                 ending = self._fill(slot)
@@ -113,6 +114,9 @@ class Run:
 
     def _finish(self, trial: Trial) -> None:
         self.finished[trial.proposal.slot] = trial
+        self._tell()
+
+    def _tell(self) -> None:
         if self.progress:
             self.progress(len(self.finished), self.trials)
 
