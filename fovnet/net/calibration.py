@@ -29,6 +29,7 @@ PROBES = 16
 SECONDS = 45.0                  # of building and timing networks
 LARGEST_BYTES = 2e9             # of a timed network: drawing more weights than that takes longer than the steps
 WARM, TIMED, VALIDATED = 1, 3, 64
+NEARLY_SHORTEST = 4.0           # times the least: of networks all alike no price can be told from another
 
 
 class Timed(Protocol):
@@ -105,20 +106,22 @@ def calibrate(
         done.append(row)
         if progress:
             progress(len(done), PROBES)
-    if len(done) < FEWEST:
-        raise SearchError("calibration-slow", f"{name}: only {len(done)} networks could be timed; give search.speed in numbers")
     return _of(rows.taken(np.array(done)), timed, name)
 
 
 def _next(place: Floats, amounts: Floats, batch: NDArray[Any], done: Sequence[int], timed: Sequence[Timed], most: float) -> int | None:
-    """The row to be timed next, None where none is left that surely takes no longer than `most` seconds; the first is the smallest."""
+    """The row to be timed next, None where none is left that surely takes no longer than `most` seconds; the first is the smallest.
+
+    Until FEWEST are timed it is one of those that take nearly least, however slow the device.
+    """
     if not done:
         return int(place.sum(axis=1).argmin())
     step = np.full(len(place), np.inf)
     for row, known in zip(done, timed, strict=True):
         step = np.minimum(step, (amounts / amounts[row]).max(axis=1) * known.step_seconds)
-    allowed = step * (WARM + TIMED + VALIDATED / (3 * batch)) <= most
-    allowed[list(done)] = False
+    takes = step * (WARM + TIMED + VALIDATED / (3 * batch))
+    takes[list(done)] = np.inf
+    allowed = takes <= (most if len(done) >= FEWEST else max(most, NEARLY_SHORTEST * takes.min()))
     if not allowed.any():
         return None
     gap = ((place[:, None, :] - place[list(done)]) ** 2).sum(axis=2).min(axis=1)
