@@ -7,14 +7,15 @@ import shlex
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
-from typer import Context
+from typer import Context, Typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from fovnet.cli import app
+from fovnet.cli.options import path_of_word
 from fovnet.cli.screen import Console
 from fovnet.errors import ConfigError
 from fovnet.records import replace_with, unwritable
@@ -29,7 +30,18 @@ def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any,
         yield from verbs(below, (*words, name))
 
 
-WRITING = list(verbs(get_command(app)))
+def paths(of: Typer) -> Iterator[tuple[str, str, Any]]:
+    """Every argument and option that is a path: its verb's function, its name, what typer is told of it."""
+    for command in of.registered_commands:
+        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+            kind, *told = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+            if Path in (kind, *get_args(kind)):
+                yield command.callback.__name__, name, told[0]
+    for group in of.registered_groups:
+        yield from paths(group.typer_instance)
+
+
+WRITING, PATHS = list(verbs(get_command(app))), list(paths(app))
 
 
 def test_they_are_many() -> None:
@@ -108,6 +120,7 @@ def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_pat
     (["phantom", "", "--subjects", "1"], "path-empty"),
     (["collect", "dicom", ".", "--out", ""], "path-empty"),
     (["examine", "answers", "--truth", ".", "--out", ""], "path-empty"),
+    (["collect", "bids", "nowhere", "--out", "tables"], "collect-missing"),
     (["examine", "answers", "--truth", "labels", "--out", "labels"], "out-in-inputs"),
     (["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"], "out-in-inputs"),
     (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
@@ -119,6 +132,11 @@ def test_a_path_that_leads_nowhere_is_named_before_any_work(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, words)
     assert getattr(done.exception, "code", "") == code and not any(tmp_path.iterdir())
+
+
+def test_no_path_may_be_empty_whatever_it_is_for() -> None:
+    lax = [(verb, name) for verb, name, given in PATHS if given.parser is not path_of_word]
+    assert len(PATHS) > 60 and not lax
 
 
 def test_the_train_split_is_not_scored_and_said_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.opened import scored_split
-from fovnet.cli.options import ConfigFile, FileOut, ModelFolder, Workers, model_folder
+from fovnet.cli.options import ConfigFile, FileOut, Given, GivenBy, ModelFolder, Workers, model_folder
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ _JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if 
 @verbs.command("simulator")
 def bench_simulator(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row an arm.")],
-    collection: Annotated[Path | None, typer.Option(help="A labelled collection of real volumes to be judged on too.")] = None,
+    collection: Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")] = None,
     arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
     subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
     epochs: Annotated[int, typer.Option(min=1)] = 4,
     slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
     repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
-    scratch: Annotated[Path | None, typer.Option(help="Where volumes and networks are kept; else beside the table.")] = None,
+    scratch: Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
@@ -90,7 +90,7 @@ def bench_simulator(
 def bench_engines(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the figures.")],
     model: ModelFolder = None,
-    slices: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
+    slices: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
     most: Annotated[int, typer.Option(min=1, help="Volumes of the collection to decide on, evenly chosen.")] = 1000,
@@ -142,9 +142,9 @@ def bench_crop(
 
 @verbs.command("light")
 def bench_light(
-    slices: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a model and light.")],
-    model: Annotated[list[Path] | None, typer.Option(help="An ensemble folder; may be repeated. Else the package's.")] = None,
+    model: Annotated[list[Path] | None, GivenBy(help="An ensemble folder; may be repeated. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
     most: Annotated[int, typer.Option(min=1, help="Slices of each volume, evenly spread.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Draws the bright sides.")] = 1,
@@ -174,9 +174,9 @@ def bench_light(
 
 @verbs.command("axes")
 def bench_axes(
-    slices: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a region and way of lying.")],
-    model: Annotated[Path | None, typer.Option(help="An ensemble folder. Else the package's.")] = None,
+    model: Annotated[Path | None, GivenBy(help="An ensemble folder. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Draws the turns.")] = 1,
 ) -> None:
@@ -248,7 +248,7 @@ def bench_intervals(
 
 @verbs.command("accuracy")
 def bench_accuracy(
-    pack: Annotated[Path, typer.Argument(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    pack: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the losses of every training.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
     seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,

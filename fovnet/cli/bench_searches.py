@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FileOut, FolderOut
+from fovnet.cli.options import FileOut, FolderOut, Given
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 
@@ -21,7 +21,7 @@ SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed 
 
 @verbs.command("search")
 def bench_search(
-    tables: Annotated[list[Path], typer.Argument(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
+    tables: Annotated[list[Path], Given(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
     out_folder: Annotated[Path, FolderOut("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
     method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,

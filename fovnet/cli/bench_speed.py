@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FileOut, FolderOut, ModelFolder, model_folder
+from fovnet.cli.options import FileOut, FolderOut, Given, GivenBy, ModelFolder, model_folder
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 verbs = typer.Typer()
@@ -24,7 +24,7 @@ def bench_train(
     budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")] = 4.0,
     loader_workers: Annotated[int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")] = None,
-    pack: Annotated[Path | None, typer.Option(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
+    pack: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
 ) -> None:
     """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and where a step's time goes."""
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
@@ -62,7 +62,7 @@ def bench_train(
 
 @verbs.command("slice")
 def bench_slice(
-    paths: Annotated[list[Path], typer.Argument(help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file.")],
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
 ) -> None:
@@ -100,7 +100,7 @@ def bench_slice(
 @verbs.command("predict")
 def bench_predict(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
-    paths: Annotated[list[Path] | None, typer.Argument(help="Volumes; without, one is simulated.", show_default=False)] = None,
+    paths: Annotated[list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)] = None,
     shape: Annotated[tuple[int, int, int], typer.Option(min=8, max=1024, help="Voxels of the simulated volume.")] = (320, 250, 72),
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,

@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fovnet.cli.options import INCLUDE_HELP, FolderOut, kinds_included
+from fovnet.cli.options import INCLUDE_HELP, FolderOut, Given, GivenBy, kinds_included
 from fovnet.cli.screen import out
+from fovnet.errors import CollectionError
 
 if TYPE_CHECKING:
     from fovnet.volume.adapters.gathered import Gathered
 
 collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collection from a tree of volumes as it was published.")
-Tree = Annotated[Path, typer.Argument(help="The top folder of the tree.", exists=True, file_okay=False)]
+
+
+def _folder_there(tree: Path) -> Path:
+    """The folder.  Raises CollectionError "collect-missing" where it is none."""
+    if not tree.is_dir():
+        raise CollectionError("collect-missing", f"{tree}: there is no such folder; give the top folder of the tree")
+    return tree
+
+
+Tree = Annotated[Path, Given(callback=_folder_there, help="The top folder of the tree.")]
 Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
 
@@ -41,7 +51,7 @@ def collect_dicom(
 def collect_organs(
     tree: Tree,
     out_folder: Tables,
-    labels: Annotated[Path | None, typer.Option(help="What numbered labels mean: a table of number and name.")] = None,
+    labels: Annotated[Path | None, GivenBy(help="What numbered labels mean: a table of number and name.")] = None,
     replace: Replace = False,
 ) -> None:
     """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fovnet.cli.opened import refuse_other_rule, scored_arrays, settings_of
-from fovnet.cli.options import ConfigFile, FolderOut
+from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
@@ -77,8 +77,8 @@ EXAMINED = (
 
 @verbs.command()
 def examine(
-    answers: Annotated[Path, typer.Argument(help="A folder that `predict --out` wrote.")],
-    truth: Annotated[Path, typer.Option(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
+    answers: Annotated[Path, Given(help="A folder that `predict --out` wrote.")],
+    truth: Annotated[Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
     out_folder: Annotated[Path, FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
     regions: Annotated[str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")] = "default",
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
@@ -131,8 +131,8 @@ def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
 
 @verbs.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="A results folder, or the folder `evaluation` in it.")],
-    second: Annotated[Path, typer.Argument(help="Another one, on the same volumes and the same truth.")],
+    first: Annotated[Path, Given(help="A results folder, or the folder `evaluation` in it.")],
+    second: Annotated[Path, Given(help="Another one, on the same volumes and the same truth.")],
     out_folder: Annotated[Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,

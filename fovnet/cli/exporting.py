@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FolderOut, ModelFolder, OwnFileOut, Regions, model_folder
+from fovnet.cli.options import Answers, FolderOut, Given, ModelFolder, OwnFileOut, Regions, model_folder
 from fovnet.cli.screen import err, out
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
@@ -108,7 +108,7 @@ def export_bundle(
 
 @export.command("shipped")
 def export_shipped(
-    results: Annotated[Path, typer.Argument(help="The results folder of a finished run.")],
+    results: Annotated[Path, Given(help="The results folder of a finished run.")],
     folder: Annotated[Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
 ) -> None:
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and checksums, naming nobody."""

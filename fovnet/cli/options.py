@@ -76,13 +76,14 @@ FileOut, OwnFileOut, FolderOut = (                     # the second where a verb
     partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH")
     for tried in (_file_to_write, _named_file_to_write, _folder_to_write)
 )
+Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # what is read
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
-ConfigFile = Annotated[Path, typer.Option("--config", help="YAML file; configs/ of the repository has some to start from.")]
+ConfigFile = Annotated[Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
-ModelFolder = Annotated[Path | None, typer.Option(
+ModelFolder = Annotated[Path | None, GivenBy(
     help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
-Answers = Annotated[Path, typer.Argument(help="The folder that `fovnet predict --out` wrote.")]
+Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 

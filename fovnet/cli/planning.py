@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import ConfigFile, FileOut
+from fovnet.cli.options import ConfigFile, FileOut, GivenBy
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.net import configured
@@ -186,7 +186,7 @@ def calibrate(
     config: ConfigFile,
     again: Annotated[bool, typer.Option("--again", help="Measure anew, though there is a calibration.")] = False,
     trials_of: Annotated[
-        Path | None, typer.Option("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
+        Path | None, GivenBy("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
     ] = None,
     check: Annotated[int, typer.Option(min=0, help="Train so many other networks for a moment, and compare with what is predicted.")] = 0,
 ) -> None:

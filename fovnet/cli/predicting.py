@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, ModelFolder, kinds_included, model_folder, path_of_word
+from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, Given, ModelFolder, kinds_included, model_folder
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.records import BLANKED
 from fovnet.report import predictions
@@ -23,7 +23,7 @@ verbs = typer.Typer()
 
 @verbs.command()
 def predict(
-    paths: Annotated[list[Path], typer.Argument(parser=path_of_word, metavar="PATH", help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
     out_folder: Annotated[Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
     model: ModelFolder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",

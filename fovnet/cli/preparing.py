@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import WITHOUT_HELP, ConfigFile, Workers, folder_to_fill, path_of_word
+from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
@@ -27,9 +27,9 @@ def phantom(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
-    labels: Annotated[Path | None, typer.Option("--from", help="Scan your own segmentation instead: a label volume.")] = None,
-    tissues: Annotated[Path | None, typer.Option(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
-    regions: Annotated[Path | None, typer.Option(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
+    labels: Annotated[Path | None, GivenBy("--from", help="Scan your own segmentation instead: a label volume.")] = None,
+    tissues: Annotated[Path | None, GivenBy(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
+    regions: Annotated[Path | None, GivenBy(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
     count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
     subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
 ) -> None:

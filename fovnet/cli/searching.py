@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import ConfigFile, FileOut, FolderOut
+from fovnet.cli.options import ConfigFile, FileOut, FolderOut, Given, GivenBy
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
 from fovnet.errors import ConfigError
 from fovnet.net import configured
@@ -30,7 +30,7 @@ Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file; configs/ of the repository has some to start from.")] = None,
+    config: Annotated[Path | None, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:
@@ -44,7 +44,7 @@ def search(
 
 @searching.command()
 def explain(
-    run: Annotated[Path, typer.Argument(help="A search's journal, or a results folder whose search is done.")],
+    run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
     out_file: Annotated[Path | None, FileOut("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
 ) -> None:
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
@@ -179,7 +179,7 @@ def slot_gather(config: ConfigFile) -> None:
 
 @verbs.command()
 def propose(
-    journal: Annotated[Path, typer.Argument(help="A search's journal: results/.../search/<twelve characters>")],
+    journal: Annotated[Path, Given(help="A search's journal: results/.../search/<twelve characters>")],
     slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
 ) -> None:
     """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
