@@ -14,10 +14,7 @@ from typing import Any
 from fovnet import __version__
 from fovnet.errors import FovnetError
 from fovnet.records import checksum, read_json
-from fovnet.volume import dicom
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_source import is_archive, looks_like_dicom
-from fovnet.volume.readers import file_checksum, files_of
+from fovnet.volume.readers import beside_of, file_checksum, files_of
 from fovnet.volume.unpacking import regular
 
 PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed"})
@@ -63,16 +60,6 @@ def kept_rows(
         return list(kept["rows"]) if as_told else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def beside_of(path: Path) -> list[str] | None:
-    """What is told of a DICOM volume because of what lies beside it; None for other formats, and where nothing can be read."""
-    try:
-        if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
-            return list(dicom.told_beside(path))
-    except (OSError, ValueError, FovnetError):
-        pass
-    return None
 
 
 def unchanged(path: Path, known: Mapping[str, Any]) -> bool:

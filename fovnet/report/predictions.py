@@ -56,8 +56,9 @@ def write(
     since it was read is not marked with what it holds now, so that the next run reads it again.
     """
     from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.kept import beside_of, content, places
+    from fovnet.decision.kept import content, places
     from fovnet.records import write_json
+    from fovnet.volume.readers import beside_of
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}

@@ -102,7 +102,7 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
         matrices = loadmat(io.BytesIO(mat.read_bytes()), variable_names=["mat", "M"])
         found = np.asarray(matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64)
         affine = (found if found.ndim == 2 else found[:, :, 0]).reshape(4, 4)
-    except MemoryError:
+    except (MemoryError, OSError):
         raise
     except Exception as fault:      # scipy meets a file that is no MATLAB file in many ways
         raise VolumeError("volume-corrupt", f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). "

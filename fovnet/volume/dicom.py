@@ -158,7 +158,7 @@ def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
     if series.copies or len(kept) < len(frames):
-        notes.append(f"{_counted(series.copies + len(frames) - len(kept), 'doubled image')} left out: identical")
+        notes.append(f"{_counted(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical")
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)

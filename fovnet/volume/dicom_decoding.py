@@ -80,11 +80,11 @@ class Decoder:
     def _begin(self) -> subprocess.Popen[bytes]:
         import fovnet
 
-        # -P: the folder of the call is not searched for modules, and may hold anything
-        package = str(Path(fovnet.__file__).parents[1])
+        # -P: the folder of the call is not searched for modules, and may hold anything; a module system's PYTHONPATH may hold pydicom
+        places = [str(Path(fovnet.__file__).parents[1]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "fovnet.volume.dicom_decoding"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": package},
+            stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )  # fmt: skip
         return self._child
 

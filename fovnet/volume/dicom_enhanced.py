@@ -17,7 +17,10 @@ GROUPS = (
     "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
     "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
     "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
+    "UnassignedPerFrameConvertedAttributesSequence",        # what nobody knew a group for when a classic series was converted
 )  # fmt: skip
+WITHIN = ("DiffusionGradientDirectionSequence",)            # of a group, and of one item as well
+OF_ALL = ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber", "ComplexImageComponent")
 CALLED_ELSEWHERE = {            # the enhanced name of what a classic image calls otherwise
     "EffectiveEchoTime": "EchoTime", "TemporalPositionIndex": "TemporalPositionIdentifier", "FrameAcquisitionNumber": "AcquisitionNumber",
     "NominalCardiacTriggerDelayTime": "TriggerTime", "InversionTimes": "InversionTime", "FrameAcquisitionDateTime": "AcquisitionTime",
@@ -33,8 +36,7 @@ def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
         raise VolumeError("volume-corrupt", f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.")
     shared = many(dataset.get("SharedFunctionalGroupsSequence"))
     common = _flat(shared[0]) if shared else {}
-    top = getter({key: value for key in ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber")
-                  if (value := getter(dataset)(key)) is not None})
+    top = getter({key: value for key in OF_ALL if (value := getter(dataset)(key)) is not None})
     frames = []
     for number, groups in enumerate(each, start=1):
         own = getter(_flat(groups), common)
@@ -44,13 +46,12 @@ def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
 
 
 def _flat(groups: Any) -> dict[str, Any]:
-    """The elements of the first item of each functional group, by keyword."""
+    """The elements of the first item of each functional group, and of what lies within it, by keyword; a later group's stand."""
     found: dict[str, Any] = {}
-    for name in GROUPS:
-        sequence = groups.get(name)
-        if sequence:
-            get = getter(sequence[0])
-            for key in (element.keyword for element in sequence[0]):
-                if key and (value := get(key)) is not None:
-                    found[CALLED_ELSEWHERE.get(key, key)] = value
+    items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
+    for item in items + [sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))]:
+        get = getter(item)
+        for key in (element.keyword for element in item):
+            if key and (value := get(key)) is not None:
+                found[CALLED_ELSEWHERE.get(key, key)] = value
     return found

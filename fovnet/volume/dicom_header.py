@@ -40,9 +40,12 @@ PERHAPS = (                     # asked one after another where two images lie a
     ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
 )  # fmt: skip
 PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
-    "siemens_b": 0x0019100C, "ge_b": 0x00431039, "philips_b": 0x20011003, "ge_component": 0x0043102F, "csa": 0x00291010,
+    "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
+    "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
+    "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
 }  # fmt: skip
-CREATORS = (0x00190010, 0x00290010, 0x00430010, 0x20010010)     # of these: without them pydicom leaves implicit values as bytes
+"""(group, element in its block, whose block it is): which block of 0x10 to 0x1F that is, each file says (DICOM PS3.5, 7.8.1)."""
+BLOCKS = range(0x10, 0x20)      # there may be 240; scanners and archives take a handful
 NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
 MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
 MANUFACTURERS = {
@@ -234,15 +237,23 @@ def getter(*layers: Any) -> Callable[[str], Any]:
 
 
 def _private(layer: Any, keyword: str) -> Any:
-    """The value of a private element; unpacked where a router took its kind away (UN) and nobody says whose it is."""
-    element = layer.get(PRIVATE[keyword])
-    value = getattr(element, "value", element)
+    """The value of a private element, in its maker's block, or the first where nobody claims that; unpacked where a router took its kind
+    away (UN) and nobody says whose it is."""
+    group, place, creator = PRIVATE[keyword]
+    claimed = {block: text(_plain(layer.get(group << 16 | block))).upper() for block in BLOCKS}
+    block = next((block for block in BLOCKS if claimed[block] == creator), None if claimed[BLOCKS[0]] else BLOCKS[0])
+    element = None if block is None else layer.get(group << 16 | block << 8 | place)
+    value = _plain(element)
     if not isinstance(value, bytes) or keyword == "csa":
         return value
     if keyword in NUMBERS:
         order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
         return struct.unpack_from(order + NUMBERS[keyword], value)[0]
     return value.decode("ascii", "replace").split("\\")
+
+
+def _plain(element: Any) -> Any:
+    return getattr(element, "value", element)
 
 
 def text(value: object) -> str:
@@ -313,4 +324,6 @@ def _wanted() -> list[Any]:
     from pydicom.datadict import tag_for_keyword
 
     keywords = (*TOP, *PLACED, *(key for _, key in APART + PERHAPS))
-    return [tag for key in keywords if (tag := tag_for_keyword(key)) is not None] + [*PRIVATE.values(), *CREATORS]
+    known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
+    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]    # and the kinds of values
+    return known + claims + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]

@@ -34,14 +34,15 @@ class Series:
     id      twelve hex digits, the same wherever the files lie, unless images of another patient beside them claim the same series
     beside  what the id is where another patient's images do, so that what was named among them is found without them
     kind, reason  why it is set aside; empty for one to read
-    copies  identical copies of an image that were left out         notes  what the series holds beside it, in sentences
+    notes   what the series holds beside it, in sentences
+    copies  the object of each identical copy of an image that was left out
     """
 
     id: str
     frames: tuple[Frame, ...]
     kind: str = ""
     reason: str = ""
-    copies: int = 0
+    copies: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     beside: str = ""
 
@@ -100,7 +101,7 @@ def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
     for number, (key, _, group) in enumerate(groups, start=1):
-        lost = sum(copies.get(_image(frame), 0) for frame in group)
+        lost = tuple(item for frame in group for item in copies.get(_image(frame), ()))
         kind, reason = kind_of(tuple(group))
         note = ((SHARED,) if patient else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
         digits = _id(group[0], (*key, patient) if patient else key, found)
@@ -160,14 +161,14 @@ def _image(frame: Frame) -> Key:
     return frame.sop_uid, frame.number, frame.tile
 
 
-def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, int]]:
-    """(images without copies, how many were left out of each): two files of one UID and the same bytes, as far as the shorter goes.
+def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, list[Item]]]:
+    """(images without copies, the objects with the copies of each): two files of one UID and the same bytes, as far as the shorter goes.
 
     A file that was cut short while it was copied says nothing that the whole one does not.
     """
     seen: dict[Key, dict[Item, int]] = {}           # of each image: the objects that hold another one of it, and where it stands in `kept`
     kept: list[Frame] = []
-    copies: dict[Key, int] = {}
+    copies: dict[Key, list[Item]] = {}
     agree = functools.cache(_agree)                 # of objects with a thousand frames, each read once
     size = functools.cache(_size)
     for frame in frames:
@@ -177,10 +178,11 @@ def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, int]]:
             before[frame.item] = len(kept)
             kept.append(frame)
             continue
-        copies[_image(frame)] = copies.get(_image(frame), 0) + 1
+        left_out = frame.item
         if same != frame.item and size(frame.item) > size(same):
             before[frame.item] = place = before.pop(same)
-            kept[place] = frame
+            kept[place], left_out = frame, same
+        copies.setdefault(_image(frame), []).append(left_out)
     return kept, copies
 
 

@@ -24,7 +24,9 @@ MAX_UNPACKED = 16 * 2**30       # bytes of an archive, as its directory declares
 MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 SUFFIXES = (".dcm", ".ima")
-OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".img", ".mgh", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl", ".gipl.gz")
+HALVES = (".img", ".img.gz")         # of an .hdr
+OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl",
+                 ".gipl.gz")  # fmt: skip
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"

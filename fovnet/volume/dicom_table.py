@@ -25,7 +25,7 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
     row = {
         "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
         "series_number": facts.series_number if facts.series_number.isdigit() else "", "series": series.id,
-        "kind": series.kind or "volume", "images": len(series.frames), "copies": series.copies,
+        "kind": series.kind or "volume", "images": len(series.frames), "copies": len(series.copies),
         "rows": frame.rows, "columns": frame.columns,
         "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
         "reason": series.reason or "; ".join(series.notes), "path": str(path),

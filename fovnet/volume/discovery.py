@@ -20,11 +20,11 @@ from fovnet.volume import dicom
 from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom_address import address
 from fovnet.volume.dicom_series import Series
-from fovnet.volume.dicom_source import OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
+from fovnet.volume.dicom_source import HALVES, OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
 from fovnet.volume.dicom_table import series_row, unread_row
 from fovnet.volume.readers import is_known, reader_of, volume_name
 
-SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix != ".img"), ".dcm", ".ima", ".zip")      # an .img is its .hdr's other half
+SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
 """Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
 
 CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")        # a table would hold another name than the JSON has
@@ -160,12 +160,15 @@ def _listed(
     places, homes = _places(series), _homes(series)
     rows = []
     for one in series:
-        if only and not any(item.path in only for item in one.items):
+        named = [path for path in sorted(_files(one)) if path in only]
+        if only and not named:
             continue
         home = place or places[_claims(one)]
+        if named:                                       # which may be copies of what lies elsewhere
+            home = named[0] if len(one.items) == 1 else named[0].parent
         path = home if homes.get(home) == {one.id} else address(home, one.id)
         wanted = not one.kind or one.kind in include
-        paths += [path] if wanted else [next(item.path for item in one.items if item.path in only)] if only else []
+        paths += [path] if wanted else named[:1]
         rows.append(series_row(one, path, show_ids=show_ids))
     return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
 
@@ -192,14 +195,27 @@ def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
     return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
 
 
-def _homes(series: Iterable[Series]) -> dict[Path, set[str]]:
-    """The ids of the series to read that have images in a file, or anywhere under a folder."""
+def _files(series: Series) -> set[Path]:
+    """The files that hold its images, or a copy of one."""
+    return {item.path for item in (*series.items, *series.copies)}
+
+
+def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
+    """The ids of the series to read that have images, or copies of some, in a file, or anywhere under a folder.
+
+    By itself a folder knows nothing of the others: there a copy is no copy, and a repetition none where what it repeats lies elsewhere.
+    """
     homes: dict[Path, set[str]] = {}
-    for one in series:
-        if not one.kind:
-            files = {item.path for item in one.items}
-            for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
+    repeated: dict[Path, set[tuple[str, str]]] = {}
+    for one in sorted(series, key=lambda one: one.kind == "repeat"):
+        if one.kind not in ("", "repeat"):
+            continue
+        files = _files(one)
+        for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
+            if not one.kind or _claims(one) not in repeated.get(home, ()):
                 homes.setdefault(home, set()).add(one.id)
+            if not one.kind:
+                repeated.setdefault(home, set()).add(_claims(one))
     return homes
 
 

@@ -239,7 +239,7 @@ def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | N
 
 def _data_file(path: Path, header: Header) -> Path:
     name = header.fields["data file"]
-    if name.upper().startswith("LIST") or "%" in name:
+    if name.upper().startswith("LIST") or ("%" in name and not path.with_name(name).exists()):
         raise scattered(path, "data file", name)
     return beside(path, "data file", name)
 

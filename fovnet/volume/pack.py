@@ -296,7 +296,9 @@ def _began(job: Job) -> VolumeRecord:
 def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     """(slices, cache file, use) of a volume, cut now or in an earlier run; an entry that is not what was written is made again."""
     checksum = readers.file_checksum(job.row.path)
-    cached = cache.entry(job.cache, {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM})
+    beside = readers.beside_of(job.row.path)              # in the notes, and no part of the series' own files
+    facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
+    cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:
         return _from_cache(cached, job.row.path, checksum), cached, "hit"
     except FileNotFoundError:

@@ -117,6 +117,16 @@ def stamp(path: Path) -> list[list[int]] | None:
         return None
 
 
+def beside_of(path: Path) -> list[str] | None:
+    """What is told of a DICOM volume because of what lies beside it; None for other formats, and where nothing can be read."""
+    try:
+        if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
+            return list(dicom.told_beside(path))
+    except (OSError, ValueError, VolumeError):
+        pass
+    return None
+
+
 def volume_name(path: Path) -> str:
     """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2", a series "study.zip#0123456789ab" of an
     archive "study-0123456789ab"."""
@@ -191,7 +201,9 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
             return VolumeError("volume-missing", f"{path}: a link to {path.readlink()}, where nothing lies. Mend the link.")
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
-        return VolumeError("volume-permission", f"{path}: may not be read by this user. Change its permissions (chmod u+r), or those of "
+        part = Path(fault.filename or path).name
+        which = f"{path}:" if part == path.name else f"{path}: {part}, a part of it,"
+        return VolumeError("volume-permission", f"{which} may not be read by this user. Change its permissions (chmod u+r), or those of "
                                                 "the folders above it (chmod u+rx).")
     if fault.errno is None:     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"
         return VolumeError("volume-truncated", f"{path}: the data end too early ({fault}). Copy it again from its origin.")

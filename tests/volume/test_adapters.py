@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from itertools import permutations, product
 from pathlib import Path
 
@@ -22,12 +22,14 @@ from fovnet.cli import app
 from fovnet.errors import CollectionError
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
+from fovnet.volume import readers
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
 from fovnet.volume.adapters.grids import Grid
 from fovnet.volume.adapters.masked import ALIKE, WORDS, gather_masked, mask_in_ras, organ_called
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
+from fovnet.volume.grid import Limits
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.slices import slice_volume
 from fovnet.volume.volume import Volume
@@ -230,6 +232,24 @@ def test_a_slice_in_which_an_organ_is_outlined_is_never_none(tmp_path, dim):
     for tree in ("a", "b"):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
         assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
+
+
+def test_a_volume_that_is_read_slab_by_slab_has_the_grid_of_its_masks(tmp_path, monkeypatch):
+    """As one of more than 2^27 voxels is: what comes of it is smaller."""
+    save_case(tmp_path / "a" / "case", 95, 135)
+    run("organs", tmp_path / "a", "--out", tmp_path / "whole")
+    monkeypatch.setattr(readers, "Limits", partial(Limits, whole_voxels=1000))
+    run("organs", tmp_path / "a", "--out", tmp_path / "slabs")
+    assert labels(tmp_path / "slabs") == labels(tmp_path / "whole") != {}
+
+
+def test_hidden_files_are_neither_images_nor_masks(tmp_path):
+    """macOS writes ._mri.nii.gz beside mri.nii.gz on disks that are not its own."""
+    save_case(tmp_path / "a" / "case", 95, 135)
+    for path in [*(tmp_path / "a").rglob("*.nii.gz")]:
+        path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7 Mac OS X")
+    run("organs", tmp_path / "a", "--out", tmp_path / "tables")
+    assert labels(tmp_path / "tables").keys() == {"case"} and not asides(tmp_path / "tables")
 
 
 def test_masks_of_one_organ_are_joined(tmp_path):

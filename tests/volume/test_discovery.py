@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import os
@@ -11,6 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import nibabel
 import numpy as np
 import pytest
 
@@ -234,3 +236,17 @@ def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_besid
     write.save(tmp_path, write.images(write.noise((20, 24, 1)), series=9), "alone")
     named = [tmp_path / "alone000.dcm", tmp_path / "stack000.dcm"]
     assert sorted(find(named).volumes) == named
+
+
+@pytest.mark.parametrize("name", ["x.hdr.gz", "y.mgh.gz"])
+def test_what_a_reader_claims_by_name_is_found_in_a_folder(tmp_path, made, name):
+    if "hdr" in name:
+        made.nifti(tmp_path / "x.hdr", made.body(), kind=nibabel.Nifti1Pair)
+    else:
+        made.mgh(tmp_path / "y.mgh", made.body())
+    for part in list(tmp_path.iterdir()):
+        part.with_name(part.name + ".gz").write_bytes(gzip.compress(part.read_bytes()))
+        part.unlink()
+    found = find([tmp_path])
+    assert found.volumes == [tmp_path / name] and not found.passed
+    assert read(found.volumes[0]).voxels.shape == made.body().voxels.shape

@@ -71,8 +71,13 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
 
 
 def _attributes(path: Path, series: str) -> dict[str, str]:
-    """What the first image says of the scanner, as columns of volumes.tsv; nothing for what it does not say."""
-    frame = next(one.frames[0] for one in survey(split_address(path)[0]).series if one.id == series)
+    """What the first image says of the scanner, as columns of volumes.tsv; nothing for what it does not say.
+
+    Raises VolumeError where the series is gone.
+    """
+    frame = next((one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None)
+    if frame is None:
+        raise VolumeError("volume-series", f"{path}: the series {series} is there no longer. Collect again.")
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
     told = {

@@ -51,7 +51,7 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
         for name in names.values():
             _ask_if_meant(gathered, labels, name)
     for case in cases(tree):
-        images = [path for path in sorted(case.iterdir()) if path.name.endswith(SUFFIXES) and path.name not in NUMBERED]
+        images = [path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
             said = ", ".join(path.name for path in images) or "none"
@@ -62,6 +62,11 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
     return gathered
 
 
+def _is_image(path: Path) -> bool:
+    """By its name; hidden ones are macOS's beside the file of that name."""
+    return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
+
+
 def _person(parts: Sequence[str]) -> str:
     """Whose a case is that lies in these folders: sessions of one person, p01/ses-1 and p01/ses-2, are nobody else's."""
     return "_".join(parts[:-1] if len(parts) > 1 and SESSION.fullmatch(parts[-1]) else parts)
@@ -70,7 +75,7 @@ def _person(parts: Sequence[str]) -> str:
 def leave_unmasked(gathered: Gathered, tree: Path) -> None:
     """Sets aside every image below `tree` that lies beside no masks, and is none itself."""
     with_masks = set(cases(tree))
-    for path in sorted(path for path in tree.rglob("*.nii*") if path.name.endswith(SUFFIXES)):
+    for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
         if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
             gathered.leave(path, f"no masks beside it: a folder {FOLDER} with one file an organ, or {' or '.join(NUMBERED)}")
 
@@ -84,7 +89,7 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     """Takes the volume in, with the regions its masks tell; sets aside what cannot be read, and says what cannot be told."""
     try:
         image = readers.read(volume.path)
-        grid = Grid(image.voxels.shape, image.vox_to_ras)
+        grid = nifti_grid(volume.path)                      # what is read slab by slab has other voxels by now
         organs = _organs(case, grid, names, gathered)
     except VolumeError as fault:
         gathered.refuse(volume.path, fault)
@@ -121,7 +126,7 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
     if (case / FOLDER).is_dir():
         files: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
-            if not path.name.endswith(SUFFIXES):
+            if not _is_image(path):
                 continue
             name = readers.volume_name(path)
             _ask_if_meant(gathered, path, name)

@@ -19,6 +19,7 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom import survey
 from fovnet.volume.dicom_address import address
+from fovnet.volume.readers import read
 from fovnet.volume.slices import slice_volume
 
 Make = Callable[[Path, SimpleNamespace], Path]
@@ -108,6 +109,18 @@ def garbled(syntax: str, change: Callable[[bytes], bytes]) -> Make:
         return folder
 
     return make
+
+
+def test_the_decoder_finds_its_libraries_where_this_process_did(tmp_path, write, monkeypatch):
+    """A module system, or `pip install --target`, names them in PYTHONPATH."""
+    (tmp_path / "libraries").mkdir()
+    (tmp_path / "libraries" / "sitecustomize.py").write_text(f"open({str(tmp_path / 'found')!r}, 'w').close()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "libraries"))
+    folder = write.save(tmp_path / "series", write.images(write.noise((32, 40, 4), np.uint16)))
+    for path in folder.iterdir():
+        write.compressed(path, "1.2.840.10008.1.2.4.90")
+    assert np.array_equal(read(folder).voxels, write.noise((32, 40, 4), np.uint16))
+    assert (tmp_path / "found").exists()
 
 
 def looped(at: Path, write: SimpleNamespace) -> Path:
@@ -326,7 +339,7 @@ def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_
     with pytest.raises(VolumeError) as refusal:
         slice_volume(tmp_path / "all.zip")
     found = survey(tmp_path / "all.zip")
-    assert [len(series.frames) for series in found.series] == [1] and found.series[0].copies == 0
+    assert [len(series.frames) for series in found.series] == [1] and found.series[0].copies == ()
     [unread] = found.unread
     assert unread.fault.code == "volume-archive-names" and "8 members are called im.dcm" in unread.fault.sentence
     assert refusal.value.code == "volume-single"

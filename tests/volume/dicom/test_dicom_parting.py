@@ -91,14 +91,17 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.1", "1.2.840.10008.1.2"], ids=["explicit", "implicit"])
+@pytest.mark.parametrize("others", [(), ("SOMEBODY ELSE",)], ids=["first block", "second block"])
 @pytest.mark.parametrize("kind", PRIVATE)
-def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write, kind, syntax):
-    """In implicit encoding nothing but the private creator tells what the bytes of an element are."""
+def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write, kind, others, syntax):
+    """In implicit encoding nothing but the private creator tells what the bytes of an element are, and in any which block is whose."""
     group, creator, element, kept_as, values, by = PRIVATE[kind]
     files = []
     for k in range(9):
         for n, value in enumerate(values):
             one = write.images(write.noise(seed=n), InstanceNumber=lambda k, n=n: 2 * k + n + 1)[k]
+            for other in others:
+                one.private_block(group, other, create=True).add_new(element, "LO", "7")
             one.private_block(group, creator, create=True).add_new(element, kept_as, value)
             one.file_meta.TransferSyntaxUID = syntax
             plain = Dataset({element.tag: element for element in one})
@@ -118,4 +121,22 @@ def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, m
 
     monkeypatch.setattr(dicom_series, "opened", lambda item, opened=dicom_series.opened: asked.append(item) or opened(item))
     [series] = survey(tmp_path).series
-    assert (len(series.frames), series.copies) == (9, 9) and len(asked) <= 4, "two to compare bytes, two to compare sizes"
+    assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, "two to compare bytes, two to compare sizes"
+
+
+DIRECTIONS = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize(("group", "by"), [
+    (lambda write, n: {"MRDiffusionSequence": {"DiffusionBValue": 800.0, "DiffusionGradientDirectionSequence": [
+        write.dataset(DiffusionGradientOrientation=DIRECTIONS[n])]}}, "gradient direction"),
+    (lambda write, n: {"UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}}, "echo"),
+])  # fmt: skip
+def test_frames_in_any_order_are_parted_by_what_lies_deeper(tmp_path, write, group, by):
+    """Where the standard has gradient directions, and where what was converted from classic images keeps what it knows no group for."""
+    order = np.random.default_rng(3).permutation([(k, n) for k in range(9) for n in range(3)]).tolist()
+    pixels = np.stack([write.noise(seed=n)[:, :, k].T for k, n in order])
+    write.save(tmp_path, [write.enhanced(pixels, [write.geometry(write.AFFINE, k) for k, _ in order], [group(write, n) for _, n in order])])
+    volume = read(tmp_path)
+    assert volume.notes[0].endswith(f"told apart by {by}")
+    assert any(np.array_equal(volume.voxels, write.noise(seed=n)) for n in range(3))

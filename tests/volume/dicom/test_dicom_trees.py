@@ -305,3 +305,43 @@ def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write)
     wanted = [bytes_to_read(address(tmp_path, series.id)) - LEAST_BYTES for series in survey(tmp_path).series]
     sizes = [sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"]
     assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(tmp_path) - LEAST_BYTES == sum(wanted)
+
+
+@pytest.mark.parametrize("other", ["a", "c"], ids=["copies come first", "copies come last"])
+@pytest.mark.parametrize("kind", ["copies", "phases"])
+def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(tmp_path, write, kind, other):
+    """One study fetched twice, once with another series beside it: read by itself, the folder `b` holds two volumes."""
+    again = {} if kind == "copies" else {"TriggerTime": "50", "InstanceNumber": lambda k: k + 10}
+    write.save(tmp_path / other, write.images(write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})), "x")
+    write.save(tmp_path / "b", write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again), "x")
+    write.save(tmp_path / "b", write.images(write.noise(seed=2), series=2), "y")
+    found = find_volumes([tmp_path])
+    assert len(found) == 2
+    assert {read(path).voxels.tobytes() for path in found} == {write.noise(seed=seed).astype(np.float32).tobytes() for seed in (1, 2)}
+
+
+def test_files_named_one_by_one_are_read_where_a_folder_below_holds_copies(tmp_path, write):
+    write.save(tmp_path, write.images(write.noise()))
+    write.save(tmp_path / "backup", write.images(write.noise()))
+    found = find(sorted(tmp_path.glob("*.dcm")))
+    assert found.volumes == [tmp_path] and [row["copies"] for row in found.series] == [9]
+    assert np.array_equal(read(tmp_path).voxels, write.noise())
+
+
+def test_two_patients_of_one_series_uid_in_folders_of_their_own_are_two_rows(tmp_path, write):
+    for seed, patient in enumerate(("anna", "bert")):
+        write.save(tmp_path / patient, write.images(write.noise(seed=seed), PatientID=patient,
+                                                    SOPInstanceUID=lambda k, seed=seed: f"1.2.3.{seed}.{k}"))
+    gathered = gather_dicom(tmp_path)
+    assert {row.subject_id for row in gathered.volumes} == {short_hash("anna"), short_hash("bert")} and not gathered.aside
+
+
+def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_they_are_gone(tmp_path, write):
+    """The slices come from the cache, for the series' own files are the same."""
+    write.save(tmp_path / "set" / "s", write.images(write.noise((40, 40, 12))))
+    (tmp_path / "set" / "s" / "bad.dcm").write_bytes(bytes(500))
+    write_tsv(tmp_path / "set" / "volumes.tsv", ["volume_id", "subject_id", "path"], [{"volume_id": "a", "subject_id": "a", "path": "s"}])
+    first = slice_collections({"set": tmp_path / "set"}, tmp_path / "out").records[0].notes
+    (tmp_path / "set" / "s" / "bad.dcm").unlink()
+    assert first == ("1 object beside it could not be used",)
+    assert slice_collections({"set": tmp_path / "set"}, tmp_path / "out").records[0].notes == ()
