@@ -49,6 +49,7 @@ def test_they_are_many() -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [
+    ("regions.tsv", b"region\tfrom_mm\tto_mm\nhead\t0\t90\n"), ("participants.tsv", b"participant_id\tage\nsub-01\t30\n"),
     ("scan.nii.gz", b"\x1f\x8b\x08 voxels"), ("own.yaml", b"results: here\n"), ("notes.txt", b"of mine\n"), ("facts.json", b'{"mine": 1}'),
     ("volumes.tsv", b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n"), ("regions.tsv", b"volume_id\tregion\tfrom_mm\tto_mm\n"),
     ("tissues.tsv", b"label\ttissue\n1\tfat\n"),

@@ -38,10 +38,11 @@ def ensemble(config: ConfigFile) -> None:
     options = settings.ensemble
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = configured.begun_with(settings) or (None, None)
+    results.probabilities.unlink(missing_ok=True)           # those of other members must not outlive them, were this killed half-way
     assemble(
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=options.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
-        mixed=configured.mixed_with(settings, members), inputs=pack.inputs,
+        mixed=configured.mixed_with(settings, members), inputs=pack.inputs, journal=journal.name,
     )  # fmt: skip
     with progress_bar("scoring") as tell:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
@@ -103,7 +104,7 @@ def tune(config: ConfigFile) -> None:
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
-    wrong = f"at most {options.stated_error:.0%} of their slices wrong on average over people"
+    wrong = f"at most {100 * options.stated_error:.3g}% of their slices wrong on average over people"
     told = f"answers from confidence {judge.rule.min_confidence:.2f} on, {wrong}"
     seen = f"{abstention['subjects']} validation subjects"
     held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
@@ -116,6 +117,7 @@ def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
     from fovnet.decision import novelty, orientation
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
+    from fovnet.decision.decided import conclude_decisions
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import decisions
@@ -133,4 +135,6 @@ def decide(config: ConfigFile) -> None:
             results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
             settings=settings.decision.model_dump(), seed=settings.seed,
         )  # fmt: skip
-    out.print(f"{len({row['volume_id'] for row in rows})} volumes decided: {write_tsv(results.decisions / TABLE, COLUMNS, rows)}")
+    table, decided = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
+    conclude_decisions(results, decided, settings=settings.decision.model_dump(), seed=settings.seed)
+    out.print(f"{len(decided)} volumes decided: {table}")

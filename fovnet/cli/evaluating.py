@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.opened import refuse_other_rule, scored_arrays, settings_of
+from fovnet.cli.opened import refuse_other_rule, refuse_other_search, scored_arrays, settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
 from fovnet.errors import ConfigError
@@ -159,6 +159,7 @@ def report(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     refuse_other_rule(config, results, settings)
+    refuse_other_search(config, results, settings, pack)
     run_report.write(settings, results, pack)
     if (results.evaluation / "ablation.json").exists() and not current_ablation(results):
         out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.decision.rule import Rule
     from fovnet.regions import Vocabulary
+    from fovnet.volume.pack import Pack
 
 
 def settings_of(config: Path) -> Settings:
@@ -80,6 +81,25 @@ def refuse_other_ensemble(config: Path, results: Results, settings: Settings) ->
     if made not in (None, digest(settings.ensemble.model_dump())):
         raise ModelError("ensemble-other-settings", f"{results.ensemble}: was made with other settings of `ensemble` than {config} has; "
                                                     f"make it again: fovnet ensemble --config {config}")
+
+
+def refuse_other_search(config: Path, results: Results, settings: Settings, pack: Pack) -> None:
+    """Nothing, unless the search that was concluded had other settings or slices than these, or the ensemble came from another search: a
+    report would state what its networks have not come from.  Raises SearchError "search-other-settings", ModelError
+    "ensemble-other-search"."""
+    from fovnet.decision.ensemble import facts_of
+    from fovnet.errors import ModelError, SearchError
+
+    journal, _ = configured.concluded(results)
+    mine = results.journal(configured.search_digest(settings, pack)), configured.jobs_of(settings, results)
+    if journal not in mine:
+        raise SearchError("search-other-settings", f"{journal}: the last search to end there had other settings of `search` or `training` "
+                                                   f"than {config} has, or other slices; give the run's command, or fovnet search --config "
+                                                   f"{config}")
+    made = facts_of(results.ensemble).get("journal")
+    if made not in (None, journal.name):
+        raise ModelError("ensemble-other-search", f"{results.ensemble}: its members are of the search {made}, and the last to end was "
+                                                  f"{journal.name}; make it again: fovnet ensemble --config {config}")
 
 
 def refuse_other_rule(config: Path, results: Results, settings: Settings) -> None:

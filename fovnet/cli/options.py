@@ -37,8 +37,8 @@ def _file_to_write(path: Path | None) -> Path | None:
     return _named_file_to_write(path)
 
 
-INPUT_COLUMNS = {"volume_id", "subject_id", "label", "tissue", "series"}
-"""Columns of what users write or keep: tables of a collection, of tissues, answers."""
+INPUT_COLUMNS = {"volume_id", "subject_id", "participant_id", "session_id", "label", "tissue", "series", "from_mm", "first_slice"}
+"""Columns of what users write or keep: tables of a collection, of its regions, of people, of tissues, answers."""
 
 
 def _is_a_verbs(path: Path) -> bool:

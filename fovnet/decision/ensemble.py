@@ -141,7 +141,7 @@ def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int)
 def assemble(
     folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *, settings: Any, seed: int,
     subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32", begun: Mapping[str, Any] | None = None,
-    mixed: tuple[float, Mapping[int, Path]] | None = None, inputs: Mapping[str, Any] | None = None,
+    mixed: tuple[float, Mapping[int, Path]] | None = None, inputs: Mapping[str, Any] | None = None, journal: str = "",
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
@@ -151,6 +151,7 @@ def assemble(
     begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
     mixed  the share of what each training made of its network, and by slot that network before; None: all of it
     inputs  what the slices show that it will score, as a pack has it; None: they are not compared
+    journal the name of the search's journal that the members are from
     An ensemble that lies there stays until all members of the new one are written.  Raises ModelError where there is no member, or
     the weights of one are missing, damaged, of other slices or too large for the precision.
     """
@@ -177,6 +178,8 @@ def assemble(
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts,
                             "precision": precision}
+    if journal:
+        body["journal"] = journal
     if begun is not None:
         body["begun_with"] = {"networks": [member["sha256"] for member in begun["members"]], "people": _counted(begun)}
     if subjects is not None:

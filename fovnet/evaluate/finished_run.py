@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
-    """The evaluation of the test split, and its cases; people it was tuned on, labels that have changed, or
-    another way of naming people than that which its slices were named by, stop it."""
+    """The evaluation of the test split, and its cases; people it was tuned on, labels that have changed, decisions by another ensemble or
+    rule, or another way of naming people than that which its slices were named by, stop it."""
+    from fovnet.decision.decided import refuse_other_decisions
     from fovnet.decision.ensemble import FACTS, RULE, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.guards import check_not_learned, check_tables
@@ -25,6 +26,7 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     from fovnet.records import read_json
 
     _refuse_other_names(settings, results, pack)
+    refuse_other_decisions(results)
     cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
@@ -53,11 +55,13 @@ def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
 
 
 def manifest_of(pack: Pack) -> list[dict[str, Any]]:
-    """A row a volume; a subject is known by collection and id together, as in the split."""
+    """A row a volume, its attributes as in subgroups; a subject is known by collection and id together, as in the split."""
     from dataclasses import asdict
 
+    from fovnet.evaluate.reading import attributes_of
+
     return [
-        {**asdict(record), "subject_id": record.subject, "volume_id": record.name_in_reports,
+        {**asdict(record), "attributes": attributes_of(record), "subject_id": record.subject, "volume_id": record.name_in_reports,
          "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
         for record in pack.records
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         collection=record.collection,
         status=said["status"],
         message=said["message"],
-        attributes=_attributes(record),
+        attributes=attributes_of(record),
         z_mm=pack.z_mm[rows],
         edges_mm=pack.stack(index).edges_mm,
         truth=pack.truth[rows],
@@ -86,7 +86,7 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
     )
 
 
-def _attributes(record: VolumeRecord) -> dict[str, str]:
+def attributes_of(record: VolumeRecord) -> dict[str, str]:
     """The columns of volumes.tsv, and what the volume itself tells: the spacing of its slices, and the plane where no column does."""
     known = dict(record.attributes)
     if record.vox_to_ras is None:

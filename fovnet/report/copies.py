@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import astuple
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.answers import Told, read_answers
-from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
+from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
 from fovnet.report.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom_address import split_address
@@ -58,17 +58,21 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok", for a header must not be changed on a guess, "export-none" for one
-    that names no region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-header",
-    "export-foreign"; those of `sources_of`.
+    that names no region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
+    "export-header", "export-foreign"; those of `sources_of`.
     """
     place = folder / told.volume_id
     if told.status == "refused":
-        _remove_others(place, ())
+        withdraw(sorted(place.glob(NUMBERED)), told.path)
     images_answered(told)
-    with _or_none(place):
+    try:
         term = said_together(told, vocabulary)
+    except ModelError:
+        with suppress(ModelError):                      # copies of another volume of this name stay
+            withdraw(sorted(place.glob(NUMBERED)), told.path)
+        raise
     paths, sources = [], sources_of(told)
-    refuse_other_study(place / "0001.dcm", sources[0].header)
+    refuse_other_series(place / "0001.dcm", sources[0].header)
     with _or_none(place):
         for source in sources:
             _refuse_other_places(told, source)
@@ -211,7 +215,7 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
     dataset.BodyPartExamined = term.body_part
     for name in gone:
         dataset.pop(name, None)
-    if "SharedFunctionalGroupsSequence" not in dataset:
+    if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
         dataset.AnatomicRegionSequence = Sequence([_region(term)])
         if term.body_part in PAIRED and not any(name in dataset for name in SIDES):
             dataset.Laterality = ""

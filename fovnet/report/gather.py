@@ -60,7 +60,7 @@ def gather(
               is no name of a file
     trials    slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
               configuration was set by hand (where none is marked, the lowest slot counts as the start)
-    members   slot, score, configuration, weights, and `say`, their share in the mean
+    members   slot, score, configuration, `weights`, the file that holds them, and `say`, their share in the mean
     hashes    SHA-256 by the name of what was hashed;  labels  labelled slices of each class by split
     explanation  of the search; its section is left out where there is none, and where networks were trained further instead
     abstention  how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json

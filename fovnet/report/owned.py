@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fovnet.errors import ModelError
+from fovnet.errors import FovnetError, ModelError
+from fovnet.volume.dicom import survey
+from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_header import quietly
 
 
@@ -15,18 +18,57 @@ def refuse_foreign(path: Path) -> None:
         raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
 
 
-def refuse_other_study(path: Path, header: Any) -> None:
-    """Nothing, unless what lies there was written here on a study other than that of `header`.  Raises ModelError "export-other-study": a
-    volume of the same name in another batch, whose file would be lost without a word."""
+def refuse_other_series(path: Path, header: Any) -> None:
+    """Nothing, unless what lies there was written here on other images than those of `header`, a source's or a report's.  Raises ModelError
+    "export-other-study": a volume of the same name in another batch or folder, whose file would be lost without a word."""
+    before = made_from(path)
+    if before is not None and before != _series_of(header):
+        raise ModelError("export-other-study", f"{path}: lies there, on a volume of the same name from another study or series, and would "
+                                               "be written over; give each batch an --out of its own, or remove it.")
+
+
+def withdraw(paths: Iterable[Path], source: Path) -> None:
+    """Removes what was written here on the images that lie at `source`, whose answer holds no longer; of others' nothing.
+
+    Raises ModelError "export-stays" where it is on other images, or nobody can tell: a volume of the same name may be meant.
+    """
+    for path in paths:
+        before = made_from(path)
+        if before is not None and before not in _series_at(source):
+            raise ModelError("export-stays", f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
+                                             "place; remove it if it is on that, else give each batch an --out of its own.")
+        if before is not None:
+            path.unlink()
+
+
+def made_from(path: Path) -> tuple[str, str] | None:
+    """(study, series) UIDs of the images that a report or a copy written here is on; None for what is neither."""
     from pydicom import dcmread
 
     if not path.exists() or not is_our_dicom(path):
-        return
+        return None
     with quietly():
-        before = dcmread(path, specific_tags=["StudyInstanceUID"]).get("StudyInstanceUID")
-    if before != header.get("StudyInstanceUID"):
-        raise ModelError("export-other-study", f"{path}: lies there, on a volume of the same name from another study, and would be written "
-                                               "over; give each batch an --out of its own, or remove it.")
+        header = dcmread(path, specific_tags=["StudyInstanceUID", "SeriesInstanceUID", "CurrentRequestedProcedureEvidenceSequence",
+                                              "OriginalAttributesSequence"])
+        if header.get("CurrentRequestedProcedureEvidenceSequence"):
+            return _series_of(header)
+        before = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
+        return str(header.get("StudyInstanceUID")), str(before.get("SeriesInstanceUID"))
+
+
+def _series_of(header: Any) -> tuple[str, str]:
+    """(study, series) of an image, or of those that a report is on."""
+    evidence = header.get("CurrentRequestedProcedureEvidenceSequence")
+    series = evidence[0].ReferencedSeriesSequence[0] if evidence else header
+    return str(header.get("StudyInstanceUID")), str(series.get("SeriesInstanceUID"))
+
+
+def _series_at(source: Path) -> set[tuple[str, str]]:
+    """(study, series) of all images at a place, that of a volume; none where nothing can be read."""
+    try:
+        return {(one.frames[0].facts.study_uid, one.frames[0].facts.series_uid) for one in survey(split_address(source)[0]).series}
+    except (FovnetError, OSError, ValueError):
+        return set()
 
 
 def is_our_dicom(path: Path) -> bool:

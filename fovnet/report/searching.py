@@ -43,11 +43,11 @@ def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
     """One row a member of the ensemble, the best first."""
     ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
     rows = tuple(
-        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _say(member), _weights(member),
+        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _say(member), setting(member.get("weights")),
          setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
         for member in ordered
     )
-    return Table(("trial", "configuration", "score", "say", "weights", "seed", "SHA-256 of the weights"), rows, name="members")
+    return Table(("trial", "configuration", "score", "say", "file", "seed", "SHA-256 of the weights"), rows, name="members")
 
 
 def _say(member: Mapping[str, Any]) -> str:
@@ -105,8 +105,3 @@ def _endings(ordered: Sequence[Mapping[str, Any]]) -> Table:
         example = next((str(t["message"]) for t in ordered if t.get("status") == status and t.get("message")), "")
         rows.append((status.replace("_", " "), f"{count}/{len(ordered)}", example))
     return Table(("ended as", "trials", "for example"), tuple(rows), name="endings")
-
-
-def _weights(member: Mapping[str, Any]) -> str:
-    count = member.get("weights")
-    return f"{count:,}" if isinstance(count, int) else setting(count)

@@ -18,7 +18,7 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
-from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_study
+from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
 from fovnet.report.sources import UTF_8, Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom_header import quietly
 
@@ -70,7 +70,8 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
     )
-    identity = *told.identity(), *told_apart(sources)
+    named = [vocabulary.concept(span.region) for span in told.spans]                # the same answer may be told in other codes
+    identity = *told.identity(), *named, *told_apart(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
@@ -178,17 +179,17 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
     """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
 
     Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
-    lies there that is no report of fovnet's, "export-other-study" where one on another study does.
+    lies there that is no report of fovnet's, "export-other-study" where one on other images does; "export-stays" as `owned.withdraw`.
     """
     path = folder / f"{told.volume_id}.dcm"
-    if told.status == "refused" and is_our_dicom(path):
-        path.unlink()
+    if told.status == "refused":
+        withdraw([path], told.path)
     try:
         if told.status != "refused":
             refuse_foreign(path)
         with quietly():
             report = structured_report(told, vocabulary)
-            refuse_other_study(path, report)
+            refuse_other_series(path, report)
             _date_as(path, report)
             for begun in folder.glob(f".{escape(path.name)}.*.part"):        # half a report that names the patient, of a killed run
                 begun.unlink()

@@ -138,6 +138,59 @@ def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_pa
         assert pydicom.dcmread(kept).PatientName == "Alpha^A" and CliRunner().invoke(app, lines[0]).exit_code == 0
 
 
+def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_away(tmp_path, write):
+    """Of the same study too: folders of several series are often called alike."""
+    told, others = [], []
+    for series, place in ((1, "pre"), (2, "post")):
+        source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
+        told += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+    (tmp_path / "broken" / "t1").mkdir(parents=True)
+    others = [told[1], replace(told[1], status="uncertain"), replace(told[1], status="refused"),
+              replace(told[1], path=tmp_path / "t1.nii.gz", images=None, status="refused"),
+              replace(told[1], path=tmp_path / "broken" / "t1", images=None, status="refused")]
+    for number, write_out in enumerate((write_report, write_copies)):
+        out = tmp_path / str(number)
+        write_out(told[0], DEFAULT, out)
+        before = {path: path.read_bytes() for path in sorted(out.rglob("*.dcm"))}
+        codes = []
+        for other in others:
+            with pytest.raises(ModelError) as fault:
+                write_out(other, DEFAULT, out)
+            codes.append(fault.value.code)
+            assert {path: path.read_bytes() for path in sorted(out.rglob("*.dcm"))} == before
+        unsure = "export-unsure" if write_out is write_copies else "export-other-study"
+        assert codes == ["export-other-study", unsure, *["export-stays"] * 3]
+        again = write_out(told[0], DEFAULT, out)
+        assert (again if isinstance(again, list) else [again]) == list(before)
+
+
+def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
+    """An archive keeps what it has of a UID."""
+    told, = read_answers(answered(tmp_path / "answers", classic, ["head"]))
+    own = replace(DEFAULT, regions=tuple(replace(region, sct="774007", meaning="Head and neck") if region.name == "head" else region
+                                         for region in DEFAULT.regions))
+    assert structured_report(told, own).SOPInstanceUID != structured_report(told, DEFAULT).SOPInstanceUID
+
+
+def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
+    head = pydicom.Dataset()
+    head.CodeValue, head.CodingSchemeDesignator, head.CodeMeaning = "69536005", "SCT", "Head"
+    one = write.enhanced(np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)],
+                         BodyPartExamined="HEAD", AnatomicRegionSequence=pydicom.Sequence([head]))
+    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"]))
+    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].AnatomicRegionSequence[0]
+    assert (copy.AnatomicRegionSequence[0].CodeMeaning, kept.CodeMeaning) == ("Abdomen", "Head")
+
+
+def test_a_copy_of_a_copy_may_be_made_again(tmp_path, classic):
+    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    write_copies(told, DEFAULT, tmp_path / "copies")
+    again, = read_answers(answered(tmp_path / "answers-2", tmp_path / "copies" / "volume", ["head"]))
+    first = [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")]
+    assert [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")] == first
+
+
 def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["head"])
     loop = tmp_path / "loop.nii.gz"

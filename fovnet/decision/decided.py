@@ -1,0 +1,46 @@
+"""What the decisions of a run were made from: they stand on disk beside an ensemble and a rule that may be others by now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.decision.ensemble import FACTS, RULE
+from fovnet.errors import ModelError
+from fovnet.records import checksum, read_json, write_json
+
+if TYPE_CHECKING:
+    from fovnet.results import Results
+
+MADE_FROM = ".made-from.json"       # hidden: no volume is called so
+
+
+def decided_from(results: Results) -> dict[str, str]:
+    """The SHA-256 of what a run's volumes are decided by, by file: probabilities, ensemble, rule."""
+    files = (results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
+    return {file.relative_to(results.folder).as_posix(): checksum(file) for file in files}
+
+
+def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
+    """The stamp of decisions on these volumes, written when all of them are; answers on others, of an earlier split, are removed."""
+    for path in results.decisions.glob("*.json"):
+        if path.stem not in volume_ids and path.name != MADE_FROM:
+            path.unlink()
+    return write_json(results.decisions / MADE_FROM, {"made_from": decided_from(results)}, settings=settings, seed=seed)
+
+
+def refuse_other_decisions(results: Results) -> None:
+    """Nothing, where the decisions were made from what lies there now; or by a fovnet that did not say from what.
+
+    Raises ModelError ("decisions-of-others") where one of it is another: their figures would stand beside settings they know nothing of.
+    """
+    try:
+        told = read_json(results.decisions / MADE_FROM)["made_from"]
+    except (OSError, ValueError, KeyError):
+        return
+    now = decided_from(results)
+    other = [name for name in now if told.get(name) != now[name]]
+    if other:
+        raise ModelError("decisions-of-others", f"{results.decisions}: were made from another {' and another '.join(other)} than lies in "
+                                                f"{results.folder}; decide again: fovnet decide")
