@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.fitting import refuse_unfit
-from fovnet.bench.mistrust import Share
+from fovnet.bench.shares import Share, Tally
 from fovnet.decision.orientation import bearing_of
 from fovnet.errors import CollectionError, ModelError
 from fovnet.maths.gradients import moved
@@ -67,7 +67,7 @@ def noticed(
         raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
                                                 "it, or by an earlier fovnet; name another with --model")
     refuse_unfit("the ensemble", ensemble, pack)
-    rng, said = np.random.default_rng(seed), []
+    rng, tallies = np.random.default_rng(seed), dict[str, Tally]()
     ways = {AS_TOLD: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
     volumes = list(_asked(pack, split))
     for done, index in enumerate(volumes, start=1):
@@ -76,16 +76,17 @@ def noticed(
         for axes, turns in ways.items():
             laid = turned(seen, int(rng.choice(turns))).reshape(1, *shown.shape[:2], -1)
             upright = bearing_of(ensemble.orientation.of_outlines(laid)[0]).upright
-            said.append((_regions(pack, index, ensemble.vocabulary), axes, upright < ensemble.rule.least_upright))
+            noticed = upright < ensemble.rule.least_upright
+            for group in (ALL, *_regions(pack, index, ensemble.vocabulary)):
+                tallies.setdefault(group, Tally()).add(axes, pack.records[index].subject, noticed)
         if progress:
             progress(done, len(volumes))
-    if not said:
+    if not tallies:
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume in the {split} split shows which way it lies. Give "
                                                   "slices with labels, or --split train, validation or test.")
     return [
-        Noticed(group, axes, Share(axes, sum(so for _, _, so in mine), len(mine)))
-        for group in (ALL, *ensemble.vocabulary.classes[:-1]) for axes in ways
-        for mine in [[one for one in said if one[1] == axes and (group == ALL or group in one[0])]] if mine
+        Noticed(group, axes, tallies[group].share(axes))
+        for group in (ALL, *ensemble.vocabulary.classes[:-1]) if group in tallies for axes in ways
     ]
 
 

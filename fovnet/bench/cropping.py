@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.mistrust import Floats, Labelled, Share
+from fovnet.bench.mistrust import Floats, Labelled
+from fovnet.bench.shares import Share, Tally
 from fovnet.decision.boundaries import Boundary
 from fovnet.decision.spans import Rule, decide
 from fovnet.regions import NONE, Vocabulary
@@ -35,14 +36,16 @@ def cropped(
     rules = {"no heights": replace(rule, heights=())}
     if rule.heights:
         rules = {"usual heights": replace(rule, heights_for="all"), "for presence": replace(rule, heights_for="presence"), **rules}
-    counts: Counter[tuple[str, str]] = Counter()
+    tally = Tally()
     for number, one in enumerate(volumes, start=1):
         windows = list(_windows(one, np.random.default_rng((seed, number))))
         for name, by in rules.items():
-            counts.update((name, what) for what in _moves(one, windows, vocabulary, by))
+            moves = Counter(_moves(one, windows, vocabulary, by))
+            for what in STAYED:
+                tally.add(f"{name}: {what}", one.subject or f"volume {number}", moves[what], moves["left"])
         if progress:
             progress(number, len(volumes))
-    return [Share(f"{name}: {what}", counts[name, what], counts[name, "left"]) for name in rules for what in STAYED]
+    return [tally.share(f"{name}: {what}") for name in rules for what in STAYED]
 
 
 def _windows(one: Labelled, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:

@@ -23,6 +23,7 @@ from fovnet.decision.climb import Climb
 from fovnet.decision.spans import Rule, decide, outer_edges
 from fovnet.maths.rungs import Height
 from fovnet.maths.smoothing import smooth_along_body
+from fovnet.maths.threads import one_thread
 from fovnet.regions import DEFAULT
 
 Floats = NDArray[np.float64]
@@ -60,8 +61,10 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
                 climb = Climb.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
-                ours = [_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)) for _ in range(repeats)]
-                theirs = [_ms(partial(all_pairs if heights else slice_by_slice, climb)) for _ in range(repeats)]
+                textbook = partial(all_pairs if heights else slice_by_slice, climb)
+                with one_thread():
+                    turns = [(_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook)) for _ in range(repeats)]
+                ours, theirs = zip(*turns, strict=True)
                 yield DecidingTime(s, body, bool(heights), median(ours), median(theirs))
 
 

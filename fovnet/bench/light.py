@@ -43,15 +43,17 @@ def to_the_power(gamma: float) -> Relit:
     return lambda grey, rng: grey ** np.float32(gamma)
 
 
-LIGHTS: dict[str, Relit | None] = {
-    "as they are": None, "darker to one side": darker_to_one_side, "less contrast": to_the_power(0.6), "more contrast": to_the_power(1.6),
+LIGHTS: dict[str, Relit] = {
+    "as they are": to_the_power(1.0), "darker to one side": darker_to_one_side, "less contrast": to_the_power(0.6),
+    "more contrast": to_the_power(1.6),
 }  # fmt: skip
 
 
-def in_light(pixels: Pixels, change: Relit | None, rng: np.random.Generator) -> Pixels:
-    """The slices (s, h, w) of a volume, changed together and windowed anew; black stays black."""
-    if change is None:
-        return pixels
+def in_light(pixels: Pixels, change: Relit, rng: np.random.Generator) -> Pixels:
+    """The slices (s, h, w) of a volume, changed together and windowed anew; black stays black.
+
+    Windowed anew are those that are left as they are too: slices alone are windowed otherwise than their volume was.
+    """
     changed = change(pixels.astype(np.float32) / np.float32(WHITE), rng)
     white = window(changed)[1] if np.ptp(lattice(changed)) else WHITE
     return np.asarray(np.clip(np.rint(changed * np.float32(WHITE / white)), 0, WHITE).astype(np.uint8))
@@ -93,14 +95,14 @@ def in_lights(
             before = together if before is None else before
             words = ensemble.vocabulary
             seen = score(together, truth, owners, words, counts=counts)
-            changed = (None,) * 3 if how is None else change(before, together, truth, owners, words, counts=counts)
+            changed = (None,) * 3 if before is together else change(before, together, truth, owners, words, counts=counts)
             told = (seen.value, seen.low, seen.high, *changed)
             known = [None if one is None or math.isnan(one) else one for one in told]
             yield dict(zip(COLUMNS, (name, light, len(labelled), len(truth), *known), strict=True))
 
 
 def _said(
-    ensemble: Ensemble, pack: Pack, index: int, rows: NDArray[np.int64], how: Relit | None, rng: np.random.Generator
+    ensemble: Ensemble, pack: Pack, index: int, rows: NDArray[np.int64], how: Relit, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Probabilities (m, k) of some slices (m,) of a volume in that light."""
     stack = pack.stack(index)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.shares import Share, Tally
 from fovnet.decision.doubting import Signs, disorder, doubts
 from fovnet.decision.spans import Rule, decide
-from fovnet.maths.intervals import wilson_interval
 from fovnet.regions import Vocabulary
 
 if TYPE_CHECKING:
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
     from fovnet.volume.slices import SliceStack
 
 Floats = NDArray[np.float64]
-COLUMNS = ("what", "count", "of", "share", "low", "high")
 EVEN = 0.5
+ASKED = ("possibly flipped, upright", "possibly flipped, turned, two regions or more",
+         "confidently answered, shuffled, two regions or more", "slices of none given a region, p > 0.5")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Labelled:
     """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k), and its slices (s, side, side) if known.
 
+    subject  whose it is; of nobody named, each volume is somebody's of its own
     asked  probabilities (m, k) of some of its slices (m,) as the slices of a volume at these heights (m,); None where what is said of a
            slice does not depend on the others
     """
@@ -41,6 +44,7 @@ class Labelled:
     truth: NDArray[np.bool_]
     pixels: NDArray[np.uint8] | None = None
     asked: Callable[[NDArray[np.int64], Floats], Floats] | None = None
+    subject: str = ""
 
     def said(self, slices: NDArray[np.int64], z_mm: Floats) -> Floats:
         """Probabilities (m, k) of some of its slices (m,), in this order, at these heights (m,)."""
@@ -59,49 +63,28 @@ def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.in
     return asked
 
 
-@dataclass(frozen=True)
-class Share:
-    """How often something was so, with Wilson's 95 % interval over the volumes or slices it was asked of."""
-
-    what: str
-    count: int
-    of: int
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """In COLUMNS."""
-        low, high = wilson_interval(self.count, self.of) if self.of else (None, None)
-        return {"what": self.what, "count": self.count, "of": self.of, "share": self.count / self.of if self.of else None,
-                "low": low, "high": high}
-
-
 def mistrusted(
     volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Share]:
     """The shares over the volumes; `seed` shuffles."""
     n, rng = len(vocabulary.chain), np.random.default_rng(seed)
-    counts = {name: [0, 0] for name in ("possibly flipped, upright", "possibly flipped, turned, two regions or more",
-                                        "confidently answered, shuffled, two regions or more", "slices of none given a region, p > 0.5")}
-
-    def count(name: str, so: int, of: int = 1) -> None:
-        counts[name][0] += so
-        counts[name][1] += of
-
+    tally = Tally()
     for number, one in enumerate(volumes, start=1):
+        count = partial(tally.add, subject=one.subject or f"volume {number}")
         several, from_above = one.truth[:, :n].any(axis=0).sum() >= 2, -one.z_mm[::-1]
         over = one.said(np.arange(len(one.z_mm))[::-1], from_above) if several else None
         upright = decide(one.probabilities, one.z_mm, vocabulary, rule, over if one.asked else None)
-        count("possibly flipped, upright", upright.flipped)
+        count(ASKED[0], so=upright.flipped)
         nothing = one.truth[:, -1]
         named = upright.decided[:, :-1].any(axis=1) & (upright.confidence > EVEN) & nothing
-        count("slices of none given a region, p > 0.5", int(named.sum()), int(nothing.sum()))
+        count(ASKED[3], so=named.sum(), of=nothing.sum())
         if over is not None:
             turned = decide(over, from_above, vocabulary, rule, one.probabilities if one.asked else None)
-            count("possibly flipped, turned, two regions or more", turned.flipped)
-            count("confidently answered, shuffled, two regions or more", _answered(one, rng.permutation(len(one.z_mm)), vocabulary, rule))
+            count(ASKED[1], so=turned.flipped)
+            count(ASKED[2], so=_answered(one, rng.permutation(len(one.z_mm)), vocabulary, rule))
         if progress:
             progress(number, len(volumes))
-    return [Share(name, so, of) for name, (so, of) in counts.items()]
+    return [tally.share(name) for name in ASKED]
 
 
 def _answered(one: Labelled, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:

@@ -14,7 +14,7 @@ from fovnet.cli.options import ConfigFile, FileOut, Given, GivenBy, ModelFolder,
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 if TYPE_CHECKING:
-    from fovnet.bench.mistrust import Share
+    from fovnet.bench.shares import Share
 
 verbs = typer.Typer()
 
@@ -287,7 +287,7 @@ def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
 
 def _tell_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
     """What is measured on a split's volumes, by their vocabulary and rule: counts, shares with intervals, and the table of both."""
-    from fovnet.bench.mistrust import COLUMNS
+    from fovnet.bench.shares import COLUMNS
     from fovnet.records import write_tsv
     from fovnet.report.wording import several
 

@@ -55,7 +55,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
     """
     from fovnet.bench.mistrust import Labelled, asked_anew
     from fovnet.decision.ensemble import load
-    from fovnet.decision.packed import SCORED, examples, stacks
+    from fovnet.decision.packed import SCORED, examples, stacks, subjects_of
 
     if split not in SCORED:
         known = " and the ".join(SCORED)
@@ -63,8 +63,11 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     ensemble = load(results.ensemble, settings.training.device)
-    pairs = zip(examples(pack, scored_of(results), split), stacks(pack, split), strict=True)
-    volumes = [Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack)) for one, stack in pairs]
+    parts = zip(examples(pack, scored_of(results), split), stacks(pack, split), subjects_of(pack, split), strict=True)
+    volumes = [
+        Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack), subject)
+        for one, stack, subject in parts
+    ]
     return volumes, configured.vocabulary_of(settings), ensemble.rule
 
 

@@ -113,6 +113,11 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     return Example(mean(look.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
 
 
+def subjects_of(pack: Pack, split: str) -> list[str]:
+    """Whose each of these volumes is."""
+    return [pack.records[index].subject for index in _readable(pack, split)]
+
+
 def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientation | None = None) -> list[Shown]:
     """The labelled volumes of a split, as settling wants them; which way each lies as `orientation` tells it, where there is one."""
     return [

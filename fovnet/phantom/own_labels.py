@@ -44,6 +44,7 @@ from fovnet.volume.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
 DARK = 0.05         # proton density below which a label is air
+SAME_MM = 1e-3      # heights worked out in two ways differ in the last bit
 MAX_PD = 2.0        # of water's is 1, and nothing in a body has many more protons
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
 """Columns of a tissue of one's own that may be left out, and the most that each may say: shares of fat and of what flows, mmol / L of
@@ -139,7 +140,7 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
 
 def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
-    heights, step, ends = _heights(shape, affine), float(np.linalg.norm(affine[:3, 2])), _ends(shape, affine)
+    heights, step, ends = _heights(shape, affine, shape, affine), float(affine[2, 2]), _ends(shape, affine)
     spans, faults = [], []
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
@@ -167,7 +168,7 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
 def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
     """Nothing, where the regions of the body lie above one another in its order; those that fovnet does not know may lie anywhere."""
     for below, above in combinations(sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2):
-        if below[2] > above[1] or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
+        if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
             raise CollectionError("regions-invalid", f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
                                                      f"{above[1]:g} to {above[2]:g} mm; regions follow one another from the feet up, "
                                                      "none begins before the one below has ended")
@@ -215,10 +216,17 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     return rows
 
 
-def _heights(shape: tuple[int, ...], affine: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(k,) scanner z of the middle of each slice."""
-    middle = (np.asarray(shape[:2]) - 1) / 2
-    return np.asarray(affine[2, :2] @ middle + affine[2, 3] + affine[2, 2] * np.arange(shape[2]))
+def _heights(
+    shape: tuple[int, ...], affine: NDArray[np.float64], whole: tuple[int, ...], placed: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(k,) scanner z of each slice of a grid, where it meets the line through the middles of the slices of the `whole` segmentation.
+
+    Of a tilted segmentation the middle of a part's slices lies higher or lower, and a row speaks of whole slices.
+    """
+    middle = placed[:3, :2] @ ((np.asarray(whole[:2]) - 1) / 2) + placed[:3, 3]
+    along, across = placed[:3, 2], np.cross(placed[:3, 0], placed[:3, 1])
+    origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
+    return np.asarray(middle[2] + along[2] * ((origins - middle) @ across) / (along @ across))
 
 
 def _ends(shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[float, float]:
@@ -293,7 +301,7 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
     volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
     solid = np.array([tissue.pd > DARK for tissue in given.tissues])[body.labels]
     kept = averaged(solid.astype(np.float32), acquired.average)
-    rows = _regions(given, _heights(volume.voxels.shape, volume.vox_to_ras),
+    rows = _regions(given, _heights(volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras),
                     kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
     volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
     axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -32,7 +32,7 @@ from fovnet.phantom.sequence import Sequence
 
 SMALL_SHARE = 0.66      # of a person's volumes but the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
-ALONE = "brain alone"           # always without its skull
+ALONE = "brain alone"           # without its skull, but for careful volumes of it
 SHORT_AXIS_SHARE = 0.55         # of the hearts along their own axes
 DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.mistrust import Labelled, Share, asked_anew, mistrusted
+from fovnet.bench.mistrust import Labelled, asked_anew, mistrusted
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.spans import Rule
 from fovnet.net.architecture import Architecture
@@ -106,9 +106,3 @@ def test_an_ensemble_is_asked_anew_where_a_slice_is_not_all_it_is_shown() -> Non
     assert seen is not None
     assert seen[0] == pytest.approx(asked(np.arange(9)[::-1], -stack.z_mm[::-1]))
     assert np.abs(asked(np.array([4]), stack.z_mm[4:5]) - whole[4]).max() > 1e-4
-
-
-def test_a_share_has_an_interval_and_none_of_nothing_has_none() -> None:
-    row = Share("x", 3, 10).row
-    assert row["share"] == pytest.approx(0.3) and row["low"] < 0.3 < row["high"]
-    assert Share("x", 0, 0).row["share"] is None

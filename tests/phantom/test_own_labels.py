@@ -309,3 +309,39 @@ def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(files
         simulate_labels(read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop)
     found = read_collection(tmp_path / "made")
     assert [row.volume_id for row in found.volumes] == ["bob_sim-0001"] == list(found.regions)
+
+
+def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path, Path, Path]:
+    """Muscle in slices 0 to 29, lung in 30 to 59, the whole turned about the left-right axis."""
+    labels = np.ones((50, 60, 60), np.int16)
+    labels[:, :, 30:] = 2
+    turn, affine = np.deg2rad(degrees), np.eye(4)
+    affine[:3, :3] = spacing_mm * np.array([[1, 0, 0], [0, np.cos(turn), -np.sin(turn)], [0, np.sin(turn), np.cos(turn)]])
+    affine[:3, 3] = -affine[:3, :3] @ ((np.array(labels.shape) - 1) / 2)
+    nib.save(nib.Nifti1Image(labels, affine), folder / "tilted.nii.gz")
+    (folder / "two.tsv").write_text("label\ttissue\n1\tmuscle\n2\tlung\n")
+    (folder / "halves.tsv").write_text("region\tfirst_slice\tlast_slice\nabdomen\t0\t29\nchest\t30\t59\n")
+    return folder / "tilted.nii.gz", folder / "two.tsv", folder / "halves.tsv"
+
+
+@pytest.mark.parametrize(("degrees", "spacing_mm"), [(0, 0.7), (0, 1.1), (0, 2.3), (0.1, 2), (1, 2), (5, 1.3), (15, 2), (-15, 2)])
+def test_slices_that_follow_one_another_are_regions_that_do(tmp_path: Path, degrees: float, spacing_mm: float) -> None:
+    """However the segmentation is turned, and whatever the last bit of its heights."""
+    (_, low, middle), (_, again, high) = read_labels(*tilted(tmp_path, degrees, spacing_mm)).spans
+    assert again == pytest.approx(middle, abs=1e-3)
+    assert high - low == pytest.approx(60 * spacing_mm * np.cos(np.deg2rad(degrees)), rel=1e-5)
+
+
+def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_path: Path) -> None:
+    without = ("masks", "artefacts", "free contrasts", "coil fall-off")
+    simulate_labels(read_labels(*tilted(tmp_path, 15)), tmp_path / "made", count=14, seed=3, without=without)
+    seen, parts = 0, 0
+    for row in (found := read_collection(tmp_path / "made")).volumes:
+        stack = slice_volume(row.path, checksum="x")
+        flags, brightness = truth(stack, found.regions[row.volume_id], DEFAULT), stack.pixels.mean(axis=(1, 2), dtype=float)
+        if brightness.max() > 3 * brightness.min():
+            border = int(np.abs(np.diff(brightness)).argmax())
+            told = int(np.flatnonzero(flags[:, DEFAULT.classes.index("abdomen")]).max())
+            assert abs(told - border) <= 1
+            seen, parts = seen + 1, parts + (stack.z_mm[-1] - stack.z_mm[0] < 90)
+    assert seen >= 8 and parts >= 2
