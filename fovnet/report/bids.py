@@ -38,7 +38,7 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included; beside them README and .bidsignore.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits.  `Sources` are BIDS URIs where the image lies in a BIDS data set, to which
+    do those that would share a sidecar, with eight more digits; as that of a file has that would be called as somebody named by BIDS.  `Sources` are BIDS URIs where the image lies in a BIDS data set, to which
     `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
     fovnet has not made: its description would be lost.
     """
@@ -53,7 +53,9 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     if linked:
         described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
-    places = [sidecar(told, alone=wanted[sidecar(told)] == 1) for told in answers]
+    people = {sidecar(told).parts[0] for told in answers if _named(told)}
+    places = [sidecar(told, alone=wanted[place] == 1 and (_named(told) or place.parts[0] not in people))
+              for told in answers for place in [sidecar(told)]]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {told.volume_id for told in answers})
     for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
@@ -115,12 +117,17 @@ def _refuse_other_dataset(path: Path) -> None:
                                                 "would be written over; give a folder of its own, such as derivatives/fovnet")
 
 
+def _named(told: Told) -> re.Match[str] | None:
+    """The parts of a file's name by BIDS, where it has one."""
+    return NAMED.fullmatch(told.path.name.split(".")[0]) if "#" not in told.path.name else None
+
+
 def sidecar(told: Told, *, alone: bool = True) -> Path:
     """Where an answer's JSON stands in the derivative; where another's would stand too, not `alone`, under a name that is no other's.
 
     One series of several in a folder or archive (a path with #) is not what BIDS names that by.
     """
-    found = NAMED.fullmatch(told.path.name.split(".")[0]) if alone and "#" not in told.path.name else None
+    found = _named(told) if alone else None
     own = f"sub-{re.sub('[^A-Za-z0-9]', '', told.volume_id) or 'unnamed'}"
     own += "" if alone else hashlib.sha256(told.volume_id.encode()).hexdigest()[:8]
     entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")

@@ -29,7 +29,7 @@
   function wanted(volume) {
     const text = get("text").value.toLowerCase(), status = get("status").value, region = get("region").value;
     return (!status || volume[STATUS] === status)
-      && (!region || volume[REGIONS].split(", ").includes(region) || (region === "none" && volume[REGIONS] === "–" && volume[STATUS] !== "refused"))
+      && (!region || (", " + volume[REGIONS] + ", ").includes(", " + region + ", ") || (region === "none" && volume[REGIONS] === "–" && volume[STATUS] !== "refused"))
       && (!text || (volume[VOLUME] + " " + volume[DOUBT]).toLowerCase().includes(text));
   }
   function compare(a, b) {
