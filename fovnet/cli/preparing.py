@@ -39,8 +39,8 @@ def phantom(
 
     if labels is not None:
         if subjects or volumes or workers > 1:
-            raise ConfigError("phantom-from", f"--from {labels}: has one subject, scanned in one process; --count says how many volumes are "
-                                              "made of it, leave --subjects, --volumes and --workers out")
+            raise ConfigError("phantom-from", f"--from {labels}: has one subject, scanned in one process; --count says how many volumes "
+                                              "are made of it, leave --subjects, --volumes and --workers out")
         _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
     if tissues is not None or regions is not None or subject or count:

@@ -44,7 +44,7 @@ SCANNING: Mapping[str, str] = {
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
     "echo-planar images pulled out of shape",
     "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",
-    "turned headers": "one in eight volumes of one region alone, four of five hearts along their own axes, claims that its slices are axial",
+    "turned headers": "one in eight volumes of one region, four of five hearts along their own axes, claims that its slices are axial",
 }
 """What the scanner varies: a name and a sentence each."""
 

@@ -38,8 +38,8 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included; beside them README and .bidsignore.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits; as that of a file has that would be called as somebody named by BIDS.  `Sources` are BIDS URIs where the image lies in a BIDS data set, to which
-    `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
+    do those that would share a sidecar, with eight more digits, which also tell it from somebody whom BIDS names.  `Sources` are BIDS URIs
+    where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
     fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
@@ -54,7 +54,7 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
         described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
     people = {sidecar(told).parts[0] for told in answers if _named(told)}
-    places = [sidecar(told, alone=wanted[place] == 1 and (_named(told) or place.parts[0] not in people))
+    places = [sidecar(told, alone=wanted[place] == 1 and (bool(_named(told)) or place.parts[0] not in people))
               for told in answers for place in [sidecar(told)]]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {told.volume_id for told in answers})

@@ -692,7 +692,7 @@ def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_th
 
 def test_a_file_without_a_bids_name_is_nobody_whom_bids_names(tmp_path, classic):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    named, other = replace(told, volume_id="sub-01_T1w", path=Path("sub-01_T1w.nii.gz")), replace(told, volume_id="01", path=Path("01.nii.gz"))
+    named, other = (replace(told, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01"))
     _, one, two = write_bids([named, other], DEFAULT, tmp_path / "bids")
     assert one.name == "sub-01_desc-fovnet_T1w.json" and two.relative_to(tmp_path / "bids").parts[0].startswith("sub-01")
     assert one.relative_to(tmp_path / "bids").parts[0] != two.relative_to(tmp_path / "bids").parts[0]
