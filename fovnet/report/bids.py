@@ -39,8 +39,8 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
     do those that would share a sidecar, with eight more digits, which also tell it from somebody whom BIDS names.  `Sources` are BIDS URIs
-    where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError "bids-other-dataset" where `folder` is a data set that
-    fovnet has not made: its description would be lost.
+    where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError
+    "bids-other-dataset" where `folder` is a data set that fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
     linked = _linked(folder)
