@@ -94,7 +94,10 @@ def refuse_other_search(config: Path, results: Results, settings: Settings, pack
     from fovnet.errors import ModelError, SearchError
 
     journal, _ = configured.concluded(results)
-    mine = results.journal(configured.search_digest(settings, pack)), configured.jobs_of(settings, results)
+    try:
+        mine = {results.journal(configured.search_digest(settings, pack)), configured.jobs_of(settings, results)}
+    except ModelError:                                              # the networks it began with are gone, and nobody can tell
+        mine = {journal}
     if journal not in mine:
         raise SearchError("search-other-settings", f"{journal}: the last search to end there had other settings of `search` or `training` "
                                                    f"than {config} has, or other slices; give the run's command, or fovnet search --config "

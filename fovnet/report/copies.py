@@ -63,13 +63,13 @@ def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]
     """
     place = folder / told.volume_id
     if told.status == "refused":
-        withdraw(sorted(place.glob(NUMBERED)), told.path)
+        _withdraw(place, told)
     images_answered(told)
     try:
         term = said_together(told, vocabulary)
     except ModelError:
         with suppress(ModelError):                      # copies of another volume of this name stay
-            withdraw(sorted(place.glob(NUMBERED)), told.path)
+            _withdraw(place, told)
         raise
     paths, sources = [], sources_of(told)
     refuse_other_series(place / "0001.dcm", sources[0].header)
@@ -133,13 +133,23 @@ def _refuse_other_places(told: Told, source: Source) -> None:
                                                 "the header speaks of all. Split it into one object a volume, and predict those.")
 
 
-def _remove_others(place: Path, written: Collection[Path]) -> None:
-    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said.
+def _withdraw(place: Path, told: Told) -> None:
+    """As `owned.withdraw`, of the copies in a volume's folder."""
+    _clear_begun(place)
+    withdraw(sorted(place.glob(NUMBERED)), told.path)
 
-    And what a run that was killed had begun: half an image that names the patient.  Of other files none.
-    """
-    copies = [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]
-    for path in (*copies, *place.glob(f".{NUMBERED}.*.part")):
+
+def _remove_others(place: Path, written: Collection[Path]) -> None:
+    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said.  Of other
+    files none."""
+    _clear_begun(place)
+    for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
+        path.unlink()
+
+
+def _clear_begun(place: Path) -> None:
+    """Removes what a run that was killed had begun: half an image that names the patient."""
+    for path in place.glob(f".{NUMBERED}.*.part"):
         path.unlink()
 
 

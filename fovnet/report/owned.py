@@ -32,13 +32,13 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
 
     Raises ModelError "export-stays" where it is on other images, or nobody can tell: a volume of the same name may be meant.
     """
-    for path in paths:
-        before = made_from(path)
-        if before is not None and before not in _series_at(source):
+    ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
+    there = _series_at(source) if ours else set()
+    for path, before in ours:
+        if before not in there:
             raise ModelError("export-stays", f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
                                              "place; remove it if it is on that, else give each batch an --out of its own.")
-        if before is not None:
-            path.unlink()
+        path.unlink()
 
 
 def made_from(path: Path) -> tuple[str, str] | None:

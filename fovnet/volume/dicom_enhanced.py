@@ -14,10 +14,11 @@ from fovnet.volume.dicom_header import Facts, Frame, frame_from, getter, many, w
 from fovnet.volume.dicom_source import Item
 
 GROUPS = (
+    # what nobody knew a group for when a classic series was converted; what has one stands there
+    "UnassignedSharedConvertedAttributesSequence", "UnassignedPerFrameConvertedAttributesSequence",
     "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
     "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
     "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
-    "UnassignedPerFrameConvertedAttributesSequence",        # what nobody knew a group for when a classic series was converted
 )  # fmt: skip
 WITHIN = ("DiffusionGradientDirectionSequence",)            # of a group, and of one item as well
 OF_ALL = ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber", "ComplexImageComponent")

@@ -240,16 +240,21 @@ def _private(layer: Any, keyword: str) -> Any:
     """The value of a private element, in its maker's block, or the first where nobody claims that; unpacked where a router took its kind
     away (UN) and nobody says whose it is."""
     group, place, creator = PRIVATE[keyword]
-    claimed = {block: text(_plain(layer.get(group << 16 | block))).upper() for block in BLOCKS}
-    block = next((block for block in BLOCKS if claimed[block] == creator), None if claimed[BLOCKS[0]] else BLOCKS[0])
-    element = None if block is None else layer.get(group << 16 | block << 8 | place)
-    value = _plain(element)
+    block = next((block for block in BLOCKS if _claimed(layer, group, block) == creator), None)
+    if block is None and not _claimed(layer, group, BLOCKS[0]):
+        block = BLOCKS[0]
+    value = None if block is None else _plain(layer.get(group << 16 | block << 8 | place))
     if not isinstance(value, bytes) or keyword == "csa":
         return value
     if keyword in NUMBERS:
         order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
         return struct.unpack_from(order + NUMBERS[keyword], value)[0]
     return value.decode("ascii", "replace").split("\\")
+
+
+def _claimed(layer: Any, group: int, block: int) -> str:
+    """Whose a block is, in capitals; empty where nobody claims it."""
+    return text(_plain(layer.get(group << 16 | block))).upper()
 
 
 def _plain(element: Any) -> Any:
