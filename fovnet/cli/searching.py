@@ -92,7 +92,8 @@ def train(
     pack = configured.pack_to_train_on(settings, config)
     training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
     amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
-    err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}", highlight=False)
+    if training.recorded() is None:
+        err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}", highlight=False)
     with epoch_bar(settings.training.slices_per_epoch) as tell:
         outcome = training.outcome(tell)
     _draw_training(training, outcome)

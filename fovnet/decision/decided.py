@@ -13,7 +13,7 @@ from fovnet.records import checksum, read_json, write_json
 if TYPE_CHECKING:
     from fovnet.results import Results
 
-MADE_FROM = ".made-from.json"       # hidden: no volume is called so
+MADE_FROM = ".made-from"            # hidden and without .json: no volume is called so
 
 
 def decided_from(results: Results) -> dict[str, str]:
@@ -25,7 +25,7 @@ def decided_from(results: Results) -> dict[str, str]:
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
     """The stamp of decisions on these volumes, written when all of them are; answers on others, of an earlier split, are removed."""
     for path in results.decisions.glob("*.json"):
-        if path.stem not in volume_ids and path.name != MADE_FROM:
+        if path.stem not in volume_ids:
             path.unlink()
     return write_json(results.decisions / MADE_FROM, {"made_from": decided_from(results)}, settings=settings, seed=seed)
 

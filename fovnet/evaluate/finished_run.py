@@ -26,10 +26,10 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     from fovnet.records import read_json
 
     _refuse_other_names(settings, results, pack)
-    refuse_other_decisions(results)
     cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
+    refuse_other_decisions(results)
     check_tables(pack, collections_of(settings, results), configured.vocabulary_of(settings))
     options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
     stated = settings.decision.stated_error

@@ -75,7 +75,7 @@ class Training:
             return self._trained(report)
 
     def _trained(self, report: Callable[[Progress, int], None] | None) -> Outcome:
-        recorded = self._recorded()
+        recorded = self.recorded()
         if recorded is not None:
             return recorded.outcome
         self._settle()
@@ -98,7 +98,8 @@ class Training:
         recipe = {name: repr(value) for name, value in self.recipe.items()}
         return digest([self.configuration, recipe, self.source, self.seed, self.training_seed, self.validation_slices])
 
-    def _recorded(self) -> Trial | None:
+    def recorded(self) -> Trial | None:
+        """This very training, where it was done before; None else."""
         try:
             facts = read_json(self.folder / RECORD)
             trial = from_facts(facts)

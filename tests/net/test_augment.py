@@ -178,6 +178,7 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["rotation_deg", "translation", "shear", "zoom", "noise", "gamma"])
 def test_many_draws_of_one_change_cannot_be_told_from_monais_and_those_of_a_fifth_more_can(name: str) -> None:
@@ -190,6 +191,7 @@ def test_many_draws_of_one_change_cannot_be_told_from_monais_and_those_of_a_fift
 
 
 @pytest.mark.slow
+@pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
 def test_many_draws_of_the_whole_chain_cannot_be_told_from_monais_and_those_sheared_along_the_other_axis_can() -> None:
     theirs = monais(WIDE, 2000)
