@@ -11,7 +11,7 @@ from fovnet.maths.intervals import wilson_interval
 
 def test_intervals_hold_the_truth_in_most_studies_though_slices_of_a_person_are_alike() -> None:
     """30 people of 25 slices each, correlated by 0.3 within one: counted as 750 independent slices they would hold it in about half."""
-    rng, held, naively, studies, truth = np.random.default_rng(0), 0, 0, 300, 0.2
+    rng, held, naively, studies, truth = np.random.default_rng(0), 0, 0, 150, 0.2
     for _ in range(studies):
         shares = rng.beta(truth * 7 / 3, (1 - truth) * 7 / 3, 30)       # of correlation 1 / (1 + 7/3)
         row = Share("x", {str(who): (int(rng.binomial(25, share)), 25) for who, share in enumerate(shares)}).row
