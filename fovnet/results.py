@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from fovnet.errors import ConfigError
+from fovnet.records import checksum
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
 """The ensemble that comes with the package."""
@@ -86,6 +87,10 @@ class Results:
     def report(self) -> Path:
         """The page."""
         return self.folder / "report.html"
+
+    def checksums(self, *files: Path) -> dict[str, str]:
+        """The SHA-256 of files in the folder, by their path from it.  Raises OSError where one is not there."""
+        return {file.relative_to(self.folder).as_posix(): checksum(file) for file in files}
 
     def journal(self, digest: str) -> Path:
         """The journal of the search with these settings on these slices; another search has another."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fovnet.decision.ensemble import FACTS, RULE
 from fovnet.errors import ModelError
-from fovnet.records import checksum, read_json, write_json
+from fovnet.records import read_json, write_json
 
 if TYPE_CHECKING:
     from fovnet.results import Results
@@ -18,12 +18,14 @@ MADE_FROM = ".made-from"            # hidden and without .json: no volume is cal
 
 def decided_from(results: Results) -> dict[str, str]:
     """The SHA-256 of what a run's volumes are decided by, by file: probabilities, ensemble, rule."""
-    files = (results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
-    return {file.relative_to(results.folder).as_posix(): checksum(file) for file in files}
+    return results.checksums(results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
 
 
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
-    """The stamp of decisions on these volumes, written when all of them are; answers on others, of an earlier split, are removed."""
+    """The stamp of decisions on these volumes, written when all of them are; answers on others, of an earlier split, are removed.
+
+    Raises OSError where what they were decided by is gone.
+    """
     for path in results.decisions.glob("*.json"):
         if path.stem not in volume_ids:
             path.unlink()

@@ -177,9 +177,7 @@ def assemble(
             (Path(made) / member["weights"]).replace(folder / member["weights"])
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {"classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts,
-                            "precision": precision}
-    if journal:
-        body["journal"] = journal
+                            "precision": precision, **({"journal": journal} if journal else {})}
     if begun is not None:
         body["begun_with"] = {"networks": [member["sha256"] for member in begun["members"]], "people": _counted(begun)}
     if subjects is not None:

@@ -23,7 +23,7 @@ from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.paired import Difference, Outcome, differences, outcome_of, run_measures
 from fovnet.evaluate.tallies import tally
-from fovnet.records import checksum, read_json, write_json, write_tsv
+from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.results import Results
 from fovnet.volume.pack import Pack
@@ -125,8 +125,7 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
 
 def made_from(results: Results) -> dict[str, str]:
     """The SHA-256 of what an ablation of these results is worked out from, by file: probabilities, the rule, the labels of slices."""
-    files = (results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
-    return {file.relative_to(results.folder).as_posix(): checksum(file) for file in files}
+    return results.checksums(results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
 
 
 def current_ablation(results: Results) -> dict[str, Any]:

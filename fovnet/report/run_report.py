@@ -22,7 +22,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
 
     from fovnet.decision.ensemble import facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
-    from fovnet.records import checksum, digest
+    from fovnet.records import digest
     from fovnet.report.facts import write_facts
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
@@ -49,7 +49,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
         },
         hashes={
             "settings, as canonical JSON": digest(settings.model_dump(mode="json")),
-            **{str(path.relative_to(results.folder)): checksum(path) for path in made if path.exists()},
+            **results.checksums(*(path for path in made if path.exists())),
         },
         labels=labelled_slices(pack),
         seed=settings.seed,
