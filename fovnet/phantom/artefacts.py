@@ -25,7 +25,7 @@ class Flaws:
     unsuppressed share of the field of view in which suppression misses the fat
     voids        metal parts that leave a hole with a bright rim
     ghost        strength of shifted copies, and how many share the field of view
-    motion       voxels that the body moved along `phase` meanwhile
+    motion       voxels that the body moved along `phase` meanwhile;  begun  the share of it that lay behind at the labels' place
     kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is filled with zeros
     spike        amplitude of a wave over the picture, 1000 being white;  lines  of noise along the frequency axis
     uneven       standard deviation of the log brightness of slices
@@ -41,6 +41,7 @@ class Flaws:
     voids: int = 0
     ghost: tuple[float, int] = (0.0, 2)
     motion: float = 0.0
+    begun: float = 0.5
     kept: tuple[float, float] = (1.0, 1.0)
     spike: float = 0.0
     lines: int = 0
@@ -64,7 +65,7 @@ def before_noise(image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, r
     if flaws.ball:
         image = piled_up(image, spacing_mm, flaws.ball)
     if flaws.motion:
-        image = smeared(image, flaws.motion, flaws.phase)
+        image = smeared(image, flaws.motion, flaws.phase, flaws.begun)
     if flaws.ghost[0]:
         image = ghosted(image, *flaws.ghost, flaws.phase)
     if flaws.folded:
@@ -125,9 +126,9 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
     return np.asarray(np.abs(whole), dtype=np.float32)
 
 
-def smeared(image: Floats, voxels: float, axis: int) -> Floats:
-    """The mean of the image where it was and where it had moved to, in three steps."""
-    return np.asarray((image + moved(image, voxels / 2, axis) + moved(image, voxels, axis)) / np.float32(3))
+def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
+    """The mean of the image at three places along a way of `voxels`, which it had gone the share `begun` of where it is."""
+    return np.asarray(sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0)) / np.float32(3))
 
 
 def zero_filled(image: Floats, share: float, axis: int) -> Floats:

@@ -155,7 +155,7 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 15     # raised where the same numbers begin to give other volumes: those of an older release are made again
+RECIPE = 16     # raised where the same numbers begin to give other volumes: those of an older release are made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 

@@ -26,6 +26,8 @@ ANATOMY: Mapping[str, str] = {
     "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
     "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
+    "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the slices of a turned field, boxes "
+    "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }
 """What the bodies vary: a name and a sentence each."""

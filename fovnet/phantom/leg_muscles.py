@@ -114,7 +114,9 @@ def planes(person: Person, outline: Outline, side: int) -> list[Paint]:
     thick = float(np.clip(0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn), 0.7, 3.2))
     made = []
     for number, (heights, muscles) in enumerate(((THIGH_MM, THIGH), (CALF_MM, CALF))):
-        drawn = tuple(_drawn(muscle, person.generator(711 + 2 * number + (side > 0)), 0.03) for muscle in _built(person, muscles, number))
+        place = 711 + 2 * number + (side > 0)
+        rng = person.generator(place)           # recipes before 16 drew every muscle's share anew from its beginning: all moved alike
+        drawn = tuple(_drawn(muscle, rng if person.placed else person.generator(place), 0.03) for muscle in _built(person, muscles, number))
         between = Planes(outline, side, heights, drawn, thick)
         made.append(paint(between, "intermuscular fat", Layer.SEAM, over=("muscle",)))
     return made

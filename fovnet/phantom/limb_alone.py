@@ -8,7 +8,7 @@ import numpy as np
 
 from fovnet.phantom import limbs
 from fovnet.phantom.body import Landmarks
-from fovnet.phantom.families import Family
+from fovnet.phantom.families import Family, as_offsets
 from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, Site, plan
 from fovnet.phantom.raster import Grid, Pieces, pieces_of, rasterise
@@ -32,8 +32,9 @@ def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Genera
     middle = places[int(rng.integers(len(places)))] * STEP_MM + affine[:3, 3]
     half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
     x, y, z = middle.tolist()
+    offset_x, offset_y = as_offsets(person, x, y)
     family = Family("arm", ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aasc",
-                    offset_x=(x, x), offset_y=(y or 1.0, y or 1.0))
+                    offset_x=offset_x, offset_y=offset_y)
     return plan(person, marks, family, site, rng)
 
 

@@ -57,7 +57,7 @@ def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.ra
     acquired = plan(person, marks, family, plain.site, rng)
     acquired = regridded(acquired, stacked(acquired, rng))
     sequence, single_shot = quick(rng)
-    flaws = _flaws(acquired, single_shot, rng)
+    flaws = replace(_flaws(acquired, single_shot, rng), begun=0.5 if person.placed else 0.0)
     acquisition = replace(acquired.acquisition, coil=_coil(person, acquired, rng), snr=float(rng.uniform(10, 45)), flaws=flaws)
     return replace(acquired, sequence=sequence, acquisition=acquisition)
 

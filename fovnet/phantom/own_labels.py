@@ -324,7 +324,7 @@ def _acquisition(
     if "coil fall-off" not in lacking:
         coil = fallen_off(coil, grid, np.zeros(3), rng)
         coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil          # the isocentre of a segmentation is anywhere
-    flaws = Flaws() if "artefacts" in lacking else draw_flaws(plane, rng)
+    flaws = Flaws() if "artefacts" in lacking else replace(draw_flaws(plane, rng), begun=0.0 if "true places" in lacking else 0.5)
     field = float(rng.choice([1.5, 3.0]))
     a, b, c = factors.tolist()
     noisy = float(snr * rng.lognormal(0, 0.35 if "artefacts" in lacking else 0.8))

@@ -47,6 +47,7 @@ class Person:
     build    where there is more muscle, and where less
     organs   how high kidneys, liver and colon lie
     open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
+    placed   whether scans and muscles lie where they should: recipes before 16 had them a little beside (`features`: "true places")
     """
 
     sex: str
@@ -70,6 +71,7 @@ class Person:
     build: Build = Build()  # noqa: RUF009  (frozen)
     organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
     open_wall: bool = False
+    placed: bool = False
 
     @property
     def female(self) -> bool:
@@ -126,7 +128,7 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
     shaped = built if "cross-sections" in without or built.prone else _shaped(built)
     high = shaped if "organs high and low" in without else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
-    open_ = high if "open walls" in without else replace(high, open_wall=True)
+    open_ = replace(high, open_wall="open walls" not in without, placed="true places" not in without)
     return open_ if "kinds of breasts" in without else _of_own_breasts(open_)
 
 

@@ -29,6 +29,7 @@ from fovnet.phantom.person import Person
 from fovnet.phantom.protocols import Plan, plan
 from fovnet.phantom.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
 from fovnet.phantom.sequence import Sequence
+from fovnet.volume.orient import closest_axes
 
 SMALL_SHARE = 0.66      # of a person's volumes but the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
@@ -50,6 +51,7 @@ ORGAN_AGAIN = 1 / 6             # of the fields that are not of breasts, a heart
 TILTED_ORGANS = 0.25
 CUPS_SHARE = 0.65               # of hanging breasts; the others as any field of view, most by elements at their sides
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
+PLANES = ("sagittal", "coronal", "axial")       # by the RAS axis across the slices
 TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
 STANDING_WAVE_SHARE = 0.25
@@ -82,11 +84,11 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     dice = rng.random()
     if family.name.startswith("heart") and dice < chance * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
         return (short_axis if dice < chance * SHORT_AXIS_SHARE else along_the_axis)(acquired, person, rng)
-    return _tilted(acquired, most, rng) if dice < chance else acquired
+    return _tilted(acquired, person, most, rng) if dice < chance else acquired
 
 
-def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
-    """The same field of view turned about two axes, by 8° to `most_deg` each."""
+def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
+    """The same field of view turned about two axes, by 8° to `most_deg` each; its plane is then the one nearest to its slices."""
     grid = acquired.grid
     turn = np.eye(3)
     for axis in rng.permutation(3)[:2].tolist():
@@ -95,8 +97,11 @@ def _tilted(acquired: Plan, most_deg: float, rng: np.random.Generator) -> Plan:
         step = np.eye(3)
         step[[a, a, b, b], [a, b, a, b]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
         turn = step @ turn
-    turned = canonical(about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3]))
-    return replace(regridded(acquired, turned), tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+    turned = about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3])
+    plane = acquired.plane
+    if person.placed and plane != "isotropic":
+        plane = PLANES[int(closest_axes(turned.vox_to_ras)[slice_axis(acquired), 0])]
+    return replace(regridded(acquired, canonical(turned)), plane=plane, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
 
 
 def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -114,7 +119,7 @@ def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
     if at == 0 or plain.family.hanging or plain.family.name in (*OWN_AXES, LEG_MASS) or rng.random() > ORGAN_AGAIN:
         return plain
     acquired = plan(person, marks, organ_field(marks, rng), plain.site, rng)
-    return _tilted(acquired, 35.0, rng) if rng.random() < TILTED_ORGANS else acquired
+    return _tilted(acquired, person, 35.0, rng) if rng.random() < TILTED_ORGANS else acquired
 
 
 def _hangs(person: Person) -> bool:
@@ -186,7 +191,7 @@ def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """Flaws of the image; noise from a fifth to five times the site's; folding where the field of view is narrow."""
-    flaws = draw_flaws(plain.plane, rng)
+    flaws = replace(draw_flaws(plain.plane, rng), begun=0.5 if person.placed else 0.0)
     snr, dice = plain.acquisition.snr, rng.random(2)
     if dice[0] < 0.35:
         snr *= float(np.exp(rng.uniform(-1.8, 0.9)))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage, stats
 
-from fovnet.phantom.artefacts import Flaws, draw_flaws, ghosted, moved, smooth_field, with_void, wrapped, zero_filled
+from fovnet.phantom.artefacts import Flaws, draw_flaws, ghosted, moved, smeared, smooth_field, with_void, wrapped, zero_filled
 from fovnet.phantom.scanner import Acquisition, LabelVolume, rician, scan
 from fovnet.phantom.sequence import Sequence
 from fovnet.phantom.tissues import Tissue
@@ -33,6 +33,16 @@ def noise(seed: int, shape: tuple[int, int, int] = (12, 14, 10)) -> np.ndarray:
 def test_noise_is_rice_distributed(signal: float) -> None:
     seen = rician(np.full((30, 30, 30), signal, np.float32), 20.0, np.random.default_rng(3)).ravel()
     assert stats.kstest(seen, stats.rice(signal / 20, scale=20).cdf).pvalue > 0.01
+
+
+@given(st.floats(-4, 4), st.integers(0, 2), st.tuples(*[st.integers(6, 13)] * 3))
+def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(voxels: float, axis: int, at: tuple[int, int, int]) -> None:
+    image = np.zeros((20, 20, 20), np.float32)
+    image[at] = 1
+    seen = smeared(image, voxels, axis)
+    assert ndimage.center_of_mass(seen) == pytest.approx(at, abs=1e-5) and seen.sum() == pytest.approx(1, rel=1e-5)
+    before = ndimage.center_of_mass(smeared(image, voxels, axis, begun=0.0))      # as if it had set out from there
+    assert before[axis] - at[axis] == pytest.approx(voxels / 2, abs=1e-5)
 
 
 @settings(max_examples=40)

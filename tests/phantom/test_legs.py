@@ -14,6 +14,7 @@ from fovnet.phantom.bundles import Outline
 from fovnet.phantom.grain import Box
 from fovnet.phantom.layers import Layer
 from fovnet.phantom.layers import paint as paint_of
+from fovnet.phantom.leg_muscles import THIGH, _built, planes
 from fovnet.phantom.lobed import Lobed, lobed
 from fovnet.phantom.person import sample_person
 from fovnet.phantom.raster import Grid, pieces_of, rasterise
@@ -41,6 +42,19 @@ def test_a_thigh_is_muscle_within_fat_and_its_femur_stands_outside_the_middle(nu
     assert 0.02 < between / (muscle + between) < 0.3
     femur, flesh = (np.argwhere(labels == label_of(name)).mean(axis=0) for name in ("yellow marrow", "muscle"))
     assert femur[0] > flesh[0] + 3      # 6 mm further out
+
+
+def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() -> None:
+    """All moved alike would be a leg moved within its fat."""
+    person = sample_person((5, 1))
+    built = np.array([muscle[0][0][:2] for muscle in _built(person, THIGH, 0)])        # of each the first oval's middle, lowest height
+    outline = Outline(((500.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0), (900.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0)))
+    shifts = []
+    for side in (-1, 1):
+        thigh = planes(person, outline, side)[0].solid
+        shifts.append(np.array([muscle[0][0][:2] for muscle in thigh.muscles]) - built)          # type: ignore[attr-defined]
+    assert all(len(np.unique(np.round(shift, 9), axis=0)) == len(THIGH) for shift in shifts)
+    assert 0.01 < np.std(np.concatenate(shifts)) < 0.06 and not np.any(np.isclose(shifts[0], shifts[1]).all(axis=1))
 
 
 def test_an_outline_is_closed_and_lies_in_its_box() -> None:

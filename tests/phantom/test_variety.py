@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from nibabel.orientations import io_orientation
 
 from fovnet.errors import ConfigError
+from fovnet.phantom.artefacts import draw_flaws
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.breast import breast
 from fovnet.phantom.breast_shapes import of_a_kind
 from fovnet.phantom.coils import _arrays
 from fovnet.phantom.collection import REGION_COLUMNS, _reached, acquire, nifti_bytes
-from fovnet.phantom.families import LEG_MASS, Family, choose_families, small_family
+from fovnet.phantom.families import FAMILIES, LEG_MASS, Family, _box, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
 from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.heart import long_axis
@@ -122,7 +123,7 @@ def tilted(seed: int) -> Plan:
     straight = plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
     i, j, k = (max(4, size // 4) for size in straight.grid.shape)
     coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))             # voxels of 8 mm or so
-    turned = _tilted(replace(straight, grid=coarse), 60.0, np.random.default_rng(seed))
+    turned = _tilted(replace(straight, grid=coarse), PERSON, 60.0, np.random.default_rng(seed))
     return replace(turned, acquisition=replace(turned.acquisition, average=(1, 1, 1)))
 
 
@@ -142,6 +143,36 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
         near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # of the steps in which heights are told
         assert near or flags[-1] or flags[rung]
     assert (~seen[:, -1]).mean() > 0.5
+
+
+@pytest.mark.parametrize("letter", "acs")
+def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
+    """Turned by up to 60° about two axes, a field in five or more has slices nearer to another plane than the planned one."""
+    moved = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        straight = plan(PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng)          # a head
+        turned = _tilted(straight, PERSON, 60.0, rng)
+        flaws = draw_flaws(turned.plane, rng)
+        assert flaws.through == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()     # thick slices
+        moved += turned.plane != straight.plane
+    assert moved >= 8
+
+
+def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
+    """Its middle moves by up to 6 mm from side to side; no point of a child's body is so far from others of it that this leaves it."""
+    small = [person for person in (sample_person((5, number)) for number in range(150)) if person.morph.trunk[0] < 0.8]
+    assert len(small) >= 3
+    for number, person in enumerate(small):
+        marks = landmarks(person)
+        for seed in range(12):
+            rng = np.random.default_rng([number, seed])
+            box = _box(person, marks, rng)
+            low, high = _field(person, marks, box, rng)
+            x, y, z = (low + high) / 2
+            affine = np.eye(4)
+            affine[:3, 3] = x - 6, y, z
+            assert np.any(label_volume(person, Grid((13, 1, 1), affine)).labels != AIR)
 
 
 @pytest.mark.parametrize(("tilt_deg", "kept"), [(16.0, ["pelvis"]), (24.0, ["pelvis", "abdomen"])])
