@@ -23,6 +23,7 @@ from fovnet.volume.dicom_source import ZIP_MAGIC, Item, Unread, begins_like_dico
 from fovnet.volume.dicom_triage import INCLUDABLE
 from fovnet.volume.fitness import refuse_affine, times, usable
 from fovnet.volume.grid import Limits
+from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
 
 MAX_VOXELS = 2**29              # a series is held whole: 2 GiB as float32
@@ -46,9 +47,9 @@ class Survey:
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the path is a folder, a series of a place, a zip archive or a DICOM file."""
+    """Whether the path is a folder, a series of a place, a zip archive or a DICOM file; one packed with gzip is none."""
     place, wanted = split_address(path)
-    return bool(wanted) or place.is_dir() or opening.startswith(ZIP_MAGIC) or begins_like_dicom(opening)
+    return bool(wanted) or place.is_dir() or opening.startswith(ZIP_MAGIC) or (begins_like_dicom(opening) and not is_gzip(place))
 
 
 def files_of(path: Path) -> tuple[Path, ...]:

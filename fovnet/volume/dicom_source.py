@@ -54,8 +54,9 @@ class Unread:
 
 
 def begins_like_dicom(opening: bytes) -> bool:
-    """Whether the first bytes are a DICOM file's: "DICM" at 128, or, in old files without, group 0008 at once."""
-    return opening[128:132] == MAGIC or (opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00"))
+    """Whether the first bytes are a DICOM file's: "DICM" at 128, or in files without group 0008, or the first of 0002, at once."""
+    bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
+    return opening[128:132] == MAGIC or bare or opening[:6] == b"\x02\x00\x00\x00UL"
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:

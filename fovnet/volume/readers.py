@@ -20,7 +20,7 @@ from fovnet.errors import VolumeError
 from fovnet.records import checksum
 from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_source import is_archive, looks_like_dicom
+from fovnet.volume.dicom_source import begins_like_dicom, is_archive, looks_like_dicom
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, opened, regular
@@ -219,6 +219,8 @@ def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
     for magic, kind, remedy in _MAGICS:
         if opening.startswith(magic):
             return kind, remedy
+    if begins_like_dicom(opening):          # no reader claims it, so it is packed
+        return "a DICOM file packed with gzip", "Unpack it with gunzip."
     if opening[257:262] == b"ustar":
         return "a tar archive", "Unpack it with tar -xf, and name the folder."
     if path.name.lower().endswith((".mgz", ".mgh")):

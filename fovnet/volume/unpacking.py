@@ -47,6 +47,12 @@ def opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, _Gzip(file)) if packed else file
 
 
+def is_gzip(path: Path) -> bool:
+    """Whether a file's content is packed with gzip, whatever its name.  Raises OSError where it cannot be opened."""
+    with regular(path).open("rb") as file:
+        return file.read(2) == GZIP
+
+
 def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
     """What follows in an open file, decoded as it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Closes with the file."""
     if encoding == "gzip":

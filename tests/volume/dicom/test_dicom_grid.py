@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import nibabel
 import numpy as np
 import pytest
 
+from fovnet.errors import VolumeError
 from fovnet.volume.orient import to_ras
 from fovnet.volume.readers import read
 from fovnet.volume.slices import cut, slice_volume
@@ -128,16 +130,24 @@ def test_deflated_and_implicit_objects_are_read(tmp_path, write):
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
 
-def test_a_file_without_preamble_is_known(tmp_path, write):
-    """Sixteen bits a pixel in implicit little endian, group 8 at once: how archives of the nineties look."""
+@pytest.mark.parametrize("begins", ["group 2", "group 8"])
+def test_a_file_without_preamble_is_known(tmp_path, write, begins):
+    """Sixteen bits a pixel in implicit little endian, group 8 at once: how archives of the nineties look; or as it is cut from a stream."""
     voxels = write.noise()
     for index, one in enumerate(write.images(voxels)):
         path = tmp_path / f"{index}"
         one.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2"
         one.save_as(path, enforce_file_format=True)
         data = path.read_bytes()
-        path.write_bytes(data[144 + int.from_bytes(data[140:144], "little"):])
+        path.write_bytes(data[132:] if begins == "group 2" else data[144 + int.from_bytes(data[140:144], "little"):])
     assert np.array_equal(read(tmp_path).voxels, voxels)
+
+
+def test_a_file_packed_with_gzip_is_refused_as_one(tmp_path, write):
+    write.images(write.noise())[0].save_as(tmp_path / "a.dcm", enforce_file_format=True)
+    (tmp_path / "a.dcm.gz").write_bytes(gzip.compress((tmp_path / "a.dcm").read_bytes()))
+    with pytest.raises(VolumeError, match=r"a DICOM file packed with gzip.*gunzip"):
+        read(tmp_path / "a.dcm.gz")
 
 
 def by_dcm2niix(folder: Path, out: Path) -> list[nibabel.Nifti1Image]:
