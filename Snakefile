@@ -14,7 +14,7 @@ from snakemake.exceptions import WorkflowError
 import fovnet.config        # by its full name: `parse` and `config` are Snakemake's own words here
 from fovnet.errors import ConfigError
 from fovnet.records import digest
-from fovnet.results import Results
+from fovnet.results import SHIPPED_NETWORKS, Results
 
 sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
 
@@ -42,7 +42,8 @@ GPUS = 0 if SETTINGS.training.device == "cpu" else 1      # what a training asks
 
 CALIBRATION = [f"{RESULTS}/calibration.json"] if SETTINGS.search.speed == "measure" else []    # what prices the networks, else numbers
 
-BEGUN = [path for path in [f"{SETTINGS.training.begin}/ensemble.json"] if Path(path).exists()]    # whose networks trainings begin with
+BEGUN = SHIPPED_NETWORKS if SETTINGS.training.begin == "shipped" else SETTINGS.training.begin          # whose networks trainings begin with
+BEGUN = [path for path in [f"{BEGUN}/ensemble.json"] if Path(path).exists()]
 
 SETTINGS_FILE = Path(RESULTS, "config.yaml")    # what the jobs read; not written by a dry run, beside which another run may be under way
 

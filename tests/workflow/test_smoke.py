@@ -95,6 +95,9 @@ def test_tables_and_ensembles_that_are_named_are_watched(smoke: Path, shell: She
     cut = next(part for part in shell(*words, "-n").stdout.split("\n\n") if "Cutting the volumes" in part)
     assert str(table) in cut and str(table.with_name("regions.tsv")) in cut
     assert shell(*words, "--filegraph").stdout.count(str(smoke / "ensemble" / "ensemble.json")) == 2, "by the search and by the ensemble"
+    raw["training"] |= {"begin": "shipped", "inputs": ["slice", "millimetres", "sections"]}          # another release has others
+    (tmp_path / "next.yaml").write_text(yaml.safe_dump(raw))
+    assert shell(*words, "--filegraph").stdout.count("decision/shipped/ensemble.json") == 2
     assert not (tmp_path / "next").exists()
 
 
