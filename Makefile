@@ -28,9 +28,9 @@ demo: $(READY)
 
 test: $(READY)
 	ruff check .
-	mypy
 	@slow=$$(mktemp); python -m pytest -m "slow and not beside" > $$slow 2>&1 & running=$$!; \
-	python -m pytest -m "not slow or beside"; fast=$$?; wait $$running; late=$$?; cat $$slow; rm $$slow; test $$fast = 0 && test $$late = 0
+	mypy; types=$$?; python -m pytest -m "not slow or beside"; fast=$$?; \
+	wait $$running; late=$$?; cat $$slow; rm $$slow; test $$types = 0 && test $$fast = 0 && test $$late = 0
 
 fast: $(READY)
 	python -m pytest -m "not slow"

@@ -93,15 +93,19 @@ def bench_engines(
     slices: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
-    most: Annotated[int, typer.Option(min=1, help="Volumes of the collection to decide on, evenly chosen.")] = 1000,
+    most: Annotated[int | None, typer.Option(
+        min=1, show_default=False, help="Volumes of --slices to decide on, evenly chosen. [1000]")] = None,
 ) -> None:
     """Measure the engines that are installed: loading, slices a second beside torch's, and whether they say the same."""
     from fovnet.bench.engines import COLUMNS, engine_times
+    from fovnet.errors import ConfigError
     from fovnet.records import write_tsv
     from fovnet.volume.pack import load_pack
 
+    if most is not None and slices is None:
+        raise ConfigError("bench-most", f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave it out")
     with progress_bar("deciding") as tell:
-        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most, tell)
+        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, tell)
     write_tsv(out_file, COLUMNS, rows)
     shown = titled(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
                    "probabilities off", "features off", "decisions changed")  # fmt: skip

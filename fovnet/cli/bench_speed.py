@@ -101,21 +101,25 @@ def bench_slice(
 def bench_predict(
     out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
     paths: Annotated[list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)] = None,
-    shape: Annotated[tuple[int, int, int], typer.Option(min=8, max=1024, help="Voxels of the simulated volume.")] = (320, 250, 72),
+    shape: Annotated[tuple[int, int, int] | None, typer.Option(
+        min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]")] = None,
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
     engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
 ) -> None:
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
-    from fovnet.errors import VolumeError
+    from fovnet.errors import ConfigError, VolumeError
     from fovnet.net.engines import refuse_unknown
     from fovnet.records import write_tsv
 
     for name in engine or ():
         refuse_unknown(name)
+    if paths and shape:
+        raise ConfigError("bench-shape", f"--shape {' '.join(map(str, shape))}: tells of the simulated volume, and {paths[0]} is measured "
+                                         "instead; leave one of the two out")
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as tell:
-        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape)]
+        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
         rows = list(predicting_times(files, model_folder(model), repeats, tell, engine or ()))
     measured = [row for row in rows if row.total_ms is not None]
     if not measured:

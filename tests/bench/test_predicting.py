@@ -14,7 +14,7 @@ from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
 from fovnet.cli import app
 from fovnet.decision.ensemble import load
 from fovnet.decision.model import Model
-from fovnet.errors import VolumeError
+from fovnet.errors import ConfigError, VolumeError
 from fovnet.maths.memory import forget_peak
 from fovnet.records import read_json, read_tsv
 from fovnet.volume.slices import slice_volume
@@ -57,6 +57,14 @@ def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_
     assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
     assert str(refused.exception).count("text.nii") == 1, "the same reason is told once, whatever the engines"
     assert (tmp_path / "times.tsv").read_text() == "path\tengine\nscan.nii\ttorch\n"
+
+
+@pytest.mark.parametrize(("words", "code"), [
+    (["predict", "scan.nii", "--shape", "40", "32", "10"], "bench-shape"), (["engines", "--most", "5"], "bench-most"),
+])  # fmt: skip
+def test_an_option_that_would_tell_nothing_is_refused(words: list[str], code: str, tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["bench", *words, "--out", str(tmp_path / "t.tsv")])
+    assert isinstance(refused.exception, ConfigError) and refused.exception.code == code
 
 
 def test_a_peak_is_that_of_its_block() -> None:
