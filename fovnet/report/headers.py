@@ -29,6 +29,7 @@ class Compared:
     meant   empty for a part of the body in no region, such as a shoulder; None for a word that is not understood
 
     gone    why its images cannot be asked, a sentence; "" where they can
+    beside  the regions that stand beside the chain, such as the spine: a header that names these alone says nothing of what they cross
     """
 
     told: Told
@@ -36,10 +37,12 @@ class Compared:
     meant: frozenset[str] | None
     said: frozenset[str]
     gone: str = ""
+    beside: frozenset[str] = frozenset()
 
     @property
     def verdict(self) -> str:
-        """ "agree" where both name the same regions, "part" where they share one, "shows none" where the pixels surely show none."""
+        """ "agree" where both name the same regions, or the header a spine alone and the pixels it and what it crosses; "part" where they
+        share one, "shows none" where the pixels surely show none."""
         if self.gone:
             return "source gone or changed"
         if self.told.status != "ok":
@@ -50,7 +53,8 @@ class Compared:
             return "header says nothing"
         if not self.meant:
             return "header not understood" if self.meant is None else "header names no region"
-        return "agree" if self.meant == self.said else "part" if self.meant & self.said else "disagree"
+        said = self.said & self.beside if self.meant <= self.beside and self.meant & self.said else self.said
+        return "agree" if self.meant == said else "part" if self.meant & said else "disagree"
 
 
 def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
@@ -65,7 +69,8 @@ def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
             compared.append(Compared(told, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
             continue
         meant = regions_told(header, vocabulary)
-        compared.append(Compared(told, header, None if meant is None else frozenset(meant), frozenset(span.region for span in told.spans)))
+        said = frozenset(span.region for span in told.spans)
+        compared.append(Compared(told, header, None if meant is None else frozenset(meant), said, beside=frozenset(vocabulary.protocols)))
     return compared
 
 

@@ -613,6 +613,15 @@ def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     assert one.verdict == verdict
 
 
+@pytest.mark.parametrize(("header", "said", "verdict"), [
+    ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"), ("ABDOMEN", ["abdomen", "spine"], "part"),
+])  # fmt: skip
+def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(tmp_path, write, header, said, verdict):
+    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
+    one, = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
+    assert replace(one, said=frozenset(said)).verdict == verdict
+
+
 def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(tmp_path, classic, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
