@@ -263,6 +263,17 @@ class Search(Section):
     speed: Annotated[Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)] = Speed()
     jobs: bool = False
 
+    @model_validator(mode="after")
+    def _what_the_method_can_do(self) -> Search:
+        if self.per_second and self.method != "gp-ei":
+            raise ValueError(f"per_second: {self.method} expects no improvement that seconds could be held against; leave it out, or set "
+                             "method to gp-ei")
+        if self.stop_below_regret is not None and (self.method == "random" or self.targets == "ranked"):
+            what = "method random models nothing" if self.method == "random" else "targets ranked know no distances"
+            raise ValueError(f"stop_below_regret: {what}, so that nobody could tell what is left to gain; leave it out, or set method to "
+                             "gp-ei and targets to half-ranked")
+        return self
+
 
 class Ensemble(Section):
     """How many of the best trials become members, how many of these, the last, see slices alone, how much say each has, and the

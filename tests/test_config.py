@@ -241,6 +241,16 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
         parse({"phantom": {"subjects": 8}, "training": training, "ensemble": ensemble}, "mine.yaml")
 
 
+@pytest.mark.parametrize(("search", "said"), [
+    ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
+    ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
+    ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+])  # fmt: skip
+def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
+
+
 @pytest.mark.parametrize(("section", "given"), [
     ("decision", {"sigma_mm": [0.0, -3.0]}), ("decision", {"sigma_mm": [float("nan")]}), ("decision", {"sigma_mm": [float("inf")]}),
     ("decision", {"height_widths": [0.0]}),

@@ -116,8 +116,9 @@ def first_row(table: Table, seed: int) -> int:
 
 
 def spread_rows(size: int, count: int) -> list[int]:
-    """`count` rows of a table of `size`, spread evenly over it: all of them, each once, where count is size."""
-    return [number * size // count for number in range(min(count, size))]
+    """`count` rows of a table of `size`, spread evenly over it: all of them, each once, where count is size or more."""
+    count = min(count, size)
+    return [number * size // count for number in range(count)]
 
 
 def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:

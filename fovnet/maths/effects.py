@@ -16,6 +16,7 @@ Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -62,8 +63,7 @@ def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
 
 def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
     """Whether every combination of levels is a row, once."""
-    place = np.ravel_multi_index(tuple(rows.T), tuple(counts))
-    return len(rows) == int(np.prod(counts)) == len(np.unique(place))
+    return len(rows) == math.prod(counts) == len(np.unique(rows, axis=0))
 
 
 def deviations_of_level_means(process: Growing, known: Integers, rows: Integers, counts: Sequence[int]) -> tuple[Floats, ...]:

@@ -11,6 +11,8 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True)
 class Target:
@@ -42,23 +44,27 @@ def half_ranked(scores: Floats) -> Target:
     The spread of that normal is that of the better half.  A loss of 1e30 then stands where a loss of 3 would.
     Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024), arXiv:2408.11527, section 3.2.
     """
-    median = float(np.median(scores))
+    median = 2 * float(np.median(scores / 2))            # between two losses of 1e308
     good = scores <= median
-    above = scores - median                              # equal values are exactly 0 here; a mean of theirs need not be one of them
-    spread = float(np.sqrt(np.mean(above[good] ** 2)))
+    small, scale = _small(scores[good])
+    above = small - median / scale                       # equal values are exactly 0 here; a mean of theirs need not be one of them
+    spread = float(np.sqrt(np.mean(above**2)))
     distances = spread > 0.0                             # else the better half is one value, and only ranks are left to tell
     quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
-    return _standardised(scores, np.where(good, above, (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))), in_units_of_score=distances)
+    warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
+    warped[good] = above
+    return _standardised(scores, warped, scale if distances else None)
 
 
 def ranked(scores: Floats) -> Target:
     """Ranks alone, laid out as a normal: the one thing that no rescaling of a loss can change.  Ties share a rank."""
-    return _standardised(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), in_units_of_score=False)
+    return _standardised(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
 
 
 def raw(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
-    return _standardised(scores, scores - float(np.median(scores)), in_units_of_score=True)
+    small, scale = _small(scores)
+    return _standardised(scores, small - float(np.median(small)), scale)
 
 
 def _ranks(scores: Floats) -> Floats:
@@ -67,11 +73,19 @@ def _ranks(scores: Floats) -> Floats:
     return np.asarray((np.cumsum(count) - 0.5 * (count - 1.0))[place])
 
 
-def _standardised(scores: Floats, warped: Floats, *, in_units_of_score: bool) -> Target:
-    giant = float(np.abs(warped).max(initial=0.0)) or 1.0        # squares of what is below 1 do not overflow, those of 1e300 do
+def _small(scores: Floats) -> tuple[Floats, float]:
+    """The scores below 1/2, and the power of two they were divided by: exactly as they were but for that, and sums and squares of losses of
+    1e300 are no longer infinite, of 1e-300 no longer 0."""
+    scale = float(np.ldexp(1.0, min(int(np.frexp(np.abs(scores).max(initial=0.0))[1]) + 1, 1023)))
+    return scores / scale, scale
+
+
+def _standardised(scores: Floats, warped: Floats, scale: float | None) -> Target:
+    """The target of warped values that are scores divided by `scale`; None where they are ranks."""
+    giant = float(np.abs(warped).max(initial=0.0)) or 1.0
     small = warped / giant
     deviation = float(small.std())
-    unit = deviation * giant if in_units_of_score and deviation else None        # equal scores say nothing of distances
+    unit = min(deviation * giant * scale, LARGEST) if scale and deviation else None        # equal scores say nothing of distances
     return Target(scores, np.asarray((small - small.mean()) / (deviation or 1.0)), unit)
 
 

@@ -56,6 +56,8 @@ def ending(explanation: Explanation) -> str:
         words.append("It stopped because all trials that were asked for are done.")
     elif not ended:
         words.append("It is under way, or was interrupted: the same search command goes on from here.")
+    if one.finished > min(one.asked, ends_after(one.notes)):
+        words.append("It had gone on before, when more was asked for; what follows is of all these trials.")
     if one.finished >= one.feasible:
         words.append("Every configuration that fits was trained: the method chose their order, and nothing else.")
     if one.missing:

@@ -53,7 +53,7 @@ class Belief:
 
     def regret(self, free: NDArray[np.bool_]) -> float | None:
         """By how much the lowest of the free rows may be expected to lie below the best known one, at most, in units of the score; 0 where
-        none is free, None where the target knows only ranks.
+        none is free, None where the target knows only ranks.  Pending rows count as known (`believe`): with many it is no longer the most.
 
         The best known one is the row of the lowest mean, not that of the lowest score: with noise the luckiest of 50 trainings lies two
         of its deviations low, and a search that took it at its word stopped too early.

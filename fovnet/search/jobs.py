@@ -54,9 +54,10 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     if len(earlier) < slot:
         raise SearchError("search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.")
     seen, _ = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
-    decided = _decide(search, earlier, {before: _finished(folder, earlier[before]) for before in seen})
+    trials = {before: _finished(folder, earlier[before]) for before in seen}
+    decided = _decide(search, earlier, trials)
     if isinstance(decided, Proposal):
-        decided = too_little_gain(decided, stop_below_regret) or decided
+        decided = too_little_gain(search, decided, trials, stop_below_regret) or decided
     write_proposal(folder, slot, decided, source=source, seed=search.seed)
     return decided
 
@@ -100,7 +101,7 @@ def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Tr
     except SearchError as error:
         if error.code != "space-exhausted":
             raise
-        return error.sentence
+        return f"The search ends after {len(earlier)} trials: {error.sentence}"
 
 
 def _finished(folder: Path, proposal: Proposal) -> Trial:

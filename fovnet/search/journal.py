@@ -53,9 +53,9 @@ class Journal:
         path = slot_path(self.folder, trial.proposal.slot)
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
-    def write_header(self, trials: int, notes: list[str]) -> None:
-        """search.json; `trials` is the greatest number ever asked for."""
-        facts = {**self.search.identity, "trials": trials, "notes": notes}
+    def write_header(self, trials: int, asked: int, notes: list[str]) -> None:
+        """search.json; `trials` is the greatest number ever asked for, `asked` what was asked for last."""
+        facts = {**self.search.identity, "trials": trials, "asked": asked, "notes": notes}
         write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
 
 

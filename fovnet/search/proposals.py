@@ -90,7 +90,8 @@ def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:
     proposed = len(list(folder.glob("proposal-*.json")))
     said = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
     slot, ending = next(((slot, [told]) for slot, told in said if isinstance(told, str)), (proposed, []))
-    return int(header.get("trials", max(slot, finished))), [*header["notes"], *ending]
+    asked = header.get("asked", header.get("trials", max(slot, finished)))          # journals of an early release tell the most alone
+    return int(asked), [*header["notes"], *ending]
 
 
 def ends(folder: Path, slot: int) -> bool:

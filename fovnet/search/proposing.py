@@ -112,7 +112,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
     if not free.any():
-        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; the search ends here.")
+        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
@@ -124,9 +124,22 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds, forecast)
 
 
-def too_little_gain(proposal: Proposal, bound: float | None) -> str | None:
-    """The sentence with which a search ends before `proposal`, where its forecast puts the expected regret below `bound`; else None."""
+ENOUGH_SCORES = 4
+"""Scores an axis that a model knows before a search may end at its word.
+
+Three scores that are alike by chance teach it that all are.  With a bound of a tenth of the way from the median loss to the best twentieth,
+7 of 48 searches of recorded tables ended with more than twice that left to gain, and 1 does with this.
+"""
+
+
+def too_little_gain(search: Search, proposal: Proposal, trials: Mapping[int, Trial], bound: float | None) -> str | None:
+    """The sentence with which a search ends before `proposal`, where its forecast puts the expected regret below `bound`; else None.
+
+    `trials` are at least those that the proposal has seen; with fewer than ENOUGH_SCORES scores an axis among these no search ends.
+    """
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:
+        return None
+    if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(search.space.axes):
         return None
     return f"The search ends after {proposal.slot} trials: no more than {regret:g} of the score is expected to be gained."

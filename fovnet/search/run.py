@@ -29,7 +29,8 @@ def go_on(
     """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, or little is left to be gained.
 
     The latter is the case before the first slot whose forecast puts the expected regret below `stop_below_regret`, in units of the
-    score; the header notes either.  Like the number of trials it is no part of the search's identity: without it the search goes on.
+    score, once enough scores are known (`too_little_gain`); the header notes either.  Like the number of trials it is no part of the
+    search's identity: without it the search goes on.
 
     `submit` begins a training and returns its future; it is called for at most `search.workers` slots at a time.  An exception in the
     future, or an outcome "error", is the machine's failure and tried again twice; but a SearchError in it ends the run, the slot left
@@ -58,7 +59,7 @@ class Run:
         slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
         before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
         trials, notes = max(before, self.trials), self._notes(slots)
-        self.book.write_header(trials, notes)
+        self.book.write_header(trials, self.trials, notes)
         self._tell()                                                         # the first training may take long
         try:
             for slot in range(slots):
@@ -66,7 +67,7 @@ class Run:
                 if ending is not None:
                     slots = slot
                     notes.append(ending)
-                    self.book.write_header(trials, notes)
+                    self.book.write_header(trials, self.trials, notes)
                     break
             self._wait_for(range(slots))
         finally:
@@ -82,17 +83,23 @@ class Run:
         recorded = self.book.read(slot)
         if recorded is not None:
             self._refuse_contradiction(recorded.proposal)
-            if (ending := too_little_gain(recorded.proposal, self.stop_below_regret)) is None:
+            if (ending := self._too_little_gain(recorded.proposal)) is None:
                 self.proposals.append(recorded.proposal)
                 self._finish(recorded)
             return ending
         seen, _ = self.book.search.clock.sees([proposal.predicted_seconds for proposal in self.proposals])
         self._wait_for(seen)
         proposal = propose_slot(self.book.search, self.proposals, self.finished)
-        if (ending := too_little_gain(proposal, self.stop_below_regret)) is None:
+        if (ending := self._too_little_gain(proposal)) is None:
             self.proposals.append(proposal)
             self.flying[self.submit(proposal)] = proposal, ()
         return ending
+
+    def _too_little_gain(self, proposal: Proposal) -> str | None:
+        if self.stop_below_regret is None:
+            return None
+        self._wait_for(proposal.seen)                   # of a recorded proposal they may be on their way again
+        return too_little_gain(self.book.search, proposal, self.finished, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
         """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""

@@ -7,6 +7,7 @@ A method works on rows and the unit cube; only the trainer asks for the configur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,6 +87,9 @@ class Axis:
         return np.asarray(np.eye(count) / np.sqrt(2.0))
 
 
+MOST_ROWS = 2_000_000       # of which a proposal with 300 trials known takes 5 GB
+
+
 @dataclass(frozen=True, eq=False)
 class Space:
     """All configurations: every combination of the axes' levels, or only those listed in `table` (M, d)."""
@@ -103,10 +107,14 @@ class Space:
 
     @cached_property
     def rows(self) -> Integers:
-        """(M, d), the level of each axis; for a full grid the last axis turns fastest."""
+        """(M, d), the level of each axis; for a full grid the last axis turns fastest.  Raises SearchError "space-rows" for too many."""
         if self.table is not None:
             return np.asarray(self.table, dtype=np.int64)
         shape = [len(axis.levels) for axis in self.axes]
+        if math.prod(shape) > MOST_ROWS:
+            longest = max(self.axes, key=lambda axis: len(axis.levels))
+            raise SearchError("space-rows", f"{math.prod(shape):,} configurations; at most {MOST_ROWS:,} are modelled. Leave levels "
+                                            f"out: {longest.name} alone has {len(longest.levels):,}.")
         return np.indices(shape, dtype=np.int64).reshape(len(shape), -1).T
 
     @cached_property

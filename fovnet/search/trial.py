@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from numbers import Real
 from typing import Any, Literal, cast, get_args
 
 from fovnet.search.space import Level
@@ -20,8 +21,8 @@ class Forecast:
     score, low, high   the median, and the band in which the score will lie with 95 %; an end is None, and the band open there, where it
                        lies beyond all scores seen and the model knows only ranks
     chance_to_train    probability that there will be a score at all
-    expected_regret    how much lower the lowest of all free rows may be expected to be than the best row so far, at most; None
-                       where the model knows only ranks
+    expected_regret    how much lower the lowest of all free rows may be expected to be than the best row so far, at most, once the pending
+                       ones have come out as believed; None where the model knows only ranks
     """
 
     score: float
@@ -82,6 +83,9 @@ class Outcome:
             raise ValueError(f"status {self.status!r}; one of {', '.join(get_args(Status))} was expected")
         if self.status == "completed" and (self.score is None or not math.isfinite(self.score)):
             raise ValueError(f"completed with the score {self.score}; a training without a finite score has diverged")
+        if self.status == "pruned" and self.score is not None and not math.isfinite(self.score):
+            raise ValueError(f"pruned with the score {self.score}; a number, or none, was expected")
+        _refuse_words(seconds=self.seconds, peak_memory_bytes=self.peak_memory_bytes or 0)
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,25 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
 
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
-    """The proposal in its facts.  Raises KeyError or TypeError where they are no such facts."""
+    """The proposal in its facts.  Raises KeyError, TypeError or ValueError where they are no such facts."""
     known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
+    if any(type(number) is not int for number in (facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"])):
+        raise TypeError("slot, row, seed and the slots seen: whole numbers were expected")
+    _refuse_words(predicted_seconds=facts["predicted_seconds"])
+    if forecast is not None:
+        _refuse_words(**{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()})
     return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
+
+
+MAY_LACK = ("low", "high", "expected_regret")
+
+
+def _refuse_words(**numbers: Any) -> None:
+    """Raises TypeError for what is no number."""
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"{name}: {value!r}; a number was expected")
 
 
 def _write_number(value: float | None) -> Number:

@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Modelling:
-    """How a method that models the scores does so; the defaults are what fovnet recommends.
+    """How a method that models the scores does so, which "random" does not; the defaults are what fovnet recommends.
 
     targets          what of the scores is believed: the distances of the better half, ranks, or all of them
     kernel           how smooth the loss is expected to be
     hyperparameters  "map": the likeliest ones; "sampled": averaged over a few drawn from their posterior
-    per_second       divide the expected improvement by the predicted seconds of the training
+    per_second       divide the expected improvement by the predicted seconds of the training; of "gp-ei" alone
     """
 
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"

@@ -134,7 +134,7 @@ def test_chance_follows_its_exact_curve(table: Table) -> None:
 
 def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_second_draw(tmp_path: Path) -> None:
     assert spread_rows(30, 30) == list(range(30))
-    assert spread_rows(30, 3) == [0, 10, 20]
+    assert spread_rows(30, 3) == [0, 10, 20] and spread_rows(3, 5) == [0, 1, 2]
     path = saved(tmp_path)
     thesis = Entry(path, "gp-ei", 0, 4, 1, modelling=Modelling(targets="raw"), first=7)
     (_, mine), (_, plain) = race([thesis, replace(thesis, initial=4)])

@@ -57,6 +57,22 @@ def test_ranks_are_those_of_scipy(y):
     np.testing.assert_allclose(ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9)
 
 
+@pytest.mark.parametrize("warp", [half_ranked, raw])
+@pytest.mark.parametrize("power", [-1000, -40, 40, 900])
+def test_losses_of_any_size_are_believed_alike(warp, power):
+    """Sums and squares of 1e300 are no numbers, those of 1e-300 are nothing; a power of two changes no bit of what is believed."""
+    y = np.random.default_rng(1).gamma(2.0, size=30) + 0.1
+    target, large = warp(y), warp(np.ldexp(y, power))
+    np.testing.assert_array_equal(large.values, target.values)
+    assert large.unit == np.ldexp(target.unit, power)
+
+
+@pytest.mark.parametrize("warp", [half_ranked, raw])
+def test_the_largest_losses_there_are_have_values(warp):
+    target = warp(np.array([-1.7e308, 1e307, 1.2e308, 1.7e308]))
+    assert np.isfinite(target.values).all() and np.isfinite(target.unit)
+
+
 def test_ranks_know_no_units_and_never_leave_what_was_seen():
     target = ranked(np.array([3.0, 1.0, 2.0]))
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]

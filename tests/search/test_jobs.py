@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.explaining import explain
+from fovnet.search.explaining import ends_after, explain
 from fovnet.search.jobs import begin, finish, gather, propose
 from fovnet.search.journal import read_search, replay
 from fovnet.search.proposals import asked_and_told, ends, slots_awaited
@@ -74,7 +74,8 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(tmp_path: Path
 def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
     trials = run_as_jobs(tmp_path, searched(fit=7), 20, np.random.default_rng(0))
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
-    assert "every feasible configuration, 7 in all" in json.loads((tmp_path / "proposal-0007.json").read_text())["ends"]
+    assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith("The search ends after 7 trials: every feasible")
+    assert ends_after(asked_and_told(tmp_path, 7)[1]) == 7
     assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
     for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
         with pytest.raises(SearchError) as refused:

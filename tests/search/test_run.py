@@ -16,7 +16,8 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
-from fovnet.search.proposing import Search
+from fovnet.search.proposals import asked_and_told
+from fovnet.search.proposing import ENOUGH_SCORES, Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, to_facts
@@ -268,7 +269,9 @@ def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     whole = search(tmp_path / "whole", workers=1, trials=40)
     regrets = [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
     bound = sorted(regrets)[len(regrets) // 3]
-    first = next(trial.proposal.slot for trial in whole if trial.proposal.forecast and trial.proposal.forecast.expected_regret < bound)
+    scores = np.cumsum([trial.score is not None for trial in whole])        # one worker sees all that came before
+    first = next(trial.proposal.slot for trial in whole if trial.proposal.forecast and trial.proposal.forecast.expected_regret < bound
+                 and scores[trial.proposal.slot - 1] >= ENOUGH_SCORES * len(SPACE.axes))
     stopped = search(tmp_path / "stopped", workers=1, trials=40, stop_below_regret=bound)
     assert len(stopped) == first
     header = json.loads((tmp_path / "stopped" / "search.json").read_text())
@@ -276,6 +279,36 @@ def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     assert len(search(tmp_path / "stopped", workers=1, trials=40)) == 40
     assert lasting(tmp_path / "stopped") == lasting(tmp_path / "whole")
     assert len(search(tmp_path / "whole", workers=1, trials=40, stop_below_regret=bound)) == first      # what is recorded is kept
+
+
+def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
+    """Networks that learn nothing lie at the loss of guessing, a ten thousandth apart; the good ones have other learning rates.
+
+    Of eight such searches two ended after their third trial, before a model needed four scores an axis.
+    """
+    space = Space.of({"rate": range(-7, 0), "blocks": range(1, 6), "filters": range(2, 9)})
+
+    def guessing(proposal):
+        rate, blocks, filters = proposal.configuration.values()
+        noise = np.random.default_rng(proposal.row).normal(0, 1e-4)
+        loss = float((np.log(7) if rate <= -3 else 0.3 + 0.1 * abs(blocks - 3) + 0.05 * abs(filters - 6)) + noise)
+        done = Future()
+        done.set_result(Outcome("completed", (loss,), (loss,), loss))
+        return done
+
+    for seed in range(8):
+        whole = Search(space, "gp-ei", seed, 1, space.row_of({"rate": -3, "blocks": 5, "filters": 6}), None, np.ones(len(space)),
+                       np.ones(len(space), dtype=bool))
+        trials = go_on(whole, trials=20, journal=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01)
+        assert len(trials) >= 12 and min(trial.score for trial in trials) < 1.0
+
+
+def test_what_was_asked_for_last_is_told(tmp_path):
+    """The header keeps the most that ever was, too."""
+    search(tmp_path, workers=1, trials=12)
+    search(tmp_path, workers=1, trials=5)
+    header = json.loads((tmp_path / "search.json").read_text())
+    assert (header["trials"], header["asked"]) == (12, 5) and asked_and_told(tmp_path, 12)[0] == 5
 
 
 def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):

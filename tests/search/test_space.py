@@ -60,6 +60,11 @@ def test_nearest_is_the_nearest_of_all(data):
     assert found == row or not allowed[row]
 
 
+def test_more_rows_than_a_model_can_hold_are_refused_by_their_number():
+    with pytest.raises(SearchError, match=r"4,000,000 configurations.*second alone has 4,000.*space-rows"):
+        len(Space((Axis("first", tuple(range(1000))), Axis("second", tuple(range(4000))))))
+
+
 def test_a_table_lists_only_its_own_rows():
     space = Space((Axis("a", (1, 2, 3)), Axis("b", (1, 2))), np.array([[0, 0], [2, 1]]))
     assert len(space) == 2 and space.configuration(1) == {"a": 3, "b": 2}
