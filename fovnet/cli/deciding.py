@@ -117,7 +117,7 @@ def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
     from fovnet.decision import novelty, orientation
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
-    from fovnet.decision.decided import conclude_decisions
+    from fovnet.decision.decided import begin_decisions, conclude_decisions
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import decisions
@@ -129,6 +129,7 @@ def decide(config: ConfigFile) -> None:
     rows = []
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), *known)
+    begin_decisions(results)
     for given, stack, raw in decisions(pack, scored_of(results), "test", judge):
         rows += table_rows(given, stack)
         write_json(

@@ -86,7 +86,7 @@ def examine(
 ) -> None:
     """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer."""
     from fovnet.config import vocabulary
-    from fovnet.evaluate.answers import answered_cases, refuse_other_regions, shown
+    from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
     from fovnet.report.wording import several
@@ -95,13 +95,17 @@ def examine(
     _refuse_in_inputs(out_folder, truth, answers)
     known = vocabulary(regions)
     refuse_other_regions(answers, known)
-    cases, lacking, beyond = answered_cases(answers, read_collection(truth, known), known)
+    collection = read_collection(truth, known)
+    cases, lacking, beyond = answered_cases(answers, collection, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     if lacking:
         counted = several(len(lacking), "labelled volume")
         out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
     if beyond:
         out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
+    if alone := by_name_alone(answers, collection):
+        out.print(f"{several(len(alone), 'volume')} answered by name alone, on another file than the labelled one: {', '.join(alone)}",
+                  highlight=False)
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):

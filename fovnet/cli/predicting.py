@@ -54,7 +54,7 @@ def predict(
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
         _tell_replaced(out_folder, fresh)
-        predictions.withdraw(out_folder, rows, tables=bool(fresh), **drawn)
+        predictions.withdraw(out_folder, rows, [volume_id for volume_id, _ in named], tables=bool(fresh), **drawn)
         with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
             for one in predicted(fresh, networks, workers):

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fovnet.decision.answer import TABLE
 from fovnet.decision.ensemble import FACTS, RULE
 from fovnet.errors import ModelError
 from fovnet.records import read_json, write_json
@@ -19,6 +20,13 @@ MADE_FROM = ".made-from"            # hidden and without .json: no volume is cal
 def decided_from(results: Results) -> dict[str, str]:
     """The SHA-256 of what a run's volumes are decided by, by file: probabilities, ensemble, rule."""
     return results.checksums(results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
+
+
+def begin_decisions(results: Results) -> None:
+    """Takes away the table and the stamp of decisions before: those of a run that is killed half-way are no whole."""
+    (results.decisions / TABLE).unlink(missing_ok=True)
+    if results.decisions.is_dir() and any(results.decisions.glob("*.json")):
+        write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
@@ -35,12 +43,15 @@ def conclude_decisions(results: Results, volume_ids: Collection[str], *, setting
 def refuse_other_decisions(results: Results) -> None:
     """Nothing, where the decisions were made from what lies there now; or by a fovnet that did not say from what.
 
-    Raises ModelError ("decisions-of-others") where one of it is another: their figures would stand beside settings they know nothing of.
+    Raises ModelError ("decisions-of-others") where one of it is another: their figures would stand beside settings they know nothing of;
+    and ("decisions-unfinished") where a run that decided was cut short.
     """
     try:
         told = read_json(results.decisions / MADE_FROM)["made_from"]
     except (OSError, ValueError, KeyError):
         return
+    if told is None:
+        raise ModelError("decisions-unfinished", f"{results.decisions}: deciding was stopped half-way; decide again: fovnet decide")
     now = decided_from(results)
     other = [name for name in now if told.get(name) != now[name]]
     if other:

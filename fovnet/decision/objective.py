@@ -38,9 +38,22 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
-    f1 = [span_f1(said, true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
+    f1 = [span_f1(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
     lost = [one for said, true, edges in zip(decided, truths, edges_mm, strict=True) for one in border_losses(said, true, edges, n)]
     return 0.5 * (1.0 - float(np.mean(f1))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
+
+
+def untold(true: Bools, n: int) -> Bools:
+    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
+    beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
+    return np.asarray(beside & ~chain)
+
+
+def _judged(said: Bools, true: Bools, n: int) -> Bools:
+    """What was said without the chain regions of slices whose chain nobody told: nobody can say that they are wrong."""
+    kept = said.copy()
+    kept[np.ix_(untold(true, n), np.arange(said.shape[1]) < n)] = False
+    return kept
 
 
 def span_f1(said: Bools, true: Bools, height_mm: Floats) -> float:
@@ -58,7 +71,7 @@ def border_losses(said: Bools, true: Bools, edges_mm: Floats, n: int) -> list[fl
 
 def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
     """True less said height in mm of every border (rung below, rung above; n for none); None where only one of them has it."""
-    unknown: Bools = np.logical_and(np.any(true[:, n:-1], axis=1), ~np.any(true[:, :n], axis=1))
+    unknown = untold(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
     found, wanted = _borders(said, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
     both = found.keys() & wanted.keys()

@@ -16,6 +16,7 @@ from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.kept import places
 from fovnet.errors import FovnetError, VolumeError
+from fovnet.net.faults import is_starved
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import Admission, in_order
 from fovnet.volume.readers import short_of_memory
@@ -101,5 +102,7 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
         return Predicted(judge.answer(volume_id, str(path), look, stack, stack.notes), stack, judge.raw(look), read.places)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)
-    except MemoryError:
+    except Exception as fault:
+        if not is_starved(fault):
+            raise
         return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), places=read.places)

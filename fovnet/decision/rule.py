@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -48,6 +49,17 @@ MEANINGS = {
 """What each setting of a rule is, for its table in the report too."""
 
 
+SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
+POSITIVE = (lambda value: value > 0), "a number above 0"
+NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
+RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": POSITIVE, "sigma_mm": NOT_NEGATIVE, "protocol_threshold": SHARE,
+    "beside_protocol": SHARE, "min_confidence": SHARE, "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
+    "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
+}
+"""Of the numbers of a rule, those that are not free: whether one can decide, and how that is said."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS says what each setting is.
@@ -85,8 +97,15 @@ class Rule:
             value = getattr(self, name)
             if kind is float and not (isinstance(value, int | float) and math.isfinite(value)):
                 raise _unsound(source, name, value, "a number")
-        if self.temperature <= 0:
-            raise _unsound(source, "temperature", self.temperature, "a number above 0")
+        for name, (sound, wanted) in RANGES.items():
+            if not sound(getattr(self, name)):
+                raise _unsound(source, name, getattr(self, name), wanted)
+        for name, usual in (("beta", AS_SAID), ("line", STRAIGHT)):
+            if len(getattr(self, name)) != len(usual) or not _are_numbers(getattr(self, name)):
+                raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
+        for height in self.heights:
+            if height is not None and not (_are_numbers((height.mean_mm, height.sd_mm)) and height.sd_mm >= 0):
+                raise _unsound(source, "heights", height, "a mean and a deviation in millimetres each, or null")
         for name, known in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
             if getattr(self, name) not in known:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
@@ -101,6 +120,10 @@ class Rule:
             raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
                                                    "run `fovnet ensemble` and `fovnet tune` again")
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
 
 
 def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:

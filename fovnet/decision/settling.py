@@ -23,6 +23,7 @@ from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
 from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.objective import untold
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import Decision, said, shares
 from fovnet.decision.tuning import FALSE_ALARMS, right
@@ -101,9 +102,14 @@ def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
 
 
 def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
-    """Whether the regions said are the regions there; of a protocol told without any of the chain, whether it is there."""
+    """Whether the regions said are the regions there; of a protocol told without any of the chain, whether it is there.
+
+    Where labels name a protocol alone, chain regions beside it are not held against the answer.
+    """
     n = len(judge.vocabulary.chain)
     told, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
+    if untold(one.truth, n).any():
+        told[:n] &= true[:n]
     first = n if told[n:].any() and not told[:n].any() else 0
     return bool((told[first:] == true[first:]).all())
 

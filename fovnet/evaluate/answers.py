@@ -54,6 +54,15 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     return cases, [row.volume_id for row, said in pairs if not said], [name for name in by_name if name not in used]
 
 
+def by_name_alone(answers: Path, collection: Collection) -> list[str]:
+    """The labelled volumes whose answer is on another file, of another content, and theirs by its name alone: a converted copy, or the scan
+    of somebody else; nobody can tell.  Of files that are gone nothing is known."""
+    by_path, by_name = _read(answers)
+    labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id) and _real(row.path) not in by_path]
+    pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
+    return [row.volume_id for row, file in pairs if file and split_address(row.path)[0].exists() and not unchanged(row.path, file)]
+
+
 def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")) -> list[Mapping[str, Any]]:
     """What the JSONs behind the spans.tsv of a folder hold, in its order.
 

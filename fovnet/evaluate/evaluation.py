@@ -107,12 +107,14 @@ class Evaluation:
     doubts: tuple[DoubtRow, ...]
     headers: tuple[HeaderRow, ...]
     header_rates: tuple[Measure, ...]
+    answered_risk: Measure | None = None
     stated_error: float | None = None
 
     @property
     def promise_met(self) -> bool | None:
-        """Whether the error rate stated for answered volumes is not below their interval; None where none was stated, or none has one."""
-        error = self.answered and self.answered.find("slice_error", "decided")
+        """Whether the error stated for answered volumes is not below the interval of `answered_risk`; None where none was stated, or there
+        is none."""
+        error = self.answered_risk
         if self.stated_error is None or not error or error.value is None:
             return None
         return (error.value if error.low is None else error.low) <= self.stated_error
@@ -164,8 +166,23 @@ def evaluate(
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
         header_rates=tuple(header_measures(tallies, vocabulary, draws)),
+        answered_risk=_answered_risk(answered, **draw),
         stated_error=stated_error,
     )
+
+
+def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
+    """What is promised of answered volumes: the mean over people of the mean slice error of each one's answered volumes, as
+    `fovnet.decision.abstaining` has it; people with many volumes, or long ones, count no more than others."""
+    errors: dict[str, list[float]] = {}
+    for one in answered:
+        errors.setdefault(one.case.subject_id, []).append(one.wrong / len(one.case.z_mm))
+    if not errors:
+        return None
+    people = sorted(errors)
+    means = np.array([np.mean(errors[person]) for person in people])
+    draws = Resampling(people, repeats=repeats, seed=seed)
+    return draws.mean("answered_risk", means, np.ones(len(people)), stage="decided", most=1.0)
 
 
 def _subgroups(cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int) -> list[Group]:

@@ -134,13 +134,15 @@ class Resampling:
         stage: str = "",
         numerator: float | None = None,
     ) -> Measure:
-        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k)."""
+        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k); whose totals are all 0 says nothing
+        of it, and is none of its subjects."""
         totals = self.by_subject(per_case)
+        subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _known(value_of(totals.sum(axis=0)[None])[0])
-        if value in (0.0, 1.0) and self.subjects > 1:
-            return self._alike(name, stage, numerator, denominator, value)
+        if value in (0.0, 1.0) and subjects > 1:
+            return self._alike(name, stage, numerator, denominator, value, subjects)
         ends = studentised_interval(totals, value_of, self.weights)
-        return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), self.subjects)
+        return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), subjects)
 
     def mean(
         self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "", most: float = math.inf
@@ -177,7 +179,7 @@ class Resampling:
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
         if value in (0.0, 1.0) and self.subjects > 1:
-            return self._alike(name, stage, None, denominator, value)
+            return self._alike(name, stage, None, denominator, value, self.subjects)
         replicates = of_cases(self.weights)
         low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
         return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)
@@ -194,10 +196,11 @@ class Resampling:
         value, how = float(np.quantile(values, share)) if len(values) else None, ORDER if tail else PERCENTILE
         return self._spread(name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how)
 
-    def _alike(self, name: str, stage: str, numerator: float | None, denominator: int, value: float) -> Measure:
+    @staticmethod
+    def _alike(name: str, stage: str, numerator: float | None, denominator: int, value: float, subjects: int) -> Measure:
         """A share of 0 or 1, for which all subjects speak alike, with Wilson's interval over them."""
-        low, high = wilson_interval(self.subjects * value, self.subjects)
-        return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", self.subjects)
+        low, high = wilson_interval(subjects * value, subjects)
+        return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", subjects)
 
     @staticmethod
     def _spread(

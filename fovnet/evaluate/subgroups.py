@@ -20,6 +20,7 @@ MOST_VALUES = 20
 FEW_NUMBERS = 6
 """So many different numbers are levels of their own; more are cut into bins."""
 AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
+UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")         # BIDS writes n/a; one such word must not make words of all ages
 UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
@@ -30,7 +31,7 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
     """
     found = [(COLLECTION, _sorted(named))] if (named := {case.volume_id: case.collection for case in cases if case.collection}) else []
     for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
-        stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip())}
+        stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED}
         numbers = _numbers(name, stated)
         values = _sorted(stated) if numbers is None else _binned(name, numbers)
         if 2 <= len(set(values.values())) <= MOST_VALUES:

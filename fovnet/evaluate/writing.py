@@ -47,7 +47,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
         "abstention": {
             "stated_error": evaluation.stated_error, "met": evaluation.promise_met,
-            "slice_error": asdict(error) if error else None,
+            "risk": asdict(evaluation.answered_risk) if evaluation.answered_risk else None, "slice_error": asdict(error) if error else None,
         },
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
         "doubts": [asdict(row) for row in evaluation.doubts],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, refuse_foreign
 from fovnet.errors import ConfigError
+from fovnet.records import read_json
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -141,21 +142,40 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
         os.close(place)
 
 
-def withdraw(folder: Path, kept: Iterable[str], *, tables: bool, pictures: bool, pages: bool, faces: bool) -> None:
+def withdraw(
+    folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
+) -> None:
     """Removes what an earlier run left and this one must not be taken for.
 
     tables  the table and the index, which list what that run answered: they would pass for this one's, were it killed; the JSONs, of
             which both are made, stay
-    kept    volumes whose answers stay: where faces are to be hidden, the pictures and pages of them that are not wanted now may show some
+    kept    volumes whose answers stay: where faces are to be hidden, the pictures and pages of them that are not wanted now may show some,
+            and so may those of volumes that are not of this run
     Without pages the index goes anyway, for it lists other volumes than the table will.
     """
     from fovnet.decision.answer import TABLE
 
     for name in ((TABLE,) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
-    unwanted = [] if faces else [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
+    if faces:
+        return
+    unwanted = [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
+    unwanted += [name for one in _with_faces(folder, {*kept, *named}) for name in beside(one, True, True)]
     for name in unwanted:
         (folder / name).unlink(missing_ok=True)
+
+
+def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
+    """The other volumes in the folder that an earlier run drew with their faces, as far as a picture or a page of them is left."""
+    for path in folder.glob("*.json"):
+        name = path.stem
+        if name not in but and any((folder / one).exists() for one in beside(name, True, True)):
+            try:
+                facts = read_json(path)
+            except (OSError, ValueError):
+                continue
+            if facts.get("faces") and facts.get("volume_id") == name:
+                yield name
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:

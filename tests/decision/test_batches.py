@@ -7,6 +7,8 @@ import importlib.util
 import os
 import re
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -324,6 +326,17 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming
 
 
 @pytest.mark.slow
+def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(incoming: Path, model: Path, tmp_path: Path) -> None:
+    """Whoever hands the folder on believes them covered; what was drawn without faces, and JSONs, stay."""
+    first, second, third = (next(incoming.glob(f"v00{number}.nii*")) for number in (1, 2, 3))
+    line = ["--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
+    for path, more in ((first, []), (third, ["--no-faces"]), (second, ["--no-faces"])):
+        assert CliRunner().invoke(app, ["predict", str(path), *line, *more]).exit_code == 0
+    drawn = [tmp_path / name for volume in ("v001", "v002", "v003") for name in (f"{volume}.png", f"pages/{volume}.html")]
+    assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (tmp_path / "v001.json").exists()
+
+
+@pytest.mark.slow
 def test_an_answer_that_takes_the_place_of_another_files_is_told(incoming: Path, model: Path, tmp_path: Path) -> None:
     for place, name in (("a", "v001"), ("b", "v002")):
         (tmp_path / place).mkdir()
@@ -483,6 +496,37 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
             path.write_bytes(image(1).to_bytes())
         write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
         assert (kept_rows(tmp_path / "out", "a", path, "m") is not None) == still
+
+
+SHORT = """
+import resource, sys
+from pathlib import Path
+from fovnet.decision.ensemble import load
+from fovnet.decision.kept import PASSING
+from fovnet.decision.predicting import predict
+from fovnet.decision.shipped import shipped_folder
+small, tall = map(Path, sys.argv[1:])
+ensemble = load(shipped_folder(), "cpu", engine="torch")
+before, = predict([("before", small)], ensemble)
+used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + 45 * 2**20,) * 2)
+found, after = predict([("tall", tall), ("after", small)], ensemble)
+print(found.answer.status, found.answer.code, found.answer.code in PASSING, (after.raw == before.raw).all())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.beside
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is told otherwise here")
+def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_path: Path) -> None:
+    """900 slices are read and cut within 45 MB, and not classified; torch says so in a RuntimeError, and in an hour it may be otherwise."""
+    for name, shape in (("small", (48, 48, 12)), ("tall", (48, 48, 900))):
+        voxels = np.random.default_rng(1).integers(0, 200, shape).astype(np.uint8)
+        voxels[10:38, 10:38] += 50
+        nibabel.Nifti1Image(voxels, np.diag([8, 8, 2.9 if name == "tall" else 8, 1])).to_filename(tmp_path / f"{name}.nii")
+    line = [sys.executable, "-c", SHORT, tmp_path / "small.nii", tmp_path / "tall.nii"]
+    told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert told.stdout.split() == ["refused", "volume-memory", "True", "True"], told.stderr[-2000:]
 
 
 def test_a_name_that_a_formula_could_be_is_a_name(model: Path, tmp_path: Path) -> None:

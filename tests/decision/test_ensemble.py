@@ -165,6 +165,8 @@ def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict
 
 @pytest.mark.parametrize(("setting", "value"), [
     ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None), ("method", "guess"),
+    ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0), ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
+    ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
     ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
 ])  # fmt: skip
 def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, setting: str, value: object) -> None:

@@ -35,6 +35,13 @@ def test_a_border_two_slices_off_costs_those_millimetres() -> None:
     assert loss([said], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
 
 
+def test_what_is_said_of_the_chain_beside_a_spine_of_which_nobody_told_it_costs_nothing() -> None:
+    """As in the evaluation; a spine that is not said costs its millimetres."""
+    true, beside, missed = labels([(None, 12)]), labels([(2, 12)], spine=True), labels([(2, 12)])
+    assert loss([beside], [true], [edges(12)], N) == 0.0
+    assert loss([missed], [true], [edges(12)], N) == 0.5
+
+
 def test_missed_and_invented_borders_cost_one_each() -> None:
     true, said = labels([(1, 10), (2, 10)]), labels([(1, 18), (6, 2)])
     assert border_errors(said, true, edges(20), N) == {(1, 2): None, (1, 6 - 1): None}

@@ -17,7 +17,7 @@ from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubting import Signs
 from fovnet.decision.spans import Rule, decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.evaluate.answers import answered_cases, shown
+from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
@@ -105,6 +105,24 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     path.write_bytes(b"cropped by somebody")
     with pytest.raises(CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"):
         answered_cases(answers, read_collection(tmp_path), DEFAULT)
+
+
+def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_told(tmp_path: Path) -> None:
+    """Somebody's scan1.nii is not somebody else's; a copy that was moved is."""
+    (tmp_path / "elsewhere").mkdir()
+    answers = predicted(tmp_path / "elsewhere", tmp_path / "answers")
+    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\nrenamed-right\tp\tright.nii.gz\n")
+    (tmp_path / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\nrenamed-right\tpelvis\t0\t9\n")
+    labelled = read_collection(tmp_path)
+    for folder, held in ((tmp_path / "elsewhere", b"a head"), (tmp_path, b"an abdomen")):
+        (folder / "right.nii.gz").write_bytes(held)
+    said, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
+    write_json(answers / "renamed-right.json", {**said, "file": {"places": kept.places(file), "sha256": kept.content(file)}})
+    assert by_name_alone(answers, labelled) == ["renamed-right"]
+    (tmp_path / "right.nii.gz").write_bytes(b"a head")
+    assert by_name_alone(answers, labelled) == []
+    (tmp_path / "right.nii.gz").unlink()
+    assert by_name_alone(answers, labelled) == []
 
 
 def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:

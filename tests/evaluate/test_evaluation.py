@@ -186,3 +186,21 @@ def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
     stored = facts(evaluation)["abstention"]
     assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (0.2, 0.125, True)
     assert facts(evaluate(cases, DEFAULT, bootstrap=20, seed=0))["abstention"]["met"] is None
+
+
+def test_what_is_promised_is_held_against_the_mean_over_people(planted):
+    """One person's long volume without a fault makes pooled slices look good; half of what nine others are answered is wrong."""
+    cases = [planted.case(["head"] * 900, volume_id="long", subject_id="a")]
+    cases += [planted.case(["head"] * 2, ["head", "chest"], volume_id=f"v{n}", subject_id=f"b{n}") for n in range(9)]
+    cases += [planted.case(["head"] * 30, volume_id="again", subject_id="b0")]
+    evaluation = evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.05)
+    risk = evaluation.answered_risk
+    assert risk.value == pytest.approx(np.mean([0.0, 0.25, *[0.5] * 8])) and risk.subjects == 10
+    assert evaluation.answered.find("slice_error", "decided").value < 0.01 and evaluation.promise_met is False
+
+
+def test_people_who_show_none_of_the_regions_make_no_figure_of_theirs_surer(planted):
+    """Forty people of nothing, and one chest: of one person no interval can be told."""
+    cases = [planted.case(["none"] * 4, volume_id=f"n{number}") for number in range(40)] + [planted.case(["chest"] * 4, volume_id="chest")]
+    measure = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("presence_f1_weighted", "decided")
+    assert (measure.value, measure.subjects, measure.interval, measure.low) == (1.0, 1, "not estimable", None)

@@ -54,4 +54,11 @@ def test_volumes_of_no_collection_make_no_group_without_a_name(planted):
 
 
 def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):
-    assert values_of(subgroups_of(cases(planted, age=["44", "55", "unknown"] * 3)), "age") == ["44", "55", "unknown"]
+    assert values_of(subgroups_of(cases(planted, age=["44", "55", "very old"] * 3)), "age") == ["44", "55", "very old"]
+
+
+@pytest.mark.parametrize("word", ["n/a", "", "Unknown", "NaN"])
+def test_an_age_that_is_not_known_makes_no_words_of_the_others(planted, word):
+    ages = [str(age) for age in range(20, 80, 2)]
+    whole, lacking = (dict(subgroups_of(cases(planted, age=known)))["age"] for known in (ages, [word, *ages[1:]]))
+    assert lacking == {volume: value for volume, value in whole.items() if volume != "v000"}
