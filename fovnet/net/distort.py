@@ -83,7 +83,7 @@ def bent(images: Tensor, controls: Tensor) -> Tensor:
     controls  (n, 2, 4, 4) moves to the right and down at points a third of the frame apart, in half sides
     """
     n, _, h, w = images.shape
-    down, across = (_splines(size).to(images.device) for size in (h, w))
+    down, across = (_splines(size, images.device) for size in (h, w))
     moves = torch.einsum("hi,naij,wj->nhwa", down, controls, across)
     still = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
     return read_at(images, grid_of(still, h, w) + moves)
@@ -125,13 +125,16 @@ def shaded(images: Tensor, gains: Tensor) -> Tensor:
 
 def _field(controls: Tensor, images: Tensor) -> Tensor:
     """(n, 1, h, w) the cubic B-splines of control points (n, 4, 4) at every pixel of the images."""
-    down, across = (_splines(size).to(images.device) for size in images.shape[2:])
+    down, across = (_splines(size, images.device) for size in images.shape[2:])
     return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
 
 
 @cache
-def _splines(size: int) -> Tensor:
-    """(size, 4) weight of every control point at every pixel: cubic B-splines one lattice step wide, the ends' held beyond the frame."""
+def _splines(size: int, device: torch.device) -> Tensor:
+    """(size, 4) weight of every control point at every pixel: cubic B-splines one lattice step wide, the ends' held beyond the frame.
+
+    Kept on the device: what is copied there waits for the host, which a step that CUDA records may not.
+    """
     at = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
     whole = torch.arange(-1, POINTS + 1, dtype=torch.float64)
     far = (at[:, None] - whole).abs()
@@ -140,4 +143,4 @@ def _splines(size: int) -> Tensor:
     inner = weights[:, 1:-1].clone()
     inner[:, 0] += weights[:, 0]
     inner[:, -1] += weights[:, -1]
-    return inner.float()
+    return inner.float().to(device)
