@@ -79,6 +79,8 @@ class Augmentation(Section):
     of a filter of each slice's own, tones, the largest share of other greys for the same tissues, shading, the largest logarithm of the
     gain of a field that makes some parts brighter than others, as coils do, and alone, the share of slices of which nothing is shown but
     the slice, are no part of the paper's recipe.
+
+    as_cut  whether "millimetres" and "sections" of a slice that is cropped and zoomed are what they would be of a volume that was cut so
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -94,6 +96,7 @@ class Augmentation(Section):
     tones: float = Field(0.0, ge=0, le=1)
     shading: float = Field(0.0, ge=0, le=3)
     alone: float = Field(0.0, ge=0, lt=1)
+    as_cut: bool = True
 
 
 class Plateau(Section):

@@ -41,6 +41,8 @@ class Ranges:
             that are cut off in sections
     bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
     tones   the largest share that a slice's own greys have in place of its greys    shading  largest logarithm of a slice's own gains
+    as_cut  whether a crop is seen at 4 mm as a slice cut to it would be, and sections are zoomed along their own axis; networks trained
+            before this was so saw the first blurred, and the sagittal section zoomed along the other axis of the slice
     alone   the share of slices that are shown without anything beside them, which is black then.  Neverova et al. (2016), ModDrop,
             section 4.2: a network does not come to lean on one of its inputs where that may be missing
     """
@@ -58,6 +60,7 @@ class Ranges:
     tones: float = 0.0
     alone: float = 0.0
     shading: float = 0.0
+    as_cut: bool = True
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:

@@ -98,7 +98,7 @@ def augmented(
     Raises ModelError "inputs-unplaced" as `fovnet.net.inputs.images`.
     """
     fields, stretches = (crops(draws), ends(draws)) if ranges.crop else (None, None)
-    warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges))
+    warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges), ranges.as_cut)
     seen = recoloured(images(slices, rows, kinds, placed, warp), draws, ranges)
     return without_others(seen, beside(draws)) if ranges.alone else seen
 

@@ -12,7 +12,8 @@
 
 A warp is one of the body: all channels of a slice get the same, each in one resampling.  In "millimetres" and "sections" the change of
 scale comes on top, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.  Sections
-are turned, sheared and zoomed by the same numbers, but not moved up or down.
+are turned, sheared and zoomed by the same numbers, each along its own axes, but not moved up or down.  Those of a cropped slice are still
+cut through the middle of its whole volume, where those of a volume of that field of view would be cut through its own.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class Warp:
     theta   (m, 2, 3) where each is read, as fovnet.net.augment has it
     crops   (m, 4), as there: the rectangle of each slice that is its field of view, from which theta then counts; None: all of it
     ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
+    as_cut  as `fovnet.net.augment.Ranges` has it
     before  what is done to images (m, c, h, w) before anything else; told whether it may move what they show, which no section allows:
             the slice would no longer lie in its row
     """
@@ -99,6 +101,7 @@ class Warp:
     crops: Tensor | None = None
     ends: Tensor | None = None
     before: Callable[[Tensor, bool], Tensor] | None = None
+    as_cut: bool = True
 
 
 def images(
@@ -112,8 +115,10 @@ def images(
     shown = source if "slice" in kinds else source[:, 1:]
     made = [shown if theta is None else resample(shown, theta)] if shown.shape[1] else []
     if placed is not None and "millimetres" in kinds:
-        share = 1.0 if crops is None else crops[:, :2].amax(dim=1)
-        made.append(in_millimetres(source[:, :1], share * placed.sides_mm.index_select(0, rows), theta))
+        sides_mm = placed.sides_mm.index_select(0, rows)
+        shown_mm = sides_mm if crops is None else crops[:, :2].amax(dim=1) * sides_mm
+        cut_mm = shown_mm if warp is not None and not warp.as_cut else sides_mm        # a crop's pixels are as large as its slice's
+        made.append(in_millimetres(source[:, :1], shown_mm, theta, cut_mm))
     if placed is not None and placed.through is not None and "sections" in kinds:
         both = placed.through.about(rows, None if warp is None else warp.ends)
         if warp is not None and theta is not None:
@@ -161,8 +166,20 @@ def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, cr
             off = (at - (crops[:, 2 + axis] * halves)[:, None]).abs()
             one = one * (off <= (crops[:, axis] * halves)[:, None])[:, None, None, :]
         aside = torch.stack([shift[:, axis] * halves, torch.zeros_like(halves)], dim=1)
-        made.append(resample(one, torch.cat([warp.theta[:, :, :2], aside[:, :, None]], dim=2)))
+        turned = _zoomed_along(warp.theta) if axis == 1 and warp.as_cut else warp.theta[:, :, :2]
+        made.append(resample(one, torch.cat([turned, aside[:, :, None]], dim=2)))
     return torch.cat(made, dim=1)
+
+
+def _zoomed_along(theta: Tensor) -> Tensor:
+    """(m, 2, 2) theta for a section whose width is the slice's second axis: its first column has that axis' zoom in place of its own.
+
+    The zooms are those of `fovnet.net.augment.draw_affines`: the length of the first column, and the determinant over it.
+    """
+    wide, tall = theta[:, :, 0], theta[:, :, 1]
+    zoom = wide.norm(dim=1)
+    other = (wide[:, 0] * tall[:, 1] - wide[:, 1] * tall[:, 0]) / zoom
+    return torch.stack([wide * (other / zoom)[:, None], tall], dim=2)
 
 
 def normalised(slices: Tensor) -> Tensor:
@@ -170,16 +187,18 @@ def normalised(slices: Tensor) -> Tensor:
     return slices.unsqueeze(1).to(torch.float32).div_(255.0).contiguous(memory_format=torch.channels_last)
 
 
-def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None) -> Tensor:
+def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, cut_mm: Tensor | None = None) -> Tensor:
     """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of ACROSS_MM, warped by theta.
 
+    cut_mm  (m,) how wide they were when they were cut to their pixels, where theta leads into a part of them
     Both frames being [-1, 1], what stands at u in the square stands at u * 512 / side in the slice, and is read at A (u * 512 / side) + t.
     """
     scale = (ACROSS_MM / sides_mm)[:, None, None]
     if theta is None:
         theta = torch.eye(2, 3, device=own.device).expand(len(own), 2, 3)
     where = grid_of(torch.cat([theta[:, :, :2] * scale, theta[:, :, 2:]], dim=2), *own.shape[-2:])
-    return torch.where((scale > HALVED)[..., None], read_at(F.avg_pool2d(own, 2), where), read_at(own, where))
+    fine = scale if cut_mm is None else (ACROSS_MM / cut_mm)[:, None, None]
+    return torch.where((fine > HALVED)[..., None], read_at(F.avg_pool2d(own, 2), where), read_at(own, where))
 
 
 def images_of(

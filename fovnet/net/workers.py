@@ -80,6 +80,7 @@ class Job:
     tones: float = 0.0
     alone: float = 0.0
     shading: float = 0.0
+    as_cut: bool = True
     ends: Ends = field(default_factory=Ends)
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
