@@ -88,6 +88,35 @@ def test_training_needs_torch_and_numpy_alone() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+ALONE = """
+import importlib.abc, sys
+class Nothing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.split(".")[0] in {known!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+import numpy as np
+from pathlib import Path
+from fovnet.net.architecture import Architecture
+from fovnet.net.augment import Ranges
+from fovnet.net.training import Recipe, place, train_network
+import torch
+pixels, rows = np.zeros((24, 128, 128), np.uint8), np.arange(24)
+data = place(pixels, np.eye(2, dtype=np.float32)[rows % 2], rows[:16], rows[16:], torch.device("cpu"))
+net = Architecture(4, 1, 2, 3, False, classes=2, head="gap")
+ending = train_network(net, learning_rate=0.01, batch=8, seed=1, data=data, recipe=Recipe(1, 16, Ranges(5.0, 0.1, 0.1, 0.1, 0.02)),
+                       keep=Path(sys.argv[1]), facts={{}})
+print(ending.status)
+"""
+
+
+def test_a_network_is_trained_and_written_where_no_other_package_is(tmp_path: Path) -> None:
+    others = {"safetensors", "pydantic", "yaml", "monai", "nibabel", "typer", "rich", "matplotlib", "pydicom", "snakemake"}
+    line = [sys.executable, "-c", ALONE.format(known=others), tmp_path / "net.safetensors"]
+    told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert told.stdout.split() == ["completed"] and (tmp_path / "net.safetensors").exists(), told.stderr[-2000:]
+
+
 def test_no_file_of_the_code_names_a_region() -> None:
     """Regions are data: outside the vocabulary and the simulated anatomy no code depends on what they are called."""
     from fovnet.regions import DEFAULT

@@ -53,7 +53,7 @@ CHANNEL_NUMBERS = 4
 @dataclass(frozen=True)
 class Architecture:
     """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block, norm or
-    input that nobody knows."""
+    input that nobody knows, and for numbers that no network has."""
 
     blocks: int
     convolutions: int
@@ -74,6 +74,12 @@ class Architecture:
         for what, name, known in (("head", self.head, HEADS), ("block", self.block, BLOCKS), ("norm", self.norm, NORMS)):
             if name not in known:
                 raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
+        for what, level, least, most in (
+            ("blocks", self.blocks, 1, 7), ("convolutions", self.convolutions, 1, 100), ("log2_filters", self.log2_filters, 0, 12),
+            ("kernel", self.kernel, 1, 127), ("classes", self.classes, 1, 1000), ("widen", self.widen, 1, 2), ("stride", self.stride, 1, 2),
+        ):  # fmt: skip
+            if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
+                raise ValueError(f"{what} {level!r}; a whole number from {least} to {most} is wanted")
         if self.inputs != in_order(self.inputs):
             raise ValueError(f"inputs {', '.join(self.inputs) or 'none'}; wanted are some of {', '.join(INPUTS)}, each once, in this order")
 

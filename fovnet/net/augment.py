@@ -211,7 +211,8 @@ def noise_at(place: Tensor, images: Tensor) -> Tensor:
     """Standard normal noise of the shape of `images`, read from the table at a place in [0, 1) for each slice.
 
     A million numbers are drawn once: new ones for every pixel would take a CPU longer than all else here, and on another device
-    would not be the CPU's.  Two slices share pixels of noise now and then, never at the same place of both.
+    would not be the CPU's.  Two slices share pixels of noise now and then, of a large batch a pair perhaps
+    all of them.
     """
     n, size = len(images), images[0].numel()
     windows = _noise_table(images.device).unfold(0, size, NOISE_STRIDE)                # a view: nothing is copied

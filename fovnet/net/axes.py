@@ -20,6 +20,8 @@ from fovnet.net.architecture import BLOCKS, HEADS, NORMS
 from fovnet.search.space import Axis
 
 OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
+ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
+"""The level of a network of a space that leaves an optional axis out."""
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
     ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,

@@ -37,8 +37,8 @@ class Beginning:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The configuration without learning rate and batch, which leave no trace in a network's shape."""
-        return {name: level for name, level in self.configuration.items() if name not in OF_THE_STEP}
+        """The configuration without learning rate and batch, which leave no trace in a network's shape, and without what is so anyway."""
+        return {name: level for name, level in self.configuration.items() if name not in OF_THE_STEP and axes.ANYWAY.get(name) != level}
 
 
 def facts_of(folder: Path) -> dict[str, Any]:

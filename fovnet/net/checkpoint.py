@@ -7,6 +7,7 @@ finished again at once, and one that was stopped after fewer epochs (a rung) goe
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class Checkpoint:
         tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=bool(progress.average))}
         tensors["generator"] = progress.generator.get_state()
         curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
-        facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), **curves}
+        facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
         save_tensors(self.path, tensors, facts, lasting=False)       # a damaged one is as good as none, and the disk is not waited for
 
     def resume(self, fresh: Progress) -> None:
@@ -60,11 +61,20 @@ class Checkpoint:
             tensors, facts = load_tensors(self.path)
         except ModelError:
             facts = {}
-        if self.keep.exists() and facts.get("decides") == digest(self.decides):
+        ours = self.keep.exists() and facts.get("decides") == digest(self.decides)
+        if ours and facts.get("crc32") == _crc32(tensors):           # the header may be whole, and what lies behind it on the disk not
             _restore(fresh, tensors, facts)
         else:
             self.keep.unlink(missing_ok=True)
             forget(self.keep)
+
+
+def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
+    """Of the bytes of all tensors, by their names' order."""
+    running = 0
+    for name in sorted(tensors):
+        running = zlib.crc32(tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data, running)
+    return running
 
 
 def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -198,13 +198,15 @@ def device_of(settings: Settings) -> Device:
 
 
 def prices_of(settings: Settings, device: Device | None = None) -> Prices:
-    """Every configuration priced; the validation slices are those of the settings, else of the pack, else none."""
+    """Every configuration priced; the validation slices are those of the settings, but no more than the pack has, else of the pack, else
+    none."""
     from fovnet.net.cost import Limits, Work
     from fovnet.net.prices import prices
 
     training, options, validation = settings.training, settings.search, settings.training.validation_slices
-    if validation is None and (Path(settings.results) / "slices" / "slices.npz").exists():
-        validation = len(opened(settings)[1].rows("validation"))
+    if (Path(settings.results) / "slices" / "slices.npz").exists():
+        there = len(opened(settings)[1].rows("validation"))
+        validation = there if validation is None else min(validation, there)
     return prices(
         space_of(settings), classes=len(vocabulary_of(settings).classes), head=training.head, inputs=training.inputs,
         averaged=training.averaging > 0,

@@ -50,7 +50,7 @@ class Recipe:
 
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
     precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
-    sampling   "slices": every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
+    sampling   "slices": in an epoch every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
     cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
                Where a training ends then decides all of its steps, so that one of more epochs begins anew
     """
@@ -175,13 +175,15 @@ def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:
     return inverse / (share * inverse).sum().clamp_min(1e-12)
 
 
-def guessing_loss(targets: Tensor, weights: Tensor) -> float:
+def guessing_loss(targets: Tensor, weights: Tensor, often: Tensor | None = None) -> float:
     """What answering all classes seen in training alike costs on these rows: log k where their shares are those of the training.
 
+    often  (n,) how often each row is drawn; None: all alike
     Under weights of inverse frequency no other constant answer costs less on the training rows.
     """
     seen = int((weights > 0).sum())
-    return float((targets @ weights).mean()) * math.log(max(2, seen))
+    costs = targets @ weights
+    return float(costs.mean() if often is None else often @ costs / often.sum()) * math.log(max(2, seen))
 
 
 def train_network(
@@ -251,8 +253,9 @@ class _Epochs:
     def run(self, progress: Progress) -> End:
         """The end that the losses come to, epoch by epoch; one that is there already, where a finished training goes on."""
         data, ends = self.data, self.recipe.ends
-        weights = class_weights(data.targets[data.train], drawn_how_often(data, self.recipe))
-        guess = Guess(guessing_loss(data.targets[data.train], weights), guessing_loss(data.targets[data.validation], weights))
+        often = drawn_how_often(data, self.recipe)
+        weights = class_weights(data.targets[data.train], often)
+        guess = Guess(guessing_loss(data.targets[data.train], weights, often), guessing_loss(data.targets[data.validation], weights))
         losses = progress.training_loss, progress.validation_loss
         while (end := ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)) is None:
             started = time.monotonic()
@@ -352,6 +355,8 @@ def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe
         progress.step += 1
         if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
             _take_into_average(progress, recipe.averaging)
+    if recipe.averaging and progress.step < AVERAGE_EVERY:          # else the network validated is the one that has learned nothing
+        _take_into_average(progress, recipe.averaging)
     progress.training_loss.append(descent.mean_loss())
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import safetensors
 import torch
 from torch import Tensor, nn
 
@@ -87,6 +87,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
     (its head, its inputs), or has tensors that do not fit it.
     """
     tensors, facts = load_tensors(path)
+    _refuse_no_numbers(path, tensors)
     try:
         model = build(Architecture(**facts["architecture"]))
         model.load_state_dict(tensors)
@@ -94,17 +95,30 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
             model.load_state_dict(slice_alone(model.state_dict()))
     except ValueError as error:
         raise ModelError("weights-unknown", f"{path}: {error}; another version of fovnet made it: use that, or search again") from None
-    except (KeyError, TypeError, RuntimeError) as error:
+    except (KeyError, TypeError, RuntimeError, IndexError, RecursionError) as error:
         raise ModelError("weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}") from None
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return model.to(device).eval(), facts                # channels last: twice the slices a second on a CPU
 
 
+def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Raises ModelError "weights-misfit" for weights that are not finite, or no fractions, which torch would take for some."""
+    for name, tensor in tensors.items():
+        counts = name.endswith("num_batches_tracked")
+        if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):
+            raise ModelError("weights-misfit", f"{path}: {name} holds {tensor.dtype}, not all of it finite numbers; search again")
+
+
 def _opened(path: Path, read: Callable[[Any], dict[str, Tensor]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    missing = ModelError("weights-missing", f"{path}: no such file; run the search again to make it")
+    if not os.path.exists(path):        # noqa: PTH110  (Path.exists raises in a closed folder); before the library: a training begins without
+        raise missing
+    import safetensors
+
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             return read(file), json.loads((file.metadata() or {}).get("facts", "{}"))
     except FileNotFoundError:
-        raise ModelError("weights-missing", f"{path}: no such file; run the search again to make it") from None
-    except (safetensors.SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise missing from None
+    except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:
         raise ModelError("weights-damaged", f"{path}: not readable as safetensors ({error}); remove it and run the search again") from None

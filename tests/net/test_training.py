@@ -193,7 +193,7 @@ def test_a_training_stopped_after_fewer_epochs_goes_on_to_more(shapes: Data, rec
     assert (tmp_path / "rungs.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("change", ["learning rate", "seed", "damaged", "weights gone"])
+@pytest.mark.parametrize("change", ["learning rate", "seed", "damaged", "flipped", "zeroed", "weights gone"])
 def test_the_checkpoint_of_another_training_or_a_damaged_one_is_not_gone_on_with(
     shapes: Data, recipe: Recipe, tmp_path: Path, change: str
 ) -> None:
@@ -202,6 +202,11 @@ def test_the_checkpoint_of_another_training_or_a_damaged_one_is_not_gone_on_with
     train(shapes, replace(recipe, epochs=1), keep, **other)  # type: ignore[arg-type]
     if change == "damaged":
         checkpoint_of(keep).write_bytes(checkpoint_of(keep).read_bytes()[:-9])
+    if change in ("flipped", "zeroed"):                 # behind a header that is whole, as a disk that lost its power may leave it
+        held = bytearray(checkpoint_of(keep).read_bytes())
+        half = slice(len(held) // 2, None)
+        held[half] = bytes(len(held[half])) if change == "zeroed" else bytes(byte ^ 4 for byte in held[half])
+        checkpoint_of(keep).write_bytes(held)
     if change == "weights gone":
         keep.unlink()
     whole = train(shapes, recipe, tmp_path / "whole.safetensors")
@@ -214,6 +219,20 @@ def test_guessing_costs_the_logarithm_of_the_classes(shapes: Data) -> None:
     assert guessing_loss(rows, class_weights(rows)) == pytest.approx(np.log(3), rel=1e-5)
     uniform = loss_of(torch.zeros_like(rows), rows, class_weights(rows))
     assert guessing_loss(rows, class_weights(rows)) == pytest.approx(float(uniform), rel=1e-5)
+
+
+def test_guessing_costs_the_logarithm_of_the_classes_however_rows_are_drawn() -> None:
+    """Forty knees of 15 slices and four bodies of 160, every volume as often."""
+    rows = torch.eye(3)[torch.cat([torch.zeros(600), torch.ones(300), torch.full((340,), 2.0)]).long()]
+    often = torch.cat([torch.full((600,), 1 / 15), torch.full((640,), 1 / 160)])
+    assert guessing_loss(rows, class_weights(rows, often), often) == pytest.approx(np.log(3), rel=1e-5)
+
+
+def test_fewer_steps_than_one_of_the_mean_are_learned_from_all_the_same(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+    """Two steps an epoch: the mean of weights that was validated was that of the network as it was drawn."""
+    few = replace(recipe, slices_per_epoch=16, epochs=1, averaging=0.97)
+    drawn = train(shapes, replace(few, epochs=1), tmp_path / "still.safetensors", learning_rate=1e-12)
+    assert abs(train(shapes, few, tmp_path / "net.safetensors").validation_loss[0] - drawn.validation_loss[0]) > 1e-4
 
 
 def test_a_rate_too_small_to_learn_anything_completes_at_the_loss_of_guessing(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
