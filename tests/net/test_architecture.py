@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,3 +99,12 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
         Architecture(5, 1, 3, 3, False, 7, "mlp")
     with pytest.raises(ValueError, match="block 'dense'"):
         Architecture(5, 1, 3, 3, False, 7, block="dense")
+
+
+@pytest.mark.parametrize(("name", "level"), [
+    ("blocks", 0), ("blocks", 8), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0), ("classes", 0), ("stride", 0), ("widen", 3),
+    ("blocks", 2.0), ("blocks", True),
+])  # fmt: skip
+def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:
+    with pytest.raises(ValueError, match=f"{name} {level!r}; a whole number from"):
+        replace(Architecture(5, 1, 3, 3, False, 7), **{name: level})

@@ -132,8 +132,10 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     assert begun(log10_learning_rate=-1, log2_batch=3) == "c" and begun(log10_learning_rate=-1, log2_batch=5) == "a"
     assert begun(log10_learning_rate=-2, log2_batch=4) == "a" and begun(log10_learning_rate=-2.1) == "b" and begun(blocks=5) == "d"
     assert nearest(members, axes.changed(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256 == "b"
-    with pytest.raises(ModelError, match="begin-none-fits"):
-        begun(kernel=5)
+    assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", "said or not, it is the same network"
+    for other in ({"kernel": 5}, {"blocks": 5, "widen": 2}):
+        with pytest.raises(ModelError, match="begin-none-fits"):
+            begun(**other)
 
 
 def test_the_space_of_members_is_their_configurations_and_no_other() -> None:

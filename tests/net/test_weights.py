@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from fovnet.net.weights import KINDS, load_tensors, save_tensors
+from fovnet.errors import ModelError
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.net.weights import KINDS, load_network, load_tensors, save_network, save_tensors
 
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6).filter(lambda name: name != "__metadata__")
 shapes = st.lists(st.integers(0, 3), max_size=3)
@@ -35,6 +39,24 @@ def test_what_lies_otherwise_in_memory_is_the_same_on_disk(tmp_path: Path) -> No
     laid = {"a": torch.rand(4, 3, 5, 5).contiguous(memory_format=torch.channels_last), "b": torch.arange(10.0)[::2].requires_grad_()}
     path = save_tensors(tmp_path / "net.safetensors", laid, {})
     assert path.read_bytes() == save({name: tensor.detach().contiguous() for name, tensor in laid.items()}, {"facts": "{}"})
+
+
+@pytest.mark.parametrize(("change", "code"), [
+    (lambda facts, tensors: tensors["classes.bias"].fill_(torch.nan), "weights-misfit"),
+    (lambda facts, tensors: tensors.update({"classes.bias": torch.zeros(3, dtype=torch.uint8)}), "weights-misfit"),
+    (lambda facts, tensors: facts["architecture"].update(blocks=0), "weights-unknown"),
+    (lambda facts, tensors: facts["architecture"].update(stride=0), "weights-unknown"),
+    (lambda facts, tensors: tensors.pop("classes.bias"), "weights-misfit"),
+])  # fmt: skip
+def test_a_file_of_what_is_no_network_is_refused(tmp_path: Path, change: Callable[[dict, dict], object], code: str) -> None:
+    net = Architecture(4, 1, 2, 3, False, classes=3, head="gap")
+    path = save_network(tmp_path / "net.safetensors", build(net), net, {})
+    tensors, facts = load_tensors(path)
+    assert load_network(path, torch.device("cpu"))[1] == facts
+    change(facts, tensors)
+    save_tensors(path, tensors, facts)
+    with pytest.raises(ModelError, match=code):
+        load_network(path, torch.device("cpu"))
 
 
 GROWN = """
