@@ -90,6 +90,7 @@ class Evaluation:
     reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every volume has it
     risk         the risk-coverage curve;  doubts  by code, most frequent first
     headers      header against truth against answer, and `header_rates`; both empty without the column body_part_examined
+    answered_risk  what is promised of those answered, and `stated_error` how much of it; None where there are none, or nothing was stated
     """
 
     vocabulary: Vocabulary

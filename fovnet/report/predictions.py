@@ -169,13 +169,14 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
     """The other volumes in the folder that an earlier run drew with their faces, as far as a picture or a page of them is left."""
     for path in folder.glob("*.json"):
         name = path.stem
-        if name not in but and any((folder / one).exists() for one in beside(name, True, True)):
-            try:
-                facts = read_json(path)
-            except (OSError, ValueError):
-                continue
-            if facts.get("faces") and facts.get("volume_id") == name:
-                yield name
+        if name in but or not is_our_json(path) or not any((folder / one).exists() for one in beside(name, True, True)):
+            continue
+        try:
+            facts = read_json(path)
+        except (OSError, ValueError):
+            continue
+        if isinstance(facts, dict) and facts.get("faces") and facts.get("volume_id") == name:
+            yield name
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
