@@ -53,8 +53,9 @@ SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
 POSITIVE = (lambda value: value > 0), "a number above 0"
 NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
 RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": POSITIVE, "sigma_mm": NOT_NEGATIVE, "protocol_threshold": SHARE,
-    "beside_protocol": SHARE, "min_confidence": SHARE, "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
+    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE, "sigma_mm": NOT_NEGATIVE,
+    "protocol_threshold": SHARE, "beside_protocol": SHARE, "min_confidence": SHARE,
+    "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
     "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
 """Of the numbers of a rule, those that are not free: whether one can decide, and how that is said."""

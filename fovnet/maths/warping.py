@@ -44,16 +44,15 @@ def half_ranked(scores: Floats) -> Target:
     The spread of that normal is that of the better half.  A loss of 1e30 then stands where a loss of 3 would.
     Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024), arXiv:2408.11527, section 3.2.
     """
-    median = 2 * float(np.median(scores / 2))            # between two losses of 1e308
-    good = scores <= median
-    small, scale = _small(scores[good])
-    above = small - median / scale                       # equal values are exactly 0 here; a mean of theirs need not be one of them
+    middle = float(np.median(scores / 2))                # half of everything: the mean of two losses of 1e308 is no number
+    good = scores / 2 <= middle
+    above, half = _small(scores[good] / 2 - middle)      # equal values are exactly 0 here; a mean of theirs need not be one of them
     spread = float(np.sqrt(np.mean(above**2)))
     distances = spread > 0.0                             # else the better half is one value, and only ranks are left to tell
     quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
     warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
     warped[good] = above
-    return _standardised(scores, warped, scale if distances else None)
+    return _standardised(scores, warped, 2 * half if distances else None)
 
 
 def ranked(scores: Floats) -> Target:
@@ -63,8 +62,8 @@ def ranked(scores: Floats) -> Target:
 
 def raw(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
-    small, scale = _small(scores)
-    return _standardised(scores, small - float(np.median(small)), scale)
+    small, half = _small(scores / 2 - float(np.median(scores / 2)))
+    return _standardised(scores, small, 2 * half)
 
 
 def _ranks(scores: Floats) -> Floats:
@@ -74,8 +73,8 @@ def _ranks(scores: Floats) -> Floats:
 
 
 def _small(scores: Floats) -> tuple[Floats, float]:
-    """The scores below 1/2, and the power of two they were divided by: exactly as they were but for that, and sums and squares of losses of
-    1e300 are no longer infinite, of 1e-300 no longer 0."""
+    """Numbers below 1/2, and the power of two they were divided by: exactly as they were but for that, and sums and squares of 1e300 are no
+    longer infinite, of 1e-300 no longer 0."""
     scale = float(np.ldexp(1.0, min(int(np.frexp(np.abs(scores).max(initial=0.0))[1]) + 1, 1023)))
     return scores / scale, scale
 

@@ -12,6 +12,7 @@ A space may give any of them a single level; one that it leaves out, or an axis 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -108,7 +109,7 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "kernel":              (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
     "separable":           (lambda level: isinstance(level, bool), "yes or no"),
     "log10_learning_rate": (lambda level: _number(level) and -30 <= level <= 30, "a number from -30 to 30"),
-    "learning_rate":       (lambda level: _number(level) and 0 < level < 1e30, "a number above 0, below 1e30"),
+    "learning_rate":       (lambda level: _number(level) and 0 < level <= sys.float_info.max, "a number above 0"),
     "log2_batch":          (_whole(0, 16), "a whole number from 0 to 16"),
     "batch":               (_whole(1, 65536), "a whole number from 1"),
     "head":                (HEADS.__contains__, "fc, gap or small"),

@@ -48,13 +48,22 @@ def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bod
 
 
 @settings(max_examples=60)
-@given(seed=integers(0, 10**6), s=integers(20, 120))
+@given(seed=integers(0, 10**6), s=integers(40, 120))
 def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
-    """What a network says of noise that it takes for something else in every slice; three slices might agree by chance, and twenty come
-    near to a body in one of a thousand stacks: such a guess is told as one."""
+    """What a network says of noise that it takes for something else in every slice."""
+    assert surest_of_noise(seed, s, rule) < SURE_ENOUGH
+
+
+def test_twenty_slices_of_noise_come_near_to_a_body_in_one_of_a_hundred_stacks_at_most(rule: Rule) -> None:
+    """So few may agree by chance: in 7 of 1,500 stacks they did, in none of 25 slices or more."""
+    assert np.mean([surest_of_noise(seed, 20, rule) >= SURE_ENOUGH for seed in range(500)]) <= 0.01
+
+
+def surest_of_noise(seed: int, s: int, rule: Rule) -> float:
+    """The highest confidence of a span in s slices of noise, 0 where none is said."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(s), DEFAULT, rule)
-    assert all(span.confidence < SURE_ENOUGH for span in decision.spans)
+    return max((span.confidence for span in decision.spans), default=0.0)
 
 
 @settings(max_examples=60)

@@ -102,7 +102,7 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(("name", "level"), [
-    ("blocks", 0), ("blocks", 8), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0), ("classes", 0), ("stride", 0), ("widen", 3),
+    ("blocks", 0), ("blocks", 101), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0), ("classes", 0), ("stride", 0), ("widen", 3),
     ("blocks", 2.0), ("blocks", True),
 ])  # fmt: skip
 def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:
