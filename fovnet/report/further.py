@@ -64,16 +64,21 @@ def header_rows(measured: Facts, vocabulary: Vocabulary) -> Table:
     return Table(("header", "means", "shows", "said", "volumes"), rows, name="headers")
 
 
-def promise_words(abstention: Facts) -> str:
-    """What the bar for answering was chosen for, and whether that holds for new people."""
+def promise_words(abstention: Facts, risk: Measure | None = None) -> str:
+    """What the bar for answering was chosen for, whether that holds for new people, and what it came to on the test split's (`risk`)."""
     if not abstention:
         return ""
     stated, subjects = percent(abstention.get("stated_error")), several(int(abstention.get("subjects") or 0), "subject")
     words = f"Answers begin at confidence {float(abstention.get('min_confidence') or 0.0):.2f}, chosen on {subjects} of the validation "
     words += f"split for an error of at most {stated} of the slices answered, on average over people. "
     if abstention.get("promised"):
-        return words + "A test over subjects shows that this holds for new people like them."
-    return words + "That was not shown for new people: the subjects are too few, or the errors too many."
+        words += "A test over subjects shows that this holds for new people like them."
+    else:
+        words += "That was not shown for new people: the subjects are too few, or the errors too many."
+    if risk is None or risk.value is None:
+        return words
+    seen = shown(risk)
+    return f"{words} On the test split it is {seen.value} ({seen.interval}, {several(risk.subjects, 'subject')})."
 
 
 def ablation_view(ablation: Facts) -> AblationView | None:

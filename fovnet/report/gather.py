@@ -122,7 +122,8 @@ def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str,
     """How honest the confidence is, what answering less is worth, what was in doubt, and what the headers say."""
     measured = measured_facts(evaluation)
     return {
-        "reliability": reliability_view(evaluation), "risk": risk_view(evaluation), "promise": promise_words(abstention),
+        "reliability": reliability_view(evaluation), "risk": risk_view(evaluation),
+        "promise": promise_words(abstention, evaluation.answered_risk),
         "doubts": doubts_table(measured), "header_rates": header_rates(measured), "headers": header_rows(measured, evaluation.vocabulary),
     }  # fmt: skip
 

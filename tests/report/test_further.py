@@ -2,6 +2,7 @@
 
 import pytest
 
+from fovnet.evaluate.measures import Measure
 from fovnet.regions import DEFAULT
 from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
 from fovnet.report.pour import pour
@@ -66,4 +67,6 @@ def test_headers_are_told_in_rates_and_one_by_one():
 def test_what_the_bar_promises_is_said_as_it_is(promised, told):
     words = promise_words({"stated_error": 0.05, "min_confidence": 0.83, "promised": promised, "subjects": 20})
     assert told in words and "0.83" in words and "20 subjects" in words
-    assert promise_words({}) == ""
+    assert promise_words({}) == "" and "test split" not in words
+    told = promise_words({"stated_error": 0.05}, Measure("answered_risk", "decided", "", None, 20, 0.031, 0.017, 0.061, "bootstrap-t", 20))
+    assert told.replace("\N{NO-BREAK SPACE}", " ").endswith("On the test split it is 3.1 % (1.7–6.1 %, 20 subjects).")
