@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,6 @@ def examine(
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
-    from fovnet.report.wording import several
     from fovnet.volume.collection import read_collection
 
     _refuse_in_inputs(out_folder, truth, answers)
@@ -98,14 +98,7 @@ def examine(
     collection = read_collection(truth, known)
     cases, lacking, beyond = answered_cases(answers, collection, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
-    if lacking:
-        counted = several(len(lacking), "labelled volume")
-        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
-    if beyond:
-        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
-    if alone := by_name_alone(answers, collection):
-        out.print(f"{several(len(alone), 'volume')} answered by name alone, on another file than the labelled one: {', '.join(alone)}",
-                  highlight=False)
+    _tell_unmatched(lacking, beyond, by_name_alone(answers, collection))
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):
@@ -122,6 +115,20 @@ def examine(
     out.print("  ".join(map(str, written)), highlight=False)
     if lacking:
         raise typer.Exit(3)
+
+
+def _tell_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
+    """Labelled volumes without an answer, answers on no labelled volume, and answers that only a name ties to one."""
+    from fovnet.report.wording import several
+
+    if lacking:
+        counted = several(len(lacking), "labelled volume")
+        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+    if beyond:
+        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
+    if alone:
+        counted = several(len(alone), "volume")
+        out.print(f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}", highlight=False)
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
