@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.objective import untold
 from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case
-from fovnet.evaluate.slices import untold
 from fovnet.regions import Vocabulary
 
 LEAST_OVERLAP = 0.5
@@ -21,7 +21,8 @@ LEAST_OVERLAP = 0.5
 
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     """Spans that are right, true spans, said spans of one volume; F1 is 2 right / (true + said)."""
-    chain, told = len(vocabulary.chain), ~untold(case.truth, vocabulary)
+    chain = len(vocabulary.chain)
+    told = ~untold(case.truth, chain)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     lower, upper = edges_mm[:-1], edges_mm[1:]
     right = true = said = 0

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.objective import untold
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
@@ -76,16 +77,11 @@ def far_apart(truth: Flags, said: Flags, vocabulary: Vocabulary) -> Flags:
     return np.asarray(apart & truth.any(axis=1) & said.any(axis=1))
 
 
-def untold(truth: Flags, vocabulary: Vocabulary) -> Flags:
-    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
-    chain = len(vocabulary.chain)
-    return np.asarray(truth[:, chain:-1].any(axis=1) & ~truth[:, :chain].any(axis=1))
-
-
 def untrue(truth: Flags, said: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) of which nothing true is said, or something untrue beside it; of the chain nothing is held against `untold` ones."""
     wrong = said & ~truth
-    wrong[:, : len(vocabulary.chain)] &= ~untold(truth, vocabulary)[:, None]
+    chain = len(vocabulary.chain)
+    wrong[:, :chain] &= ~untold(truth, chain)[:, None]
     return np.asarray(wrong.any(axis=1) | ~(said & truth).any(axis=1))
 
 

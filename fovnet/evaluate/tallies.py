@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.objective import untold
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, reliability, surprise_total
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.overlaps import span_counts
-from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows, untold, untrue
+from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows, untrue
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -79,7 +80,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     said = {stage: said_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack([confusion(true_rows(case.truth, said[stage], vocabulary), said[stage], classes) for stage in STAGES])
     has, says = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
-    if untold(case.truth, vocabulary).any():
+    if untold(case.truth, chain).any():
         says = says & (has | (np.arange(classes - 1) >= chain))
     told = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in told.items() if array is not None}

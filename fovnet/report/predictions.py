@@ -160,7 +160,7 @@ def withdraw(
     if faces:
         return
     unwanted = [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
-    unwanted += [name for one in _with_faces(folder, {*kept, *named}) for name in beside(one, True, True)]
+    unwanted += [name for one in _with_faces(folder, set(named)) for name in beside(one, True, True)]
     for name in unwanted:
         (folder / name).unlink(missing_ok=True)
 
