@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.doubting import Doubt, Signs, doubts
+from fovnet.decision.margins import empty
 from fovnet.decision.spans import Decision, Rule, Span
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
@@ -20,8 +21,6 @@ COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
     "volume_confidence", "code",
 )  # fmt: skip
-EMPTY = 10
-"""Of 255: a slice with no pixel as bright shows nothing but air; around a body noise is rarely brighter."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
         "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
         "counted": stack.middle, "counted_slices": stack.counted_slices, "notes": stack.notes, "checksum": stack.checksum,
-        "empty": np.flatnonzero(stack.pixels.max(axis=(1, 2)) < EMPTY),
+        "empty": np.flatnonzero(empty(stack.pixels)),
         "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
         "images": None if stack.images is None else {
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from fovnet.decision import novelty, weighing
 from fovnet.decision.answer import Answer, answer
 from fovnet.decision.doubting import Signs, disorder
+from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.orientation import Bearing, Orientation
-from fovnet.decision.spans import Decision, Rule, decide
+from fovnet.decision.spans import Decision, Rule, decide, outer_edges
 from fovnet.maths.agreement import agreement
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack
@@ -53,10 +54,21 @@ class Judge:
     def _mean(self, members: NDArray[np.float32]) -> Floats:
         return weighing.mean(members, self.rule.say(len(members)))
 
-    def decision(self, look: Look, z_mm: Floats, edges_mm: Floats | None = None) -> Decision:
-        """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it."""
-        turned = None if look.turned is None else self._mean(look.turned)
-        return decide(self.raw(look), z_mm, self.vocabulary, self.rule, turned, edges_mm)
+    def decision(
+        self, look: Look, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
+    ) -> Decision:
+        """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it.
+
+        dark  (s,) which cuts show nothing but air: those at the ends are left out of what is decided, and show none
+        """
+        raw, turned = self.raw(look), None if look.turned is None else self._mean(look.turned)
+        between = outer_edges(z_mm, edges_mm)
+
+        def of(rows: slice) -> Decision:
+            over = None if turned is None else turned[len(turned) - rows.stop : len(turned) - rows.start]
+            return decide(raw[rows], z_mm[rows], self.vocabulary, self.rule, over, between[rows.start : rows.stop + 1])
+
+        return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
     def signs(self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None) -> Signs:
         """What else was measured on a volume of slices (s, side, side); `bearing` as `orientation` has it."""
@@ -73,6 +85,6 @@ class Judge:
 
     def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
-        decision = self.decision(look, stack.z_mm, stack.edges_mm)
+        decision = self.decision(look, stack.z_mm, stack.edges_mm, empty(stack.pixels))
         signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None)
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

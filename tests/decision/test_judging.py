@@ -14,6 +14,7 @@ from fovnet.decision.abstaining import SURE_ENOUGH
 from fovnet.decision.doubting import doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.margins import empty, lit
 from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
@@ -187,3 +188,35 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     ]
     assert not answered[-1]
     assert facts["curve"][-1]["volumes"] == sum(answered)
+
+
+@pytest.mark.parametrize(("below", "above"), [(0, 9), (12, 0), (7, 5)])
+def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, below: int, above: int) -> None:
+    """What is said of the rest is what is said of it alone: a volume padded with black slices gets the answer that it got before."""
+    one = bodies(3, empty_mm=0.0)
+    look, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
+    s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (look.members.shape[0], look.members.shape[2])
+    pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(np.float32)
+    black = [np.broadcast_to(pelvis, (p, rows, k)) for rows in (below, above)]
+    padded = Look(np.concatenate([black[0], look.members, black[1]], axis=1))
+    z_mm = one.z_mm[0] + step * np.arange(-below, s + above)
+    dark = np.ones(len(z_mm), dtype=bool)
+    dark[below : below + s] = False
+
+    alone, whole = Judge(DEFAULT, Rule()).decision(look, one.z_mm), Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark)
+    np.testing.assert_array_equal(said(whole.decided, n), np.pad(said(alone.decided, n), (below, above), constant_values=k - 1))
+    assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
+        (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
+    ]
+    assert all(whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all() for span in whole.spans)
+    assert whole.looks == alone.looks and whole.set_probability == pytest.approx(alone.set_probability)
+    mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
+    assert not mistaken.decided[dark, -1].all()
+
+
+def test_margins_begin_behind_the_last_slice_with_anything_in_it() -> None:
+    """A black slice between others is the decision's; where all are black, all are; a pixel of 10 of 255 is something."""
+    pixels = np.zeros((6, 4, 4), dtype=np.uint8)
+    pixels[[1, 3, 4], 2, 2] = (10, 200, 11)
+    assert lit(empty(pixels)) == slice(1, 5) and lit(empty(pixels[:1])) == slice(0, 1)
+    assert empty(pixels).tolist() == [True, False, True, False, False, True]
