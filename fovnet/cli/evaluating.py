@@ -98,6 +98,7 @@ def examine(
     collection = read_collection(truth, known)
     cases, lacking, beyond = answered_cases(answers, collection, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
+    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})    # before anybody stops reading
     _tell_unmatched(lacking, beyond, by_name_alone(answers, collection))
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
@@ -111,7 +112,6 @@ def examine(
         told = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
         rates.add_row(" ".join([name.replace("_", " "), stage]), *(told_measure(one) for one in told))
     show_table(rates)
-    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
     out.print("  ".join(map(str, written)), highlight=False)
     if lacking:
         raise typer.Exit(3)
@@ -152,14 +152,15 @@ def compare(
     from fovnet.evaluate.comparing import compare, verdict, write_comparison
 
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
+    written = [] if out_folder is None else write_comparison(out_folder, found)
     shown = titled(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
     for one in found.differences:
         values = (told_value(one.measure, value) for value in (one.first, one.second))
         shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, told_gain(one), verdict(one))
     show_table(shown)
     out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}", highlight=False)
-    if out_folder is not None:
-        out.print("  ".join(map(str, write_comparison(out_folder, found))), highlight=False)
+    if written:
+        out.print("  ".join(map(str, written)), highlight=False)
 
 
 @verbs.command()

@@ -51,6 +51,7 @@ class Evaluator:
         Raises ConfigError "out-foreign" where a file of an answer's name lies in `output_dir` that is none.
         """
         refuse_foreign(self._out / TABLE, is_our_table)
+        (self._out / TABLE).unlink(missing_ok=True)             # that of an earlier run would pass for this one's, were it killed
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([one["image"] for one in self._dataset]):
             answered_before(self._out, answer.volume_id)

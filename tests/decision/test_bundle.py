@@ -12,9 +12,9 @@ import pytest
 import torch
 
 import fovnet
-from fovnet.decision.bundle import SCHEMA, network, write_bundle
+from fovnet.decision.bundle import SCHEMA, Evaluator, network, write_bundle
 from fovnet.decision.ensemble import load
-from fovnet.errors import ModelError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_tsv
 
 TENSOR = ("type", "format", "num_channels", "spatial_shape", "dtype", "value_range", "is_patch_data", "channel_def")
@@ -103,6 +103,19 @@ def test_monai_verifies_metadata_and_shapes_and_runs_it(bundle: Path, finished: 
     assert [(row["volume_id"], row["status"]) for row in rows] == [
         (answer.volume_id, answer.status) for answer in answers for _ in (answer.spans or [None])
     ]
+
+
+def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(finished: Path, tmp_path: Path) -> None:
+    """The earlier table lists other volumes than the answers beside it."""
+    for name in ("a", "b"):
+        voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
+        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / f"{name}.nii.gz")
+    model, (a, b) = fovnet.load(finished / "ensemble", "cpu"), ({"image": tmp_path / f"{name}.nii.gz"} for name in "ab")
+    assert Evaluator(model, [a], str(tmp_path / "out")).run().exists()
+    (tmp_path / "out" / "b.json").write_text('{"somebody": "else"}')
+    with pytest.raises(ConfigError, match="out-foreign"):
+        Evaluator(model, [a, b], str(tmp_path / "out")).run()
+    assert not (tmp_path / "out" / "spans.tsv").exists() and (tmp_path / "out" / "a.json").exists()
 
 
 def test_a_bundle_made_from_its_own_models_would_lose_them_and_is_refused(bundle: Path) -> None:

@@ -205,6 +205,12 @@ def test_compare_says_that_a_run_does_not_differ_from_itself(copied: tuple[Path,
     assert done.returncode == 2 and "compare-missing" in done.stderr
 
 
+def test_whoever_stops_reading_keeps_what_was_found(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+    """`fovnet compare ... | head` writes its tables before it tells of them: here nobody reads at all."""
+    shell("bash", "-c", f"fovnet compare '{smoke}' '{smoke}' --out '{tmp_path}' | true")
+    assert (tmp_path / "comparison.tsv").stat().st_size > 0
+
+
 def test_bench_intervals_tells_how_often_the_truth_is_held(shell: Shell, tmp_path: Path) -> None:
     few = ("--studies", "30", "--subjects", "12", "--bootstrap", "200")
     shown = shell("fovnet", "bench", "intervals", "--out", tmp_path / "held.tsv", *few)
