@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from fovnet.errors import ConfigError
+from fovnet.locks import take
 from fovnet.records import checksum
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
@@ -30,12 +30,10 @@ class Results:
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = (self.folder / "run.lock").open("a")
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take(lock)
         except BlockingIOError:
             lock.close()
             raise ConfigError("results-held", f"{self.folder}: another run works here; wait for it, or name other `results`") from None
-        except OSError:             # a file system without locks: Snakemake's own, on its working directory, has to do
-            pass
         return lock
 
     @property

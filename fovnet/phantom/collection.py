@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from nibabel.orientations import apply_orientation, inv_ornt_aff
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
+from fovnet.locks import alone
 from fovnet.phantom.artefacts import wrapped
 from fovnet.phantom.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.families import choose_families
@@ -69,7 +72,7 @@ def simulate_collection(
     `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
     `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
     ("phantom-other-tables") where tables of another origin lie in `out`, and ConfigError ("phantom-feature") for a feature that there is
-    not.
+    not; ("phantom-held") where another simulation writes there.
     """
     lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
@@ -78,9 +81,6 @@ def simulate_collection(
             f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. Ask for at least 1 of both.",
         )
     refuse_other_tables(out)
-    out.mkdir(parents=True, exist_ok=True)
-    for table in ("volumes.tsv", "regions.tsv"):        # a run that is killed leaves no rows of volumes that it has written over
-        (out / table).unlink(missing_ok=True)
     jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}
 
@@ -89,14 +89,31 @@ def simulate_collection(
         if progress is not None:
             progress(len(done) * volumes_per_subject, subjects * volumes_per_subject)
 
-    if workers <= 1:
-        for job in jobs:
-            keep(job[1], simulate_subject(*job))
-    else:
-        _simulate_beside(jobs, workers, keep)
-    ordered = [done[number] for number in sorted(done)]
-    write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
-    return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+    with only_writer(out):
+        for table in ("volumes.tsv", "regions.tsv"):    # a run that is killed leaves no rows of volumes that it has written over
+            (out / table).unlink(missing_ok=True)
+        if workers <= 1:
+            for job in jobs:
+                keep(job[1], simulate_subject(*job))
+        else:
+            _simulate_beside(jobs, workers, keep)
+        ordered = [done[number] for number in sorted(done)]
+        write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
+        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+
+
+@contextmanager
+def only_writer(out: Path) -> Iterator[None]:
+    """The folder, made where it was not, one simulation's alone while the block runs: of two at once one would tell the regions of the
+    other's volumes.  Raises CollectionError "phantom-held" where another has it."""
+    try:
+        place = alone(out)
+    except BlockingIOError:
+        raise CollectionError("phantom-held", f"{out}: another simulation writes here; wait for it, or give another folder") from None
+    try:
+        yield
+    finally:
+        os.close(place)
 
 
 def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]) -> None:

@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.artefacts import Flaws, draw_flaws
 from fovnet.phantom.coils import fallen_off
-from fovnet.phantom.collection import OWN_LABELS, REGION_COLUMNS, SLIVER_MM2, VOLUME_COLUMNS, Row, nifti_bytes, refuse_other_tables
+from fovnet.phantom.collection import (
+    OWN_LABELS,
+    REGION_COLUMNS,
+    SLIVER_MM2,
+    VOLUME_COLUMNS,
+    Row,
+    nifti_bytes,
+    only_writer,
+    refuse_other_tables,
+)
 from fovnet.phantom.contrasts import freely
 from fovnet.phantom.features import left_out
 from fovnet.phantom.masks import BACKGROUND, Finish, draw_finish, finished
@@ -245,23 +254,24 @@ def simulate_labels(
     Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body;
     without spans the volumes are not labelled.  Simulated volumes of other subjects that `out` has already stay in its tables, those of
     this one are replaced.  `without` as in `simulate_collection`.  Raises CollectionError ("phantom-other-tables") where tables of
-    another origin lie in `out`.
+    another origin lie in `out`, ("phantom-held") where another simulation writes there.
     """
     lacking = left_out(without)
     refuse_other_tables(out, own_labels=True)
-    volumes, regions = _of_others(out, given.name)
-    _write_tables(out, volumes, regions)            # so that a run that is killed leaves no rows of volumes that it has written over
     person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # two people are not scanned alike
-    for number in range(1, count + 1):
-        volume_id = f"{given.name}_sim-{number:04d}"
-        content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
-        path = f"volumes/{volume_id}.nii.gz"
-        replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
-        volumes.append({"volume_id": volume_id, "subject_id": given.name, "path": path, **about})
-        regions += [{"volume_id": volume_id, **row} for row in rows]
-        if progress is not None:
-            progress(number, count)
-    return _write_tables(out, volumes, regions)
+    with only_writer(out):
+        volumes, regions = _of_others(out, given.name)
+        _write_tables(out, volumes, regions)        # so that a run that is killed leaves no rows of volumes that it has written over
+        for number in range(1, count + 1):
+            volume_id = f"{given.name}_sim-{number:04d}"
+            content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
+            path = f"volumes/{volume_id}.nii.gz"
+            replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+            volumes.append({"volume_id": volume_id, "subject_id": given.name, "path": path, **about})
+            regions += [{"volume_id": volume_id, **row} for row in rows]
+            if progress is not None:
+                progress(number, count)
+        return _write_tables(out, volumes, regions)
 
 
 def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:

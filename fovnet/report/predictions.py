@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Callable, Collection, Container, Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, refuse_foreign
 from fovnet.errors import ConfigError
+from fovnet.locks import alone
 from fovnet.records import read_json
 from fovnet.results import Results
 
@@ -122,16 +122,11 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
     The kernel lets go of it when the process dies, however it dies.  Where a file system knows no locks, nobody is kept out.  Raises
     ConfigError "out-busy" where another run has it, "out-foreign" as `refuse_others`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    place = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        place = alone(folder)
     except BlockingIOError as taken:
-        os.close(place)
         raise ConfigError("out-busy", f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a folder "
                                       "of its own") from taken
-    except OSError:
-        pass
     try:
         refuse_others(folder)
         for begun in folder.glob(".*.part"):                # by a run that was killed; nobody else writes here now

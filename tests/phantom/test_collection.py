@@ -25,6 +25,7 @@ from fovnet.phantom.collection import (
     SLIVER_MM2,
     acquire,
     nifti_bytes,
+    only_writer,
     region_rows,
     simulate_collection,
     simulate_subject,
@@ -137,6 +138,15 @@ def test_a_spine_protocol_is_labelled_beside_the_chain() -> None:
     heights = np.linspace(marks.iliac_crest - 50, marks.liver_dome - 5, 20)
     rows = {row["region"]: (row["first_slice"], row["last_slice"]) for row in region_rows(heights, np.full(20, 1e4), marks, "spine")}
     assert set(rows) == {"pelvis", "abdomen", "spine"} and rows["spine"] == (0, 19) and rows["pelvis"][1] + 1 == rows["abdomen"][0]
+
+
+def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path) -> None:
+    """Of two at once one would tell the regions of the other's volumes."""
+    with only_writer(tmp_path / "held"), pytest.raises(CollectionError, match="another simulation writes here") as refused:
+        simulate_collection(tmp_path / "held", subjects=1, volumes_per_subject=1)
+    assert refused.value.code == "phantom-held" and not list((tmp_path / "held").iterdir())
+    with only_writer(tmp_path / "held"):
+        pass
 
 
 def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
