@@ -117,7 +117,8 @@ def _search(config: Path) -> None:
     choose_device(settings.training.device)
     results, pack = configured.opened(settings)
     journal = results.journal(configured.search_digest(settings, pack))
-    planned = configured.search_of(settings, pack, journal)
+    planned, write_rows = configured.search_of(settings, pack, journal)
+    write_rows()                            # the same whoever writes it: the journal is called after the slices too
     with progress_bar("searching") as tell:
         trials = search_networks(
             planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
@@ -134,8 +135,8 @@ def slot_begin(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     journal = configured.jobs_of(settings, results)
-    planned = configured.search_of(settings, pack, journal)
-    begin(planned, journal, configured.search_digest(settings, pack))
+    planned, write_rows = configured.search_of(settings, pack, journal)
+    begin(planned, journal, configured.search_digest(settings, pack), write_rows)
     out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
 
 

@@ -13,7 +13,7 @@ from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from torch import Tensor
 
@@ -294,8 +294,8 @@ def drawn_how_often(settings: Settings, pack: Pack) -> Tensor | None:
     return None if settings.training.sampling == "slices" else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
 
 
-def search_of(settings: Settings, pack: Pack, journal: Path) -> Search:
-    """The search over the pack's slices, every configuration priced."""
+def search_of(settings: Settings, pack: Pack, journal: Path) -> tuple[Search, Callable[[], Path]]:
+    """The search over the pack's slices, every configuration priced, and what writes the rows that its trainings learn from."""
     from fovnet.net.cost import Limits
     from fovnet.net.trials import plan_search
     from fovnet.search.view import Modelling
@@ -378,7 +378,7 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
         raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
 
 
-BY_HAND = ("pixels", "rows", "weights", "source")       # of a Job, what a training by hand says itself
+BY_HAND = ("pixels", "rows", "weights", "source", "stamp")       # of a Job, what a training by hand says itself
 
 
 def training_of(

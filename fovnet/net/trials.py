@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from fovnet.errors import SearchError
 from fovnet.net.columns import columns_of_space
 from fovnet.net.cost import Device, Limits, Work, fits, price
 from fovnet.net.places import forget, weights_of
-from fovnet.net.workers import Job, TrainingPool
+from fovnet.net.workers import Job, TrainingPool, stamp_of
 from fovnet.records import write_npz
-from fovnet.search.jobs import finish
+from fovnet.search.jobs import finish, on_record
 from fovnet.search.journal import read_slot, slot_path
 from fovnet.search.proposing import Search
 from fovnet.search.run import Submit, go_on
@@ -65,8 +66,9 @@ def plan_search(
     modelling: Modelling = RECOMMENDED,
     validation_slices: int | None = None,
     inputs: Sequence[str] = ("slice",),
-) -> Search:
-    """The search with every row priced; what its trainings learn from is written to `journal/rows.npz`.
+) -> tuple[Search, Callable[[], Path]]:
+    """The search with every row priced, and what writes that which its trainings learn from to `journal/rows.npz`: for whoever has the
+    journal's lock, for a training there may be reading it.
 
     validation_slices  score on so many of the validation rows, drawn once for all trials; all where None
     Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.
@@ -77,8 +79,7 @@ def plan_search(
     memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed, averaged=averaged)
     feasible = fits(memory, seconds, limits)
     search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
-    replace(data, validation=validation).write(_rows_file(journal))
-    return search
+    return search, partial(replace(data, validation=validation).write, _rows_file(journal))
 
 
 def refuse_without_slices(data: Labelled) -> None:
@@ -95,7 +96,7 @@ def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArra
 
 def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:
     """What every training of the search in `journal` needs to know; `recipe` is the rest of Job by its names there."""
-    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", **recipe)
+    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **recipe)
 
 
 def search_networks(
@@ -134,7 +135,7 @@ def _submit(pool: TrainingPool, job: Job, journal: Path) -> Submit:
 def _forget_recorded(job: Job, journal: Path) -> None:
     """Remove the checkpoints of all trials that are on record: each is three times as large as its network."""
     for path in job.weights.glob("slot-*.checkpoint"):
-        if (journal / f"{path.stem}.json").exists():
+        if on_record(journal, int(path.stem.split("-")[1])):
             forget(path)
 
 

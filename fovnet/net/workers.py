@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fovnet.errors import SearchError
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
@@ -54,6 +55,7 @@ class Job:
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
     rate_factor  learning rates are so many times those of the configurations
     source   a hash of what is learned from and validated on, where a checkpoint made on something else may lie in `weights`
+    stamp    of the file of the pixels when the search began; None: not compared
     """
 
     pixels: Path
@@ -88,6 +90,7 @@ class Job:
     begin: tuple[Beginning, ...] = ()
     rate_factor: float = 1.0
     source: str = ""
+    stamp: Stamp | None = None
 
 
 class TrainingPool:
@@ -99,6 +102,7 @@ class TrainingPool:
     def __init__(self, job: Job, workers: int) -> None:
         self._job = job
         self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+        self._working: set[ProcessPoolExecutor] = set()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="trial")
         for _ in range(workers):
             self._idle.put(_process())
@@ -106,7 +110,11 @@ class TrainingPool:
     def __enter__(self) -> TrainingPool:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        if fault is not None:                   # nobody will write down what they come to; what they have come to is in their checkpoints
+            for process in tuple(self._working):
+                for worker in tuple((process._processes or {}).values()):
+                    worker.terminate()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():
             self._idle.get().shutdown()
@@ -122,6 +130,7 @@ class TrainingPool:
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()
         working: list[BaseProcess] = []
+        self._working.add(process)
         try:
             future = process.submit(train, job, proposal)
             working += process._processes.values()
@@ -129,8 +138,10 @@ class TrainingPool:
         except BrokenProcessPool:
             outcome = _died(job, proposal, working)
         except BaseException:
+            self._working.discard(process)
             self._idle.put(process)
             raise
+        self._working.discard(process)
         if outcome.status == "error":           # dead, or in a state that nobody knows: a CUDA context fails for good after its first
             process.shutdown(wait=False)
             process = _process()
@@ -149,7 +160,11 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     from fovnet.net.training import Recipe, choose_device, train_network
 
     device = choose_device(job.device)
-    data = _resident(job.pixels, job.rows, (_stamp(job.pixels), _stamp(job.rows)), device, job.kinds)
+    stamps = stamp_of(job.pixels), stamp_of(job.rows)
+    if job.stamp is not None and stamps[0] != job.stamp:
+        told = "was written anew while the search ran, and what is learned from it would be of other slices"
+        raise SearchError("slices-replaced", f"{job.pixels}: {told}; give the search's command again once they are cut")
+    data = _resident(job.pixels, job.rows, stamps, device, job.kinds)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
@@ -195,7 +210,7 @@ def _resident(pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: tor
     return place(slices, targets, training, validation, device, placing, kinds)
 
 
-def _stamp(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Size, time of change and number of a file; every writing gives it another number or time."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ino

@@ -10,12 +10,12 @@ The journal is that of a search in one process, with the proposals beside the sl
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from fovnet.errors import SearchError
+from fovnet.locks import take
 from fovnet.records import write_json
 from fovnet.search.journal import OTHER_PREDICTIONS, Journal, locked, opened, read_header, read_search, read_slot, slot_path
 from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
@@ -24,8 +24,9 @@ from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.trial import Proposal, Trial
 
 
-def begin(search: Search, folder: Path, source: str) -> None:
-    """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on.
+def begin(search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None) -> None:
+    """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on, `beside`
+    writes what else they want in the folder, once it is this search's.
 
     Proposals and slots of the same source stay, others are removed, with what was predicted for them.  Raises SearchError while a slot of
     it is still being trained, and where the journal of this source is another search's: by search.json, or where that is gone, as before
@@ -37,6 +38,7 @@ def begin(search: Search, folder: Path, source: str) -> None:
         _clear(folder, source)
         _refuse_other_predictions(folder, search)
         opened(folder, search)
+        beside()
         # no number of trials, as in a search of one process: a job that asks for more must not begin anew
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
         write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
@@ -78,6 +80,16 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
             trial = train_alone(proposal, submit)
             book.write(trial)
         return trial
+
+
+def on_record(folder: Path, slot: int) -> bool:
+    """Whether a slot's trial is written down; of a slot with a proposal of its own, that proposal's: a record of an earlier one says
+    nothing of the training under way."""
+    try:
+        trial = read_slot(slot_path(folder, slot))
+        return not proposal_path(folder, slot).exists() or read_proposal(folder, slot) == trial.proposal
+    except (OSError, ValueError, KeyError, TypeError, SearchError):
+        return False
 
 
 def gather(folder: Path, trials: int) -> list[Trial]:
@@ -149,6 +161,6 @@ def _training(folder: Path, slot: int) -> Iterator[None]:
     """
     (folder / "locks").mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as journal, (folder / "locks" / f"slot-{slot:04d}").open("a") as own:
-        fcntl.flock(own, fcntl.LOCK_EX)
-        fcntl.flock(journal, fcntl.LOCK_SH)
+        take(own, wait=True)
+        take(journal, shared=True, wait=True)
         yield

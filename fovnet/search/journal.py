@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
+from fovnet.locks import take
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
 from fovnet.search.proposing import Search, propose_slot
@@ -78,7 +78,7 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take(lock)
         except BlockingIOError as taken:
             raise SearchError(
                 "journal-owned", f"{folder}: another process is searching or training here; wait for it, or give another folder."

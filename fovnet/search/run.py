@@ -105,8 +105,17 @@ class Run:
         """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""
         while any(slot not in self.finished for slot in slots):
             landed, _ = wait(self.flying, return_when=FIRST_COMPLETED)
-            for future in landed:
-                self._land(future)
+            faults = [fault for future in landed if (fault := self._landed(future)) is not None]
+            if faults:
+                raise faults[0]
+
+    def _landed(self, future: Future[Outcome]) -> SearchError | OSError | None:
+        """As `_land`; what ends the search is handed back, so that what has landed beside it is written down first."""
+        try:
+            self._land(future)
+        except (SearchError, OSError) as fault:
+            return fault
+        return None
 
     def _land(self, future: Future[Outcome]) -> None:
         """Write the outcome down, or, where the machine failed, let the same proposal fly again."""

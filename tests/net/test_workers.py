@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fovnet.errors import SearchError
 from fovnet.net.checkpoint import curves_of
 from fovnet.net.places import weights_of
-from fovnet.net.workers import Job, TrainingPool, train
+from fovnet.net.workers import Job, TrainingPool, stamp_of, train
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
@@ -79,6 +80,31 @@ def test_files_that_were_written_anew_are_read_anew(job: Job, tmp_path: Path, dr
     fresh = train(replace(job, weights=tmp_path / "fresh", pixels=shutil.copy(where["pixels"], tmp_path / "again.npy"),
                           rows=where["rows"]), proposal(6))
     assert outcomes[1].training_loss == fresh.training_loss != outcomes[0].training_loss
+
+
+def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) -> None:
+    """Its later trials would stand in the journal of the old slices, trained on others."""
+    pixels = Path(shutil.copy(job.pixels, tmp_path / "pixels.npy"))
+    begun = replace(job, pixels=pixels, weights=tmp_path / "networks", stamp=stamp_of(pixels))
+    assert train(begun, proposal(8)).status == "completed"
+    shutil.copy(job.pixels, tmp_path / "new.npy")
+    (tmp_path / "new.npy").replace(pixels)
+    with pytest.raises(SearchError, match="written anew while the search ran") as refused:
+        train(begun, proposal(9))
+    assert refused.value.code == "slices-replaced"
+
+
+@pytest.mark.slow
+@pytest.mark.beside
+def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path) -> None:
+    """Nobody would write down what it comes to; what it has come to is in its checkpoint."""
+    epochs, weights = 2_000, tmp_path / "networks"
+    with pytest.raises(KeyboardInterrupt), TrainingPool(replace(job, epochs=epochs, weights=weights), workers=1) as stopped:
+        stopped.submit(proposal(3))
+        while not curves_of(weights_of(weights, 3))[1]:
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+    assert 0 < len(curves_of(weights_of(weights, 3))[1]) < epochs
 
 
 def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Path) -> None:

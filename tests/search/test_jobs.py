@@ -14,8 +14,8 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.search.explaining import ends_after, explain
-from fovnet.search.jobs import begin, finish, gather, propose
-from fovnet.search.journal import read_search, replay
+from fovnet.search.jobs import begin, finish, gather, on_record, propose
+from fovnet.search.journal import locked, read_search, replay
 from fovnet.search.proposals import asked_and_told, ends, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
@@ -116,6 +116,29 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     begin(longer, tmp_path, "slices cut otherwise")
     assert np.array_equal(read_search(tmp_path).predicted_seconds, longer.predicted_seconds)
     assert not list(tmp_path.glob("slot-*")) and not list(tmp_path.glob("proposal-*"))
+
+
+def test_what_lies_beside_a_journal_is_written_by_whoever_may_begin_it(tmp_path: Path) -> None:
+    """The rows that trainings learn from: one refused must not leave its own for a training that goes on."""
+    rows = tmp_path / "rows.npz"
+    begin(searched(), tmp_path, "slices", lambda: rows.write_text("these"))
+    with locked(tmp_path), pytest.raises(SearchError, match="journal-owned"):
+        begin(searched(), tmp_path, "slices cut otherwise", lambda: rows.write_text("those"))
+    longer = replace(searched(), predicted_seconds=SECONDS * 2)
+    with pytest.raises(SearchError, match="journal-of-another-search"):
+        begin(longer, tmp_path, "slices", lambda: rows.write_text("those"))
+    assert rows.read_text() == "these"
+
+
+def test_the_record_of_an_earlier_proposal_is_not_the_slots(tmp_path: Path) -> None:
+    """Its checkpoint would be removed, as that of a training that is over."""
+    for seed in (3, 4):
+        run_as_jobs(tmp_path / str(seed), replace(searched(), seed=seed), 4, np.random.default_rng(0))
+    (tmp_path / "3" / "slot-0001.json").write_bytes((tmp_path / "4" / "slot-0001.json").read_bytes())
+    (tmp_path / "3" / "slot-0002.json").write_text("half a reco")
+    assert [on_record(tmp_path / "3", slot) for slot in range(5)] == [True, False, False, True, False]
+    go_on(searched(), trials=2, journal=tmp_path / "whole", submit=train)
+    assert [on_record(tmp_path / "whole", slot) for slot in range(3)] == [True, True, False]
 
 
 def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """A search under way: whatever the timing, the kills and the failures, the same trials."""
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -177,6 +179,31 @@ def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, 
     assert [to_facts(trial) for trial in read_trials(tmp_path)] == [to_facts(trial) for trial in trials]
     undisturbed = search(tmp_path / "undisturbed", trials=6)
     assert [trial.proposal for trial in trials[:6]] == [trial.proposal for trial in undisturbed]
+
+
+def test_where_locks_are_unknown_a_search_goes_on_all_the_same(tmp_path, monkeypatch):
+    """Lustre mounted without them, or NFS without its daemon: nobody is kept out, and nobody stopped."""
+    def unknown(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    expected = lasting(tmp_path / "known") if search(tmp_path / "known") else None
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    search(tmp_path / "unknown")
+    assert lasting(tmp_path / "unknown") == expected
+
+
+def test_what_landed_beside_a_full_disk_is_written_down(tmp_path):
+    """Four workers end at once, one of them for want of room: whichever is looked at first."""
+    def submit(proposal):
+        future = Future()
+        future.set_exception(SearchError("disk-full", "no room")) if proposal.slot == 1 else future.set_result(toy(proposal))
+        return future
+
+    for number in range(8):
+        with pytest.raises(SearchError, match="disk-full"):
+            search(tmp_path / str(number), submit, workers=4)
+        done = {path.name for path in (tmp_path / str(number)).glob("slot-*.json")}
+        assert {"slot-0000.json", "slot-0002.json", "slot-0003.json"} <= done and "slot-0001.json" not in done
 
 
 def test_what_no_training_can_help_ends_the_run_and_leaves_the_slot_as_if_it_had_not_begun(tmp_path):
