@@ -119,3 +119,12 @@ def test_where_points_agree_the_true_regret_is_no_higher(rho, best):
 
 def test_known_points_that_are_no_better_leave_no_regret():
     assert expected_regret(np.array([1.0, 2.0]), np.zeros(2), 0.5) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("place", [0, 2047, 2048, 4999])
+def test_of_thousands_of_points_the_only_good_one_is_found_wherever_it_stands(place):
+    """The others lie ten deviations above the best: what is to be gained is the good one's own expected improvement."""
+    mean, variance = np.full(5000, 10.0), np.ones(5000)
+    mean[place] = 0.4
+    alone = np.exp(log_expected_improvement(np.array([0.4]), np.array([1.0]), 0.0))[0]
+    assert expected_regret(mean, variance, 0.0) == pytest.approx(alone, rel=1e-6)

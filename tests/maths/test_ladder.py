@@ -132,3 +132,23 @@ def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(s: 
     if (kept[0], kept[-1]) == (window[0], window[-1]):
         assert worth(kept, fits[low:high], beside[low:high], toll) == pytest.approx(value, abs=1e-9)
         np.testing.assert_array_equal(kept, window)
+
+
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
+def test_of_equally_good_paths_the_one_that_climbs_least_far_and_ends_lowest_is_taken(s: int, n: int, seed: int, toll: float) -> None:
+    """Evidence in whole numbers, of which many paths have the same sum: never a rung, nor a slice of the last one, for nothing."""
+    rng = np.random.default_rng(seed)
+    fits, beside = rng.integers(-1, 2, (s, n)).astype(float), rng.integers(-1, 2, s).astype(float)
+    path, value = best_path(fits, beside, toll)
+
+    def climbed(other: tuple[int, ...]) -> tuple[int, int]:
+        on = [at for at, state in enumerate(other) if 1 <= state <= n]
+        return (other[on[-1]], on[-1]) if on else (0, -1)
+
+    equals = [other for other in PATHS[s, n] if worth(other, fits, beside, toll) == value]
+    assert climbed(tuple(path)) == min(map(climbed, equals))
+
+
+def test_a_slice_that_speaks_for_a_rung_no_more_than_for_none_is_not_said_to_show_it() -> None:
+    fits = np.array([[0.0, -5.0], [-5.0, 1.0]])
+    assert best_path(fits, np.array([0.0, -5.0]))[0].tolist() == [0, 2]

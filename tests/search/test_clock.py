@@ -1,5 +1,6 @@
 """The virtual clock against an event-by-event simulation of W people at W desks."""
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, one_of
 
@@ -84,3 +85,9 @@ def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
     seen, pending = clock.sees(seconds)
     assert sorted((*seen, *pending)) == list(range(len(seconds)))
     assert all(finished[early] < finished[late] for early in seen for late in pending)
+
+
+@given(lists(floats(0.001, 100), max_size=30))
+def test_one_worker_is_done_after_the_sum_of_the_seconds(seconds):
+    """Within half a microsecond for each."""
+    np.testing.assert_allclose(Clock(1, 3, 0.2).ends(seconds), np.cumsum(seconds), rtol=0, atol=0.5e-6 * len(seconds) + 1e-9)
