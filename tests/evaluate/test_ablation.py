@@ -2,15 +2,29 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 
 from fovnet.decision.spans import Rule, decide, said
+from fovnet.decision.weighing import weigh
 from fovnet.errors import ModelError
-from fovnet.evaluate.ablation import ablate, write_ablation
-from fovnet.evaluate.arms import LADDERS, SURE, Networks, exact_without_none, threshold
+from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
+from fovnet.evaluate.arms import (
+    LADDERS,
+    SURE,
+    Networks,
+    best_member,
+    exact,
+    exact_without_heights,
+    exact_without_none,
+    greedy,
+    intersections,
+    threshold,
+    weighted,
+)
+from fovnet.maths.rungs import Height
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 
@@ -87,6 +101,19 @@ def test_gains_are_differences_to_the_arm_before_and_to_the_first(found):
                 assert change.difference == pytest.approx(here - there)
 
 
+def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
+    rows = {(row["ladder"], row["arm"], row["measure"]): row for row in rows_of(found)}
+    first = {ladder: arms[0].name for ladder, arms in LADDERS.items()}
+    told = 0
+    for row in rows.values():
+        for name, other in (("gain", row["against"]), ("since_first", first[row["ladder"]])):
+            if row.get(name) is not None:
+                told += 1
+                assert row[name] == pytest.approx(row["value"] - rows[row["ladder"], other, row["measure"]]["value"])
+                assert row[f"{name}_low"] is None or row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    assert told >= 2 * 5 * (len(rows) // len(found.steps))
+
+
 def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, study):
     pack, networks, rows = study
     spoiled = np.where(networks.validation[:, None], networks.shipped, 1 / 7)
@@ -121,6 +148,23 @@ def test_same_seed_same_tables(found, study, tmp_path):
     assert "NaN" not in json.dumps(facts)
 
 
+def test_the_best_member_is_the_one_with_the_lowest_validation_loss(study):
+    _, networks, _ = study
+    for scores in permutations((0.3, 0.4, 0.5)):
+        told = replace(networks, scores=np.array(scores))
+        np.testing.assert_array_equal(best_member(told), networks.members[scores.index(0.3)])
+
+
+@pytest.mark.parametrize(("arm", "way"), [(weighted, "by-loss"), (greedy, "greedy")])
+def test_members_are_weighed_on_the_validation_slices_as_an_ensemble_would(study, arm, way):
+    """Half of the slices are of a spine beside a chain region: a slice of two classes counts half of each, and no more than another."""
+    _, networks, _ = study
+    here, truth = networks.validation, networks.truth.copy()
+    truth[::2, DEFAULT.classes.index("spine")] = ~truth[::2, -1]
+    weights = weigh(networks.members[:, here], truth[here], networks.subject[here], way).weights
+    np.testing.assert_allclose(arm(replace(networks, truth=truth)), np.tensordot(weights, networks.members, axes=1), rtol=1e-6)
+
+
 class TestReadings:
     def test_below_the_threshold_there_is_none(self, packed):
         p = np.full((3, 7), (1 - 0.6) / 6)
@@ -134,3 +178,13 @@ class TestReadings:
         p = packed.said_of(truth, np.random.default_rng(0), 0.5)
         shown = exact_without_none(p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE)
         assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()
+
+    def test_only_the_arms_that_know_heights_are_moved_by_them(self, packed):
+        """A chest of 160 mm, where chests are told to have 250, give or take 5."""
+        truth = packed.truth_of((20, 20, 20, 20, 20))
+        p, z_mm = packed.said_of(truth, np.random.default_rng(0), 2.0), np.arange(len(truth)) * 8.0
+        edges_mm = np.append(z_mm - 4.0, z_mm[-1] + 4.0)
+        told = replace(RULE, heights=tuple(Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain))
+        moved = {arm: (arm(p, z_mm, edges_mm, DEFAULT, told) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
+                 for arm in (exact, exact_without_none, exact_without_heights, intersections)}  # fmt: skip
+        assert moved == {exact: True, exact_without_none: True, exact_without_heights: False, intersections: False}

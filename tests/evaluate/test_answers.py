@@ -93,6 +93,18 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
     assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
 
 
+def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_on_another(tmp_path: Path) -> None:
+    """Right's file was answered as renamed-right; somebody else's scan, which nobody labelled, was answered as right."""
+    answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
+    said = read_json(answers / "renamed-right.json")
+    write_json(answers / "right.json", {**said, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"})
+    rows = read_tsv(answers / "spans.tsv")
+    theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
+    write_tsv(answers / "spans.tsv", COLUMNS, [*theirs, *rows])
+    cases, _, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    assert cases[0].volume_id == "right" and cases[0].message == said["message"] != "theirs" and beyond == ["right"]
+
+
 def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new_labels(tmp_path: Path) -> None:
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     path = tmp_path / "right.nii.gz"

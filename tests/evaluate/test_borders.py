@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists
 
-from fovnet.evaluate.borders import _paired, borders_of
+from fovnet.evaluate.borders import Border, _paired, borders_of
 from fovnet.evaluate.cases import SaidBorder
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.groups import ALL_BORDERS
@@ -99,6 +99,11 @@ class TestIntervals:
     def test_they_are_counted_where_they_hold_the_true_height(self, planted):
         held = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_holds", "decided", "regions")
         assert (held.numerator, held.denominator) == (3, 4)
+
+    @pytest.mark.parametrize(("true", "low", "high"), [(0.3, 0.1 + 0.2, 1.0), (0.1 + 0.2, 0.0, 0.3)])
+    def test_one_that_ends_at_the_true_height_holds_it_whatever_the_last_digit(self, true, low, high):
+        """A tenth and two tenths are a little more than three, as floats go."""
+        assert Border("v1", "legs", "pelvis", true, 0.5, low, high).held
 
     def test_their_median_width_is_told(self, planted):
         width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_median_mm", "decided", "legs|pelvis")

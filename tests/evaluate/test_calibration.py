@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis.strategies import floats, integers
 from sklearn.calibration import calibration_curve
 
-from fovnet.evaluate.calibration import BINS, expected_calibration_error, reliability
+from fovnet.evaluate.calibration import (
+    BINS,
+    LEAST_PROBABILITY,
+    brier_total,
+    expected_calibration_error,
+    reliability,
+    surprise_total,
+)
 
 
 @given(seed=integers(0, 999), size=integers(1, 80))
@@ -42,3 +49,19 @@ def test_honest_confidence_has_hardly_any_error_and_bragging_has_what_it_brags()
     honest = expected_calibration_error(reliability(sure, rng.random(len(sure)) < sure))
     bragging = expected_calibration_error(reliability(sure + 0.1, rng.random(len(sure)) < sure))
     assert honest < 0.01 and bragging == pytest.approx(0.1, abs=0.01)
+
+
+@given(share=floats(0.01, 0.99))
+def test_a_slice_of_two_classes_is_best_said_to_be_half_of_each(share):
+    """As training asks for: 2 (share - 1/2)² from the target, and the cross-entropy of a half and a half."""
+    truth, said = np.array([[True, True, False]]), np.array([[share, 1 - share, 0.0]])
+    assert brier_total(said, truth) == pytest.approx(2 * (share - 0.5) ** 2)
+    assert surprise_total(said, truth) == pytest.approx(-0.5 * np.log(share * (1 - share)))
+
+
+def test_a_probability_that_answers_write_as_0_surprises_no_more_than_the_largest_that_they_do():
+    """Five decimals are kept: all up to 0.000005 are written 0, and none above."""
+    assert np.round(0.999 * LEAST_PROBABILITY, 5) == 0.0 < np.round(1.001 * LEAST_PROBABILITY, 5)
+    truth = np.array([[True, False]])
+    written, largest = (surprise_total(np.array([[p, 1 - p]]), truth) for p in (0.0, LEAST_PROBABILITY))
+    assert written == largest == pytest.approx(np.log(200_000))

@@ -104,6 +104,12 @@ class TestWhatIsNoComparison:
         lifted = replace(base[2], z_mm=base[2].z_mm + 0.5)
         assert self.refused(base, [*base[:2], lifted], tmp_path) == "compare-truth"
 
+    def test_a_spine_beside_the_same_chest_in_another_slice(self, planted, tmp_path):
+        """The same regions, as many slices, and no border of the chain moved."""
+        low, high = ["spine+chest", "chest"], ["chest", "spine+chest"]
+        here, there = ([planted.case(truth, volume_id="v", subject_id="p")] for truth in (low, high))
+        assert self.refused(here, there, tmp_path) == "compare-truth"
+
     def test_volumes_of_other_subjects(self, base, tmp_path):
         assert self.refused(base, [*base[:2], replace(base[2], subject_id="p0")], tmp_path) == "compare-subjects"
 
@@ -130,3 +136,4 @@ def test_more_of_what_is_good_and_less_of_what_is_bad_is_better(measure, stage):
     less = replace(more, second=0.3, difference=-0.2, low=-0.3, high=-0.1)
     assert (verdict(more), verdict(less)) == (("second", "first") if good else ("first", "second"))
     assert verdict(replace(more, low=-0.1)) == verdict(replace(less, high=0.1)) == verdict(replace(more, low=None, high=None)) == ""
+    assert verdict(replace(more, low=0.0)) == verdict(replace(less, high=0.0)) == ""        # 0 is not left out

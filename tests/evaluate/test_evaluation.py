@@ -73,11 +73,13 @@ class TestWhatStopsIt:
 
     def test_a_probability_that_is_no_number(self, planted):
         case = planted.case(["head"])
-        assert self.stopped([replace(case, raw=case.raw * np.nan)]) == "evaluate-not-finite"
+        for name in ("raw", "smoothed", "confidence"):
+            assert self.stopped([replace(case, **{name: getattr(case, name) * np.nan})]) == "evaluate-not-finite"
 
     def test_heights_that_do_not_rise(self, planted):
         case = planted.case(["head", "head"])
         assert self.stopped([replace(case, z_mm=case.z_mm[::-1])]) == "evaluate-heights"
+        assert self.stopped([replace(case, z_mm=np.zeros_like(case.z_mm))]) == "evaluate-heights"
 
     def test_one_volume_twice(self, planted):
         assert self.stopped([planted.case(["head"]), planted.case(["head"])]) == "evaluate-volume-twice"

@@ -1,6 +1,7 @@
 """The Gaussian process against scikit-learn's, and against its own finite differences."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -84,6 +85,23 @@ def test_fit_is_at_least_as_good_as_scikit_learns_best_of_ten_starts():
     theirs = np.array([*ell, s2, noise])
     assert gp.log_marginal_likelihood(theirs, gp.squared_gaps(X), y)[0] == pytest.approx(best.log_marginal_likelihood_value_, abs=1e-6)
     assert density(gp.fit(X, y)) >= density(theirs)
+
+
+@pytest.mark.parametrize("seed", [3, 57])
+def test_where_a_wave_and_noise_explain_the_values_alike_the_better_explanation_is_found(seed):
+    """The posterior of theta has two peaks, now of the wave the higher one, now of the noise: no point of a grid lies above the fit."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((16, 2))
+    y = np.sin(rng.choice([6, 20, 40]) * X[:, 0]) + rng.choice([0.1, 0.5, 1.0]) * rng.standard_normal(16)
+    y = (y - y.mean()) / y.std()
+    gaps, scales = gp.squared_gaps(X), Scales.plain(2)
+
+    def density(theta):
+        return gp.log_marginal_likelihood(theta, gaps, y)[0] + gp.log_prior(theta, scales)[0]
+
+    lengths = np.log(np.geomspace(0.05, 3.0, 14))
+    grid = product(lengths, lengths, np.log([0.7, 1.0, 1.4]), np.log(np.geomspace(0.01, 1.0, 6)))
+    assert density(gp.fit(X, y)) >= max(density(np.array(theta)) for theta in grid)
 
 
 def test_an_axis_without_influence_gets_a_long_lengthscale():

@@ -160,6 +160,13 @@ class TestBootstrapT:
         low, high = ratio_interval(parts, wholes, cluster_weights(20, 2000, seed=0))
         assert low[0] < 6 / 800 and high[0] > 2 * 6 / 800
 
+    def test_one_body_unlike_all_others_makes_no_interval_of_any_width(self):
+        """Nineteen lie at 1 and one at 2: every third resample is without it, and what it is off measures hundreds of its own errors."""
+        values = 1 + 1e-3 * np.random.default_rng(0).standard_normal((20, 1))
+        values[7] = 2.0
+        low, high = ratio_interval(values, np.ones((20, 1)), cluster_weights(20, 1000, seed=0), share=False)
+        assert 0.9 < low[0] < values.mean() < high[0] < 2.0
+
     def test_one_cluster_or_none_that_differs_gives_no_interval(self):
         alone = ratio_interval(np.array([[3.0]]), np.array([[9.0]]), cluster_weights(1, 50, seed=0))
         alike = ratio_interval(np.full((5, 1), 3.0), np.full((5, 1), 9.0), cluster_weights(5, 50, seed=0))

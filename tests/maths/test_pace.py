@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.maths.pace import LINE_S, Pace
+from fovnet.maths.pace import LINE_S, WINDOW_S, Pace
 
 
 @given(st.integers(0, 10**5), st.floats(0.02, 500.0), st.integers(3, 60))
@@ -31,3 +31,18 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
             lines.append(now[0])
     assert all(later - before >= LINE_S for before, later in pairwise(lines))
     assert len(lines) >= sum(waits) // (LINE_S + 50)
+
+
+@given(st.lists(st.tuples(st.floats(1.0, 90.0), st.integers(1, 500)), min_size=2, max_size=30))
+def test_the_pace_told_is_that_of_the_last_two_minutes_and_no_less(steps: list[tuple[float, int]]) -> None:
+    """From the last count that is as old, or the first of all."""
+    now, done = [0.0], [0]
+    for wait, more in steps:
+        now, done = [*now, now[-1] + wait], [*done, done[-1] + more]
+    pace = Pace("volumes", iter([0.0, *now]).__next__)
+    said = [pace.told(count, 10**6) for count in done]
+    for at in range(1, len(now)):
+        old = [before for before in range(at) if now[before] <= now[at] - WINDOW_S]
+        since = old[-1] if old else 0
+        rate = (done[at] - done[since]) / (now[at] - now[since])
+        assert abs(float(said[at].split()[0]) - rate) <= (0.5 if rate >= 9.9 else 0.05 if rate >= 0.99 else 0.005) + 1e-9

@@ -52,8 +52,10 @@ def test_the_error_is_that_of_leaving_clusters_out():
     assert pairs.measured(np.ones((1, 40)))[1][0, 0] == pytest.approx(jackknife, rel=0.05)
 
 
-def test_more_scores_than_levels_move_the_area_by_less_than_a_thousandth(monkeypatch):
-    scores, positive, cluster = drawn(1, size=4000, levels=10**9)
+@pytest.mark.parametrize("levels", [10**9, 1000])
+def test_more_scores_than_levels_move_the_area_by_less_than_a_thousandth(monkeypatch, levels):
+    """Whether or not some of them are ties."""
+    scores, positive, cluster = drawn(1, size=4000, levels=levels)
     exact = roc_area(scores + 0.1 * positive, positive)
     monkeypatch.setattr(ranking, "LEVELS", 256)
     assert pairs_of(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[0] == pytest.approx(exact, abs=1e-3)
