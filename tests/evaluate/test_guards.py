@@ -57,6 +57,12 @@ class TestPeople:
     def test_the_same_id_in_another_collection_is_another_person(self, pack, planted):
         check_not_learned([planted.case(["head"], subject_id="other/p00")], {"ensemble.json": {"subjects": learned_from(pack)}})
 
+    def test_who_could_not_be_read_taught_nothing_and_is_not_tested(self, pack, planted):
+        lost = replace(pack.records[0], subject_id="p09", status="refused", slices=0)
+        assert learned_from(replace(pack, records=(*pack.records, lost))) == learned_from(pack)
+        unread = planted.refused("v", "v.nii: empty.", subject_id="made/p00")
+        check_not_learned([unread], {"ensemble.json": {"subjects": learned_from(pack)}})
+
     def test_files_of_an_older_fovnet_say_nothing(self, planted):
         check_not_learned([planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}})
 

@@ -203,6 +203,14 @@ class TestTheRuleOfIntervals:
         theirs = binomtest(2, 10).proportion_ci(method="wilson")
         assert error.interval == "wilson over subjects" and (error.low, error.high) == pytest.approx((theirs.low, theirs.high))
 
+    @pytest.mark.parametrize("people", [2, 4, 5])
+    def test_of_fewer_than_five_people_no_resample_is_believed(self, planted, people):
+        """One, two, ... of ten slices wrong: four people have 35 different resamples."""
+        cases = [planted.case(["head"] * 10, ["chest"] * number + ["head"] * (10 - number), volume_id=f"v{number}")
+                 for number in range(1, people + 1)]  # fmt: skip
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
+        assert (error.interval, error.low is None) == (("bootstrap-t", False) if people == 5 else ("not estimable", True))
+
     @pytest.mark.parametrize("subjects", [6, 20])
     def test_percentiles_of_few_subjects_are_students(self, subjects):
         """Hesterberg (2015): at the level whose normal quantile is Student's, larger by the root of n / (n - 1)."""
