@@ -227,5 +227,21 @@ class TestTheRuleOfIntervals:
         assert (weighed.low, weighed.high) == pytest.approx(np.quantile(often @ shown / subjects, shares))
 
 
+def test_the_worst_of_twenty_bodies_say_little_of_the_worst_in_twenty():
+    """Woodruff (1952): where the limit lies beyond the sample there is none; of 400 bodies there is one, of ranks and not of resamples."""
+    values = np.random.default_rng(0).exponential(size=400)
+    for people, how in ((20, "not estimable"), (400, "order statistics")):
+        draws = Resampling([f"s{number:03}" for number in range(people)], repeats=200, seed=3)
+        found = draws.quantile("some_p95_mm", values[:people], np.arange(people), 0.95)
+        assert (found.interval, found.low is None) == (how, people == 20)
+        assert found.low is None or found.low < found.value < found.high
+
+
+def test_where_all_borders_are_equally_far_off_their_median_is_no_surer_for_it():
+    draws = Resampling([f"s{number}" for number in range(9)], repeats=200, seed=3)
+    found = draws.quantile("some_median_mm", np.full(9, 5.0), np.arange(9), 0.5)
+    assert (found.value, found.low, found.high, found.interval) == (5.0, None, None, "not estimable")
+
+
 def test_the_order_of_cases_changes_nothing(cases):
     assert evaluate(cases, DEFAULT, bootstrap=50, seed=1).groups == evaluate(cases[::-1], DEFAULT, bootstrap=50, seed=1).groups
