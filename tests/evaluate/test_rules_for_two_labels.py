@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from fovnet.evaluate.answers import shown
+from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.slices import confusion, far_apart, foremost, said_classes, true_rows, untrue
-from fovnet.regions import DEFAULT
+from fovnet.evaluate.tallies import tally
+from fovnet.regions import DEFAULT, Region, Vocabulary
 
 CLASSES = DEFAULT.classes
 
@@ -94,3 +96,14 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
     errors = [told.everything.find(name, "decided") for name in ("slice_error", "slice_error_not_dark")]
     assert [(one.numerator, one.denominator) for one in errors] == [(40, 80)] * 2
     assert [row["right"] for row in shown(cases, DEFAULT)] == [10 - row.wrong for row in told.volumes] == [5] * 8
+
+
+@pytest.mark.parametrize(("said", "exact"), [("hand", True), ("hand low", True), ("hand foot", False), ("low", False)])
+def test_of_what_is_said_beside_a_lone_protocol_the_chain_alone_is_not_held_against_it(said, exact):
+    """Labelled as a hand and nothing else: a foot is untrue, of the chain nobody told."""
+    two = Vocabulary((Region("low", 0, "#111111"), Region("high", 1, "#222222"), Region("hand", None, "#333333"),
+                      Region("foot", None, "#444444")))  # fmt: skip
+    truth, decided = (np.tile([name in names.split() for name in two.classes], (3, 1)) for names in ("hand", said))
+    p = decided / decided.sum(axis=1, keepdims=True)
+    case = Case("v", "p", "", "ok", "", {}, np.arange(3.0), truth, p, p, decided, np.ones(3), (), None, 0.0)
+    assert tally(case, two).exact == exact

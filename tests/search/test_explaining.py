@@ -213,6 +213,24 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
     assert [step.virtual_end is None for step in explanation.steps] == [False] * 9 + [True] * 9
 
 
+def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_was_measured(search, trials):
+    told = iter([0.7, 0.76, 1.0, 1.24, 1.3])
+    timed = [replace(trial, outcome=replace(trial.outcome, seconds=trial.proposal.predicted_seconds / share))
+             for trial in trials if trial.score is not None for share in [next(told, None)] if share]  # fmt: skip
+    found = explain(search, timed, asked=34).seconds.predicted
+    assert (found.count, found.total) == (3, 5)
+
+
+def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_finished_did(search, trials):
+    """Five trials that took one to five times their prediction; then all that took what was predicted, long and short ones."""
+    scored = [trial for trial in trials if trial.score is not None]
+    slow, even = ([replace(trial, outcome=replace(trial.outcome, seconds=factor * trial.proposal.predicted_seconds))
+                   for factor, trial in zip(factors, scored, strict=False)] for factors in (range(1, 6), np.ones(99)))  # fmt: skip
+    assert explain(search, slow, asked=34).pace == (2.0, 3.0, 4.0)
+    mean = np.mean([trial.proposal.predicted_seconds for trial in even])
+    assert explain(search, even, asked=len(even) + 12).seconds.left == pytest.approx(12 * mean / search.workers, rel=1e-3)
+
+
 def test_what_was_cut_short_was_not_quick(search, trials):
     """Half of the trainings pruned after a hundredth of their seconds: the pace is that of those that were not, twice the predicted."""
     pruned = [replace(trial, outcome=replace(trial.outcome, status="pruned", seconds=0.01 * trial.outcome.seconds))
