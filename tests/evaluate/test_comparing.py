@@ -83,6 +83,16 @@ def test_a_volume_that_is_hard_for_both_widens_nothing(found, runs):
     assert alone[1]["high"] > alone[0]["low"] and error.high - error.low < 0.25 * (alone[0]["high"] - alone[0]["low"])
 
 
+def test_the_interval_of_a_median_lies_on_the_side_of_its_difference(planted, tmp_path):
+    folders = []
+    for run, offs in (("first", [4 + n % 5 for n in range(12)]), ("second", [1 + n % 3 for n in range(12)])):
+        cases = [planted.case(["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off), volume_id=f"b{number:02}")
+                 for number, off in enumerate(offs)]  # fmt: skip
+        folders.append(written(cases, tmp_path / run))
+    median = by_name(compare(*folders, bootstrap=200))["border_abs_median_mm", "decided"]
+    assert median.low <= median.difference <= median.high < 0 and verdict(median) == "second"
+
+
 def test_the_other_way_round_everything_changes_its_sign(found, runs):
     turned = by_name(compare(runs[1], runs[0].parent, bootstrap=500, seed=3))
     for key, one in by_name(found).items():

@@ -41,6 +41,12 @@ def test_a_few_numbers_are_levels_and_whole_numbers_of_unknown_meaning_are_names
     assert values_of(found, "field_strength") == ["1.5", "3", "7"] and values_of(found, "series") is None
 
 
+@pytest.mark.parametrize(("levels", "groups"), [(6, 6), (7, 4)])
+def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(planted, levels, groups):
+    found = subgroups_of(cases(planted, echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)]))
+    assert len(values_of(found, "echo_time_ms")) == groups
+
+
 def test_one_value_many_names_or_a_gap_do_not_divide(planted):
     found = subgroups_of(cases(planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)], site=["a", "b", ""] * 10))
     assert [name for name, _ in found] == ["collection", "site"]

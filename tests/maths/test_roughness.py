@@ -30,6 +30,13 @@ def test_one_odd_slice_of_ten_is_no_disorder(s: int) -> None:
     assert roughness(np.vstack([p, [0.01, 0.01, 0.98]])) < 0.6, "nor with air at the end"
 
 
+def test_more_than_one_odd_slice_of_ten_are_not_all_left_out() -> None:
+    """Three of twenty may be a region that comes and goes: two of them are taken for lone ones."""
+    p = np.tile([0.98, 0.02], (20, 1))
+    p[[4, 10, 16]] = [0.02, 0.98]
+    assert len(without_lone(p)) == 18
+
+
 @pytest.mark.parametrize("dim", [0.94, 0.9, 0.7, 0.4])
 def test_slices_that_take_turns_are_no_disorder(dim: float) -> None:
     """Interleaved acquisitions: every other slice is darker, and the networks less sure of it."""

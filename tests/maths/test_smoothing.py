@@ -28,6 +28,15 @@ def test_far_from_the_ends_it_is_the_sampled_gaussian_of_scipy() -> None:
     np.testing.assert_allclose(ours[40], theirs[40], atol=1e-9)
 
 
+@given(lists(floats(0.5, 300.0), min_size=1, max_size=12), floats(1.0, 30.0), integers(0, 999))
+def test_of_slices_however_far_apart_each_weighs_by_its_own_distance(gaps_mm: list[float], sigma_mm: float, seed: int) -> None:
+    """Written out as the normalised convolution: a gap between two stations is no reason to smooth neither."""
+    z_mm = np.concatenate([[0.0], np.cumsum(gaps_mm)])
+    p = np.random.default_rng(seed).dirichlet(np.ones(3), len(z_mm))
+    weights = np.exp(-0.5 * (np.subtract.outer(z_mm, z_mm) / sigma_mm) ** 2)
+    np.testing.assert_allclose(smooth_along_body(p, z_mm, sigma_mm), weights @ p / weights.sum(axis=1, keepdims=True), atol=1e-12)
+
+
 def test_twice_the_slices_of_the_same_body_smooth_to_the_same_curve() -> None:
     """sigma is in millimetres: 3 mm and 1.5 mm stacks of one smooth curve agree."""
     fine, coarse = np.arange(0, 600, 1.5), np.arange(0, 600, 3.0)

@@ -89,3 +89,10 @@ def test_scores_whose_better_half_is_one_value_know_no_units(scores):
 def test_raw_scores_survive_giants():
     target = raw(np.array([1e300, 0.0, -1e300]))
     np.testing.assert_allclose(target.values, np.sqrt(1.5) * np.array([1.0, 0.0, -1.0]))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_above_the_worst_score_seen_none_is_known(name):
+    target = TARGETS[name](np.array([3.0, 1.0, 2.0, 5.0]))
+    worst = float(target.values.max())
+    assert target.is_within_reach(worst) and not target.is_within_reach(worst + 0.1)
