@@ -42,6 +42,7 @@ def predict(
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.report.wording import several
     from fovnet.volume.discovery import find
 
     keep_freed_memory()
@@ -54,7 +55,9 @@ def predict(
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
         _tell_replaced(out_folder, fresh)
-        predictions.withdraw(out_folder, rows, [volume_id for volume_id, _ in named], tables=bool(fresh), **drawn)
+        gone = predictions.withdraw(out_folder, rows, [volume_id for volume_id, _ in named], tables=bool(fresh), **drawn)
+        if gone:
+            err.print(f"{out_folder}: {several(gone, 'picture or page', 'pictures and pages')} drawn without --no-faces removed")
         with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
             for one in predicted(fresh, networks, workers):

@@ -91,6 +91,9 @@ def train(
     choose_device(settings.training.device)
     pack = configured.pack_to_train_on(settings, config)
     training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
+    replaced = training.replaces()
+    if replaced is not None:
+        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way", highlight=False)
     amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
     if training.recorded() is None:
         err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}", highlight=False)
@@ -181,7 +184,7 @@ def slot_gather(config: ConfigFile) -> None:
 
 @verbs.command()
 def propose(
-    journal: Annotated[Path, Given(help="A search's journal: results/.../search/<twelve characters>")],
+    run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
     slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
 ) -> None:
     """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
@@ -189,6 +192,7 @@ def propose(
 
     from fovnet.search.journal import replay
 
+    journal = configured.concluded(Results(run))[0] if (Results(run).search / "current.json").exists() else run
     out.print_json(json.dumps(asdict(replay(journal, slot))))
 
 

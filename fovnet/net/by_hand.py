@@ -100,14 +100,23 @@ class Training:
 
     def recorded(self) -> Trial | None:
         """This very training, where it was done before; None else."""
+        trial, decides = self._there()
+        if trial is None or decides != self._decides or trial.outcome.status == "error":
+            return None
+        return trial if trial.score is None or self.network.exists() else None
+
+    def replaces(self) -> Mapping[str, Any] | None:
+        """The configuration of another training whose network lies in the folder, which this one's takes the place of; None: of none."""
+        trial, decides = self._there()
+        return trial.proposal.configuration if trial is not None and decides != self._decides and self.network.exists() else None
+
+    def _there(self) -> tuple[Trial | None, str | None]:
+        """The record in the folder, and what it depended on; (None, None) where there is none that can be read."""
         try:
             facts = read_json(self.folder / RECORD)
-            trial = from_facts(facts)
+            return from_facts(facts), facts.get("decides")
         except (OSError, ValueError, KeyError, TypeError):
-            return None
-        kept = trial.score is None or self.network.exists()
-        done = facts.get("decides") == self._decides and trial.outcome.status != "error" and kept
-        return trial if done else None
+            return None, None
 
     def _settle(self) -> None:
         """One thread for arithmetic, as in a worker: the same bits as in a search."""

@@ -139,8 +139,8 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
 
 def withdraw(
     folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
-) -> None:
-    """Removes what an earlier run left and this one must not be taken for.
+) -> int:
+    """Removes what an earlier run left and this one must not be taken for; how many pictures and pages with faces went.
 
     tables  the table and the index, which list what that run answered: they would pass for this one's, were it killed; the JSONs, of
             which both are made, stay
@@ -153,11 +153,13 @@ def withdraw(
     for name in ((TABLE,) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
     if faces:
-        return
+        return 0
     unwanted = [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
     unwanted += [name for one in _with_faces(folder, set(named)) for name in beside(one, True, True)]
-    for name in unwanted:
-        (folder / name).unlink(missing_ok=True)
+    there = [folder / name for name in unwanted if (folder / name).exists()]
+    for path in there:
+        path.unlink(missing_ok=True)
+    return len(there)
 
 
 def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:

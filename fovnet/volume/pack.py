@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -379,7 +380,12 @@ def _placed(results: Iterable[Sliced]) -> list[Sliced]:
 
 
 def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
-    """The four files of the pack; volumes.json last, so that an unfinished pack has none of this run."""
+    """The four files of the pack; volumes.json last, so that an unfinished pack has none of this run.
+
+    Where all four come out as they were they keep their dates: a workflow would else make anew whatever was made from them.
+    """
+    files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
+    before = [(records.checksum(path), path.stat()) for path in files if path.exists()]
     (out / "volumes.json").unlink(missing_ok=True)
     slices = sum(result.record.slices for result in results)
     z_mm, covers = np.empty(slices), np.empty((slices, 2), dtype=np.int64)
@@ -406,3 +412,6 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
     facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": looks(slicing), "volumes": volumes}
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
+    if [records.checksum(path) for path in files] == [known for known, _ in before]:
+        for path, (_, was) in zip(files, before, strict=True):
+            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))

@@ -92,3 +92,11 @@ def test_installed_it_answers_without_a_network(installed: Path, tmp_path: Path)
     rows = read_tsv(tmp_path / "answers" / "spans.tsv")
     assert {row["volume_id"] for row in rows} == {"scan"} and rows[0]["status"] in ("ok", "uncertain")
     assert (tmp_path / "answers" / "pages" / "scan.html").is_file(), "templates are there too"
+
+
+def test_a_script_beside_a_clone_imports_the_package_and_not_the_clones_folder(tmp_path: Path) -> None:
+    """Python looks first where the script lies, and a folder called fovnet there could be taken for the package: it has no `load`."""
+    (tmp_path / "fovnet").symlink_to(ROOT)
+    (tmp_path / "script.py").write_text("import fovnet; print(fovnet.load)")
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("<function load"), done.stderr

@@ -131,6 +131,22 @@ def test_a_second_run_takes_the_slices_from_the_cache_and_mends_a_broken_entry(t
     assert len(list((out / "cache").iterdir())) > len(entries)
 
 
+def test_slices_that_come_out_as_they_were_keep_their_dates(tmp_path):
+    """A workflow makes anew whatever was made from younger files: tidying the cache is no reason."""
+    at, out = collection(tmp_path / "cohort", volumes=4), tmp_path / "out"
+
+    def dates() -> list[int]:
+        return [(out / name).stat().st_mtime_ns for name in FILES]
+
+    slice_collections({"c": at}, out)
+    for name in FILES:
+        os.utime(out / name, ns=(10**18, 10**18))
+    slice_collections({"c": at}, out, prune_cache=True)
+    assert dates() == [10**18] * len(FILES)
+    slice_collections({"c": at}, out, seed=1)
+    assert min(dates()) > 10**18
+
+
 def test_a_given_split_wins(tmp_path):
     pack = slice_collections({"c": collection(tmp_path / "c", split="test")}, tmp_path / "out")
     assert {record.split for record in pack.records if record.status == "ok" and record.labelled} == {"test"}

@@ -377,7 +377,7 @@ def test_a_recorded_proposal_replays_from_its_journal_alone(smoke: Path, shell: 
     (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
     replayed = json.loads(shell("fovnet", "propose", journal, "--slot", "3").stdout)
     recorded = read_json(journal / "slot-0003.json")["proposal"]
-    assert replayed == recorded
+    assert replayed == recorded == json.loads(shell("fovnet", "propose", smoke, "--slot", "3").stdout)
 
 
 def test_a_search_is_explained_from_its_journal_from_its_results_and_in_the_report(smoke: Path, shell: Shell, tmp_path: Path) -> None:

@@ -61,6 +61,12 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     assert "epoch" not in shell(*whole).stderr
 
 
+def test_a_network_of_another_configuration_gives_way_and_that_is_told(line: list[str | Path], shell: Shell) -> None:
+    first, again, other = (shell(*line, "--epochs", "1", "--set", f"log2_filters={filters}").stderr for filters in (2, 2, 3))
+    assert ["of another training" in said for said in (first, again, other)] == [False, False, True]
+    assert "log2 filters 2" in other
+
+
 def test_two_trainings_never_share_a_folder(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
     """The second would replace what the first is about to write, and both would say that they completed."""
     with locked(tmp_path / "mine"):
