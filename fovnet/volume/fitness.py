@@ -19,7 +19,9 @@ CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -90
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
 A_GLANCE = 20_000               # voxels that show, in a millisecond, that most MR volumes have more values or broken ones
-LABEL_FLATNESS = 0.7            # share of equal neighbours among nonzero voxels: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
+LABEL_FLATNESS = 0.7            # share of equal neighbours off the grounds: label maps seen 0.84 to 0.98, MR 0.00 to 0.25
+GROUNDS = 2                     # values an MR volume may hold in patches: masked air, and the padding about it
+FEWEST_GREYS = 16               # an 8-bit MR volume shows over 100 values; of fewer than these, two may be all that a mask has
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 FLATNESS_PLANES = 40
 DARKEST = 0.001                 # of the voxels: darker ones may be broken, as one of -32768 in an image of 0 to 4095 is
@@ -122,10 +124,13 @@ def refuse_air(source: str, share: float) -> None:
 
 
 def refuse_labels(volume: Volume) -> None:
-    """Raises VolumeError "volume-labels" for at most 512 different whole numbers in flat patches, which no noisy scanner makes."""
-    if volume.voxels.size < LABEL_MIN_VOXELS or not _few_whole_numbers(lattice(volume.voxels, A_GLANCE)):
+    """Raises VolumeError "volume-labels" for at most 512 different whole numbers in flat patches, which no noisy scanner makes;
+    but for the `_grounds`."""
+    glance = lattice(volume.voxels, A_GLANCE)
+    if volume.voxels.size < LABEL_MIN_VOXELS or not _few_whole_numbers(glance):
         return
-    flatness = sum(_flatness(volume.voxels, axis) for axis in range(3)) / 3
+    grounds = _grounds(glance)
+    flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
     if flatness > LABEL_FLATNESS and _few_whole_numbers(lattice(volume.voxels)):
         values = np.unique(lattice(volume.voxels))
         raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} whole numbers, {flatness:.0%} of neighbours "
@@ -151,8 +156,14 @@ def _few_whole_numbers(sample: NDArray[np.float32]) -> bool:
     return len(values) <= MAX_LABELS and np.array_equal(values, np.rint(values))
 
 
-def _flatness(voxels: NDArray[np.float32], axis: int) -> float:
-    """Share of the nonzero voxels whose next neighbour along an axis is equal; 0 for a single layer.
+def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The most frequent values of a sample (m,), two or, of few values, one: what may lie flat about a body, be it 0 or -500."""
+    values, counts = np.unique(sample, return_counts=True)
+    return values[np.argsort(-counts, kind="stable")][: GROUNDS if len(values) >= FEWEST_GREYS else 1]
+
+
+def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
+    """Share of the voxels off the grounds whose next neighbour along an axis is equal; 0 for a single layer.
 
     Counted in at most some 80 planes, whole in memory: label maps and MR are so far apart that a part of a large volume tells.
     """
@@ -160,5 +171,5 @@ def _flatness(voxels: NDArray[np.float32], axis: int) -> float:
     thin = [slice(None)] * 3
     thin[slow] = slice(None, None, max(1, voxels.shape[slow] // FLATNESS_PLANES))
     lower, upper = (np.moveaxis(np.moveaxis(voxels, axis, 0)[cut], 0, axis)[tuple(thin)] for cut in (slice(None, -1), slice(1, None)))
-    inside: NDArray[np.bool_] = lower != 0
+    inside: NDArray[np.bool_] = np.logical_and.reduce([lower != ground for ground in grounds])
     return int(np.count_nonzero((upper == lower) & inside)) / max(1, int(np.count_nonzero(inside)))

@@ -334,6 +334,20 @@ def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, c
     assert code_of(make(tmp_path)) == code
 
 
+@pytest.mark.parametrize("ground", [0, -500, 50_000])
+@pytest.mark.parametrize("air", [0, 50_000])
+def test_mr_is_no_label_map_however_flat_the_ground_it_stands_on(tmp_path, ground, air):
+    """Masked to any number, and padded with another: only the body tells, of 200 greys, of dozens of flat labels or of one."""
+    inside = np.linalg.norm(np.indices((40, 40, 40)).T - 19.5, axis=-1) < 16
+    greys = np.random.default_rng(0).integers(100, 300, inside.shape)
+    bodies = {"mr": greys, "map": 100 + labels(), "mask": np.full(inside.shape, 100)}
+    paths = {name: tmp_path / f"{name}.nii.gz" for name in bodies}
+    for name, body in bodies.items():
+        saved(paths[name], np.pad(np.where(inside, body.astype(np.int32), air), 12, constant_values=ground))
+    assert read(paths["mr"]).voxels.size == 64**3
+    assert [code_of(paths[name]) for name in ("map", "mask")] == ["volume-labels"] * 2
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_one_may_not_read_is_refused(tmp_path):
     path = saved(tmp_path / "secret.nii", noise())
