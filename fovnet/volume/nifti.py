@@ -24,6 +24,7 @@ from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corner agree
 OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
+OTHER_SIZE = 1.5                # times: an affine that brings a brain to a template scales an adult's by up to 1.3; stale forms are 2 off
 SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would say so on stderr
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or of nothing
@@ -175,7 +176,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     """The (4, 4) affine in millimetres that sform or qform gives, and notes; never a default.
 
     The sform counts where both are set, unless it is empty.  Both are compared: apart by millimetres is noted, an axis that
-    points elsewhere is refused, for one of the two is wrong about left and right, or up and down.
+    points elsewhere is refused, for one of the two is wrong about left and right, or up and down; so is one of another size.
     """
     sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # a code out of 0..5 is mended to 0
     if not (sform or qform):
@@ -192,7 +193,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read for nothing
     if not sform:
         return vox_to_ras, notes
-    compared = _compared(path, header, scale, vox_to_ras) if qform else _other_spacing(stored, scale, vox_to_ras)
+    compared = _compared(path, stored, header, scale, vox_to_ras) if qform else _other_spacing(stored, scale, vox_to_ras)
     return vox_to_ras, notes + compared
 
 
@@ -204,9 +205,9 @@ def _refuse_pixdim(path: Path, stored: Any) -> None:
                                              "the qform, which needs them, is set. Convert the original series again.")
 
 
-def _compared(path: Path, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
+def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
     """A note if the qform puts a corner of the volume elsewhere than the sform, or is none.  Raises VolumeError where an axis points
-    elsewhere."""
+    elsewhere, or its voxels are of another size."""
     try:
         qform = scale @ header.get_qform()
     except Exception:           # a quaternion that is none: nibabel raises what its parts raise
@@ -219,14 +220,34 @@ def _compared(path: Path, header: Any, scale: NDArray[np.float64], chosen: NDArr
     if turned_deg > OTHER_WAY_DEG:
         raise VolumeError("volume-geometry", f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
                                              "corners), so one of them is wrong about left or up. Convert the original series again.")
+    _refuse_size(path, stored, header, scale, chosen)
     if not np.isfinite(apart_mm):
         return ("the qform is damaged; the sform is used",)
     return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 
+def _refuse_size(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> None:
+    """Raises VolumeError "volume-geometry" where sform and qform, whose spacings are pixdim, are more than 1.5 times apart along an axis of
+    two voxels or more.  A pixdim of 0 or NaN says nothing."""
+    spacing, said = _spacings(stored, scale, chosen)
+    tells = np.isfinite(said) & (said > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
+    factors = np.divide(said, spacing, out=np.ones(3), where=tells)
+    times_apart = float(np.maximum(factors, 1 / factors).max())
+    if times_apart > OTHER_SIZE:
+        two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, said)]
+        raise VolumeError("volume-geometry", f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by the qform, {times_apart:.3g} "
+                                             f"times apart (limit {OTHER_SIZE:g}), so one of them is wrong. Convert the original series "
+                                             "again.")
+
+
+def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(3,) millimetres each: of the affine chosen, and of pixdim."""
+    return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(np.asarray(stored["pixdim"][1:4], dtype=np.float64)) * scale[0, 0]
+
+
 def _other_spacing(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
     """A note if pixdim gives other spacings than the sform."""
-    spacing, said = np.linalg.norm(chosen[:3, :3], axis=0), np.abs(np.asarray(stored["pixdim"][1:4], dtype=float)) * scale[0, 0]
+    spacing, said = _spacings(stored, scale, chosen)
     if (np.abs(said - spacing) <= SAME_SPACING * spacing).all():
         return ()
     two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (said, spacing)]

@@ -228,6 +228,22 @@ def test_a_qform_elsewhere_is_noted_and_the_sform_counts(tmp_path):
     assert volume.notes == ("sform and qform disagree by up to 30.0 mm; the sform is used",)
 
 
+@pytest.mark.parametrize(("factor", "axis"), [(2.5, 2), (0.5, 0), (1.3, 1), (0.75, 2)])
+def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_needs(tmp_path, factor, axis):
+    """An sform kept while every second slice was left out makes a body of half its height; one to a template scales by up to 1.3."""
+    sized = AFFINE @ np.diag(np.where(np.arange(4) == axis, factor, 1.0))
+    image = nibabel.Nifti1Image(noise(), sized)
+    image.header.set_qform(AFFINE, code=1)
+    image.header.set_sform(sized, code=2)
+    nibabel.save(image, tmp_path / "two.nii")
+    if 1 / 1.5 < factor < 1.5:
+        assert np.allclose(read(tmp_path / "two.nii").vox_to_ras, sized) and "disagree by up to" in read(tmp_path / "two.nii").notes[0]
+        return
+    with pytest.raises(VolumeError, match=r"1.5 × 1.5 × 4 mm by the qform, (2|2.5) times apart \(limit 1.5\).*volume-geometry"):
+        read(tmp_path / "two.nii")
+    assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, "a pixdim of 0 says nothing"
+
+
 def write_bytes(path: Path, data: bytes) -> Path:
     path.write_bytes(data)
     return path
