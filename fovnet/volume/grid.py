@@ -6,20 +6,24 @@ A reader turns its header into a Grid, which is checked here before anything is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import times, usable
-from fovnet.volume.unpacking import numbers
+from fovnet.volume.fitness import LARGEST, times
+from fovnet.volume.intensity import CLIP_PERCENTILE
+from fovnet.volume.unpacking import DAMAGED, numbers
+
+Made = TypeVar("Made")
 
 MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: no scanner makes as many, and a minute is enough for a header that claims it
 UNUSABLE = 64                   # frames without anything before it is believed of the others
+DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 some 0.1
 WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as measured, 2.3 GB where it is oblique and resampled
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
@@ -107,25 +111,48 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
         spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
         for index in np.ndindex(*spatial_first.shape[3:]):
             yield intensities(spatial_first[(..., *index)], grid)
+        del stored, spatial_first               # or they lie beside the next while these are read
 
 
-def first_usable(path: Path, found: Iterator[NDArray[np.float32]], count: int) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels (i, j, k), notes) of the first of `count` frames that is finite enough and not constant; of the first UNUSABLE.
+def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[np.float32]]]], count: int) -> tuple[Made, tuple[str, ...]]:
+    """(frame, notes) of the first of `count` frames that can be made, unless the next is so much brighter that it is noise or nearly empty.
 
-    Raises VolumeError, that of the first frame, where none of these is: 260 KB of zeros may unpack to millions of frames.
+    found   for each frame what makes it, or raises VolumeError where it is unusable, and what gives a sample (m,) of its voxels
+    One frame more is read than is returned.  Raises VolumeError, that of the first frame, where none of the first UNUSABLE can be
+    made: 260 KB of zeros may unpack to millions of frames.
     """
+    kept: tuple[Made, float, str] | None = None
     first_fault: VolumeError | None = None
-    for number, frame in enumerate(found, start=1):
+    for number in range(1, count + 1):
         try:
-            voxels, notes = usable(str(path), frame)
+            make, sample = next(found)
+        except (VolumeError, EOFError, *DAMAGED):
+            if kept is None:
+                raise
+            break                               # what is damaged behind the frame in use changes nothing, here as further on
+        bright, note = brightness(sample()) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
+        if kept is not None:
+            if kept[1] >= DIMMEST * bright:
+                break
+            note = f"frame {number} of {count}; the one before is {kept[1] / bright:.1%} as bright, noise or nearly empty"
+        try:
+            kept = make(), bright, note
         except VolumeError as fault:
+            if kept is not None:
+                break
             first_fault = first_fault or fault
             if number == UNUSABLE:
                 break
-            continue
-        return voxels, ((f"frame {number} of {count}, the first usable one",) if count > 1 else ()) + notes
-    assert first_fault is not None      # no size is 0, so there was a frame
-    raise first_fault
+    if kept is None:
+        assert first_fault is not None      # no size is 0, so there was a frame
+        raise first_fault
+    return kept[0], (kept[2],) if count > 1 else ()
+
+
+def brightness(sample: NDArray[np.float32]) -> float:
+    """How far the brightest half per cent of a sample's finite values (m,) lies from the median; 0 where there is none."""
+    finite = sample[np.abs(sample) <= LARGEST]
+    return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE)) if finite.size else 0.0
 
 
 def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from fovnet.volume.dicom_address import split_address
 from fovnet.volume.grid import WHOLE_VOXELS
 from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
 
-BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 17 where an oblique volume (34°) is resampled
+BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 8 to 16 beside a next frame, 17 resampled (oblique by 34°)
 PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
 PLAIN_TO_BYTES = 18         # of a file of bytes, the smallest voxels there are
 LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers

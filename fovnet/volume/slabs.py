@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,9 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import CT_AIR, LARGEST, darkest, finite_enough, refuse_air, refuse_constant, refuse_extent, refuse_labels, times
+from fovnet.volume.fitness import (
+    A_GLANCE,
+    CT_AIR,
+    LARGEST,
+    darkest,
+    finite_enough,
+    refuse_air,
+    refuse_constant,
+    refuse_extent,
+    refuse_labels,
+    times,
+    usable,
+)  # fmt: skip
 from fovnet.volume.grid import Grid, Limits, first_usable, frames, intensities
-from fovnet.volume.intensity import SAMPLE_VOXELS, lattice_steps, window_of
+from fovnet.volume.intensity import SAMPLE_VOXELS, lattice, lattice_steps, window_of
 from fovnet.volume.orient import closest_axes
 from fovnet.volume.resizing import SIDE, resize_weights
 from fovnet.volume.unpacking import numbers
@@ -46,28 +59,26 @@ def read_grid(
     Raises VolumeError as `first_usable`; "volume-too-large" where even the planes, or one step of the file, would not fit.
     """
     if math.prod(grid.sizes[: grid.together]) <= limits.whole_voxels:
-        voxels, more = first_usable(path, frames(path, stream, grid), math.prod(grid.sizes) // math.prod(grid.shape))
-        return Volume(voxels, vox_to_ras, str(path), (*notes, *more))
-    layout = Layout.of(path, grid, vox_to_ras)
-    count, interleaved = math.prod(grid.sizes[grid.together :]), math.prod(grid.sizes[: grid.together]) // math.prod(grid.shape)
-    first_fault: VolumeError | None = None
-    for number in range(1, count + 1):
-        sums = Sums(path, layout)
-        for begin, slab in slabs(path, stream, grid):
-            sums.add(begin, slab)
-        try:
-            volume = sums.volume()
-        except VolumeError as fault:
-            first_fault = first_fault or fault
-            continue
-        chosen = (f"frame {number} of {count}, the first usable one",) if count > 1 else ()
-        beside = (f"the first of {interleaved} frames that are stored voxel by voxel side by side",) if interleaved > 1 else ()
-        return replace(volume, notes=(*notes, *chosen, *beside, *volume.notes))
-    assert first_fault is not None
-    if interleaved > 1:
-        told = f"{first_fault.sentence} It is the first of {interleaved} frames stored side by side; the others were not looked at."
-        raise VolumeError(first_fault.code, told)
-    raise first_fault
+        whole = ((partial(usable, str(path), frame), partial(lattice, frame, A_GLANCE)) for frame in frames(path, stream, grid))
+        (voxels, more), chosen = first_usable(whole, math.prod(grid.sizes) // math.prod(grid.shape))
+        return Volume(voxels, vox_to_ras, str(path), (*notes, *chosen, *more))
+    layout, interleaved = Layout.of(path, grid, vox_to_ras), math.prod(grid.sizes[: grid.together]) // math.prod(grid.shape)
+    count = math.prod(grid.sizes[grid.together :])
+    summed = (Sums.of(path, stream, grid, layout) for _ in range(count))
+    volume, chosen = first_usable(((partial(_made, sums, interleaved), partial(np.concatenate, sums.sample)) for sums in summed), count)
+    beside = (f"the first of {interleaved} frames that are stored voxel by voxel side by side",) if interleaved > 1 else ()
+    return replace(volume, notes=(*notes, *chosen, *beside, *volume.notes))
+
+
+def _made(sums: Sums, interleaved: int) -> Volume:
+    """Raises VolumeError as `Sums.volume`, and says what was not looked at."""
+    try:
+        return sums.volume()
+    except VolumeError as fault:
+        if interleaved == 1:
+            raise
+        told = f"{fault.sentence} It is the first of {interleaved} frames stored side by side; the others were not looked at."
+        raise VolumeError(fault.code, told) from fault
 
 
 def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Floats]]:
@@ -79,6 +90,7 @@ def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Float
         stored = numbers(path, stream, math.prod(fast) * count, grid.dtype).reshape((*fast, count), order="F")
         spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
         yield begin, intensities(spatial_first[(slice(None), slice(None), slice(None)) + (0,) * (spatial_first.ndim - 3)], grid)
+        del stored, spatial_first               # or they lie beside the next while these are read: 64 MiB of float64
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,14 @@ class Sums:
     def __post_init__(self) -> None:
         size = [self.layout.shape[axis] if axis == self.layout.height else SIDE for axis in self.layout.order]
         self.planes = np.zeros(size, dtype=np.float32)
+
+    @classmethod
+    def of(cls, path: Path, stream: BinaryIO, grid: Grid, layout: Layout) -> Sums:
+        """Of the next frame in a stream."""
+        sums = cls(path, layout)
+        for begin, slab in slabs(path, stream, grid):
+            sums.add(begin, slab)
+        return sums
 
     def add(self, begin: int, slab: Floats) -> None:
         """Counts a slab in that begins at this index along the slowest axis."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -139,6 +140,27 @@ def test_the_first_usable_frame_is_taken_and_said(tmp_path):
     assert np.array_equal(volume.voxels, frames[..., 1])
     assert volume.notes == ("frame 2 of 3, the first usable one",)
     assert read(saved(tmp_path / "single.nii", frames[..., 1:2])).notes == ()
+
+
+def test_noise_or_next_to_nothing_before_a_far_brighter_frame_is_passed_over(tmp_path):
+    """A scan of noise, and a frame of one voxel in a thousand; not the b 1000 of a diffusion series before its tenfold brighter b 0."""
+    rng, body = np.random.default_rng(0), noise((16, 16, 12), np.float32)
+    nearly_empty = np.where(rng.random(body.shape) < 0.001, 1, 0)
+    for first, told in ((rng.normal(0, 5, body.shape), r"is [1-4]\.\d% as bright, noise"), (nearly_empty, r"is 0\.0% as bright")):
+        volume = read(saved(tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32)))
+        assert np.array_equal(volume.voxels, body)
+        assert re.match(f"frame 2 of 3; the one before {told}", volume.notes[0])
+    for following in (10 * body, body / 10, nearly_empty, np.full_like(body, np.nan), np.full_like(body, 1e6)):
+        volume = read(saved(tmp_path / "a.nii", np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32)))
+        assert np.array_equal(volume.voxels, body) and volume.notes == ("frame 1 of 3, the first usable one",)
+
+
+def test_damage_behind_the_frame_that_is_used_changes_nothing(tmp_path):
+    path = saved(tmp_path / "a.nii", np.stack([noise(), noise(seed=1)], axis=-1))
+    data = path.read_bytes()
+    for packed in (gzip.compress(data[:-100]), gzip.compress(data, 0)[:-100], gzip.compress(data[:-100]) + b"nothing"):
+        path.with_suffix(".nii.gz").write_bytes(packed)
+        assert np.array_equal(read(path.with_suffix(".nii.gz")).voxels, noise())
 
 
 def test_a_few_nan_become_the_darkest_finite_value(tmp_path):

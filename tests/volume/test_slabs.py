@@ -110,13 +110,16 @@ def refusal(path, slicing: Slicing) -> str | None:
     return None
 
 
-def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made):
+@pytest.mark.parametrize(("grey", "told"), [
+    (0.0, ", the first usable one"), (0.01, "; the one before is 1.0% as bright, noise or nearly empty"),
+])  # fmt: skip
+def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made, grey, told):
     body = made.body()
-    frames = np.stack([np.zeros_like(body.voxels), body.voxels, body.voxels[::-1]], axis=3)
+    frames = np.stack([grey * body.voxels, body.voxels, body.voxels[::-1]], axis=3)
     image = nibabel.Nifti1Image(frames, body.vox_to_ras)
     nibabel.save(image, tmp_path / "frames.nii.gz")
     slabwise = slice_volume(tmp_path / "frames.nii.gz", NEVER_WHOLE)
-    assert slabwise.notes[0] == "frame 2 of 3, the first usable one"
+    assert slabwise.notes[0] == f"frame 2 of 3{told}"
     assert_same(slabwise, slice_volume(tmp_path / "frames.nii.gz"))
 
 
