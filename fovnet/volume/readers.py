@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from fovnet.volume.dicom_address import split_address
 from fovnet.volume.dicom_source import begins_like_dicom, is_archive, looks_like_dicom
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.grid import Limits
-from fovnet.volume.unpacking import DAMAGED, opened, regular
+from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
@@ -150,7 +151,7 @@ def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     except EOFError as fault:
         raise VolumeError("volume-truncated", f"{path}: the file ends too early ({fault}). Copy it again.") from fault
     except DAMAGED as fault:
-        raise VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.") from fault
+        raise _damage(path, fault) from fault
     except MemoryError as fault:
         raise short_of_memory(path, "read it") from fault
     except OSError as fault:
@@ -184,6 +185,15 @@ def _opening(path: Path) -> bytes:
     if not opening:
         raise VolumeError("volume-empty", f"{path}: there are 0 bytes in it. Copy it again from its origin.")
     return opening
+
+
+def _damage(path: Path, fault: Exception) -> VolumeError:
+    """The refusal of compressed data; of what is no gzip behind gzip too, which gunzip passes over with a warning."""
+    with suppress(OSError, VolumeError):
+        if str(fault).startswith("Not a gzipped file") and is_gzip(path):
+            return VolumeError("volume-corrupt", f"{path}: behind the compressed data hangs something that is no gzip ({fault}). Copy it "
+                                                 "again, or unpack it with gunzip -c IN > OUT, which leaves that out.")
+    return VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.")
 
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
@@ -243,6 +253,7 @@ _MAGICS = (
     (b"\xff\xd8\xff", "a JPEG picture", "Name the volume it was made from: a picture has no millimetres."),
     (b"%PDF", "a PDF document", "Name the image itself."),
     (b"\x93NUMPY", "a NumPy array", "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."),
+    (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
     (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),

@@ -367,6 +367,15 @@ BROKEN = {
 }
 
 
+def test_what_gunzip_would_mend_is_told(tmp_path):
+    """Packed twice, a file unpacks to gzip; what hangs behind one gunzip leaves out, and warns.  Zeros are padding to both."""
+    packed = saved(tmp_path / "a.nii.gz", noise()).read_bytes()
+    for data, told in ((gzip.compress(packed), "packed twice with gzip"), (packed + b"nothing " * 9, r"is no gzip .*gunzip -c")):
+        with pytest.raises(VolumeError, match=told):
+            read(write_bytes(tmp_path / "b.nii.gz", data))
+    assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())
+
+
 @pytest.mark.parametrize(("make", "code"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, code):
     assert code_of(make(tmp_path)) == code
