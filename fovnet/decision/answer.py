@@ -102,7 +102,8 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
-        "disorder": signs.disorder, "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
+        "disorder": signs.disorder, "passes": signs.passes,
+        "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
     }  # fmt: skip
 
 

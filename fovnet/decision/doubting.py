@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import EVEN, LOOK_MM, Decision, Rule, Span
-from fovnet.maths.ordering import neighbour_ratio
+from fovnet.maths.ordering import neighbour_ratio, passes
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class Doubt:
 @dataclass(frozen=True)
 class Signs:
     """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it,
-    `bearing` where it cannot tell which way a body lies, or nothing is shown that could."""
+    `bearing` where it cannot tell which way a body lies, or nothing is shown that could.  `passes` as `interleaved` has it."""
 
     agreement: float
     disorder: float
@@ -52,15 +52,26 @@ class Signs:
     slice_agreement: Floats | None = None
     slice_unusual: Floats | None = None
     bearing: Bearing | None = None
+    passes: int = 1
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
     """How little neighbouring slices (s, side, side) resemble each other, brightness and contrast of each slice taken out."""
+    return neighbour_ratio(_looks_alone(pixels))
+
+
+def interleaved(pixels: NDArray[np.uint8]) -> int:
+    """In how many interleaved passes slices (s, side, side) seem to lie, as they were acquired and not as they are in the body; 1: none."""
+    return passes(_looks_alone(pixels))
+
+
+def _looks_alone(pixels: NDArray[np.uint8]) -> Floats:
+    """(s, 256) block means of slices, brightness and contrast of each taken out."""
     s, side, _ = pixels.shape
     block = side // BLOCKS
     means = pixels[:, : block * BLOCKS, : block * BLOCKS].reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
     means = means - means.mean(axis=1, keepdims=True)
-    return neighbour_ratio(means / np.maximum(means.std(axis=1, keepdims=True), 1.0))
+    return np.asarray(means / np.maximum(means.std(axis=1, keepdims=True), 1.0))
 
 
 def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary) -> tuple[Doubt, ...]:
@@ -86,6 +97,9 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("too-few-slices", f"too thin a slab: {deep:g} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
+    elif decision.spans and signs.passes > 1:
+        acquired = f"as they were acquired, in {signs.passes} interleaved passes"
+        yield Doubt("out-of-order", f"slices seem to lie {acquired}, and not in their order")
     if decision.flipped:
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
     if decision.spans and signs.bearing is not None and signs.bearing.upright < rule.least_upright:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import novelty, weighing
 from fovnet.decision.answer import Answer, answer
-from fovnet.decision.doubting import Signs, disorder
+from fovnet.decision.doubting import Signs, disorder, interleaved
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.orientation import Bearing, Orientation
@@ -73,11 +73,12 @@ class Judge:
     def signs(self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None) -> Signs:
         """What else was measured on a volume of slices (s, side, side); `bearing` as `orientation` has it."""
         each = agreement(look.members, self.rule.say(len(look.members)))
+        seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing, passes=interleaved(pixels))
         if self.familiar is None or look.distances is None:
-            return Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing)
+            return seen
         raw = self.raw(look)
         unusual = self.familiar.unusual(look.distances, raw)
-        return Signs(float(each.mean()), disorder(pixels), novelty.of_volume(unusual, raw), each, unusual, bearing)
+        return replace(seen, novelty=novelty.of_volume(unusual, raw), slice_unusual=unusual)
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
         """Which way the body lies in a volume; None where that is not known, or its pictures are too small to tell."""

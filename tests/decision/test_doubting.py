@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
-from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts
+from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts, interleaved
 from fovnet.decision.spans import Decision, Rule, decide
 from fovnet.decision.tuning import Example
 from fovnet.regions import DEFAULT
@@ -46,6 +46,7 @@ def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
         (replace(FINE, novelty=0.01), "unlike-training"),
         (replace(FINE, agreement=0.5), "members-disagree"),
         (replace(FINE, disorder=2.0), "out-of-order"),
+        (replace(FINE, passes=2), "out-of-order"),
     ],
 )
 def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(signs: Signs, code: str) -> None:
@@ -154,6 +155,14 @@ def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: 
     assert disorder(pixels) < 0.5
     assert disorder(faded) < 0.6
     assert disorder(pixels[order]) > 2 * disorder(pixels)
+
+
+@given(seed=integers(0, 10**6), slices=integers(16, 40))
+def test_slices_as_they_were_acquired_are_told_from_slices_in_their_order(seed: int, slices: int) -> None:
+    """Odd slices first, then even ones: one jump in the middle, which the mean over all neighbours hardly notices."""
+    pixels = scene(seed, slices)
+    acquired = np.concatenate([pixels[::2], pixels[1::2]])
+    assert (interleaved(pixels), interleaved(acquired)) == (1, 2) and disorder(acquired) < DISORDERED
 
 
 def test_noise_is_in_no_order_at_all() -> None:
