@@ -262,7 +262,8 @@ def finished_in(settings: Settings, folder: Path, device: str) -> Timings:
 
 
 def concluded_alike(settings: Settings, folder: Path) -> Path:
-    """The journal of the finished search in a results folder whose training is the configured one.
+    """The journal of the finished search in a results folder whose training is the configured one, on whatever device: each trial
+    tells its own.
 
     Raises SearchError ("calibration-training") where it is another, and as `concluded`.
     """
@@ -271,7 +272,8 @@ def concluded_alike(settings: Settings, folder: Path) -> Path:
 
     training, (journal, _) = settings.training, concluded(Results(folder))
     told = Results(folder).search / "current.json"
-    if read_json(told).get("training_sha256") != digest(training.model_dump(mode="json")):
+    alike = {digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")}
+    if read_json(told).get("training_sha256") not in alike:
         raise SearchError("calibration-training", f"{told}: its training is another than the configured one, or was made by an earlier "
                                                   "fovnet (`fovnet search` says it now); calibrate without --from")
     return journal
