@@ -1,16 +1,20 @@
 """What the header of a DICOM object says of each image in it, read without the pixels.
 
 Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; what follows knows no
-other difference.  Free text, names and dates are left behind here: of a description only the kind it stands for travels on.
+other difference.  Free text, names and dates are left behind here: of a description only the kind it stands for travels on, of a name and a
+birthday digests to compare.
 Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8.13 enhanced MR.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import logging
 import math
+import re
 import struct
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +31,7 @@ TOP = (
     "ImageType", "SeriesDescription", "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
     "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
     "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
-    "Manufacturer", "MagneticFieldStrength", "BodyPartExamined",
+    "Manufacturer", "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
 )  # fmt: skip
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
 APART = (                       # images that differ in one of these are never one volume
@@ -63,6 +67,7 @@ class Facts:
 
     manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: not told
     body_part     as written; `fovnet.volume.body_part` makes a known word of it before anybody sees it
+    birthday, name  digests of the patient's birthday and of each word of the name; empty: not told
     """
 
     patient_id: str = ""
@@ -79,6 +84,8 @@ class Facts:
     manufacturer: str = ""
     field_strength: float | None = None
     body_part: str = ""
+    birthday: str = ""
+    name: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +326,28 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
         text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
-        text(get("BodyPartExamined")),
+        text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
     )  # fmt: skip
+
+
+def birthday_of(written: str) -> str:
+    """A digest of the digits of a whole date; empty for none."""
+    digits = re.sub(r"\D", "", written)
+    return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
+
+
+@functools.lru_cache(maxsize=256)
+def name_of(written: str) -> frozenset[str]:
+    """A digest of each word of a name, whatever is capital, accented, an umlaut in two letters, and between words; initials beside words
+    are left out."""
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
+    words = re.findall(r"[^\W_]+", plain)
+    told = [word for word in words if len(word) > 1] or words
+    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in told)
+
+
+def _digest(word: str) -> str:
+    return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
 @functools.cache

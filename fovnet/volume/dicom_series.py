@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fovnet.volume.dicom_header import Frame
 from fovnet.volume.dicom_parting import field_mm, parted, placed_by
+from fovnet.volume.dicom_people import digest_of, named, shares_of
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
@@ -33,6 +34,7 @@ class Series:
 
     id      twelve hex digits, the same wherever the files lie, unless images of another patient beside them claim the same series
     beside  what the id is where another patient's images do, so that what was named among them is found without them
+    whose   a digest of the person, the same for all volumes of theirs under one series UID
     kind, reason  why it is set aside; empty for one to read
     notes   what the series holds beside it, in sentences
     copies  the object of each identical copy of an image that was left out
@@ -45,6 +47,7 @@ class Series:
     copies: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     beside: str = ""
+    whose: str = ""
 
     def is_called(self, digits: str) -> bool:
         """Whether an address with these digits means this series."""
@@ -60,35 +63,45 @@ def series_of(frames: Iterable[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
     What is no MR image, or was captured from a screen, is a group of its own, whatever series it says it belongs to; so are the images of
-    each patient where several share a series UID, as careless pseudonyms leave them.
+    each person where several share a series UID, or have none, as careless pseudonyms leave them.
     """
     together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
     for frame in frames:
         facts = frame.facts
         what = (facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour)
         together.setdefault((facts.study_uid, facts.series_uid, *what), []).append(frame)
-    found = [series for one in together.values() for patient, own in _of_each_patient(one) for series in _volumes(own, patient)]
+    found = [series for one in together.values() for series in _of_one_uid(one)]
     return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
                                              series.frames[0].instance, series.id))
 
 
-NOBODY = "nobody named"
 SHARED = "its series UID is that of another patient's images too"
+UNTOLD = "its series UID is that of images in another folder too, numbered alike; of neither it is said whose they are"
 
 
-def _of_each_patient(frames: list[Frame]) -> list[tuple[str, list[Frame]]]:
-    """(patient, images) of one series UID; the patient is "" where all images are one's, or those that name nobody beside one who is."""
-    named = {frame.facts.patient_id for frame in frames} - {""}
-    if len(named) < 2:
-        return [("", frames)]
-    parts: dict[str, list[Frame]] = {}
-    for frame in frames:
-        parts.setdefault(frame.facts.patient_id, []).append(frame)
-    return sorted((patient or NOBODY, own) for patient, own in parts.items())
+def _of_one_uid(frames: list[Frame]) -> list[Series]:
+    """The groups of one series UID, of each person by themselves."""
+    shares = shares_of(frames)
+    note = SHARED if any(named(person) for person, _ in shares) else UNTOLD
+    note = note if len(shares) > 1 and frames[0].facts.series_uid else ""
+    taken: set[str] = set()
+    found: list[Series] = []
+    for whose, own in sorted(((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]):
+        found += _volumes(own, Share(whose, len(shares) > 1, note), taken)
+    return found
 
 
-def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
-    """The groups of one series; of one patient of several, who never is in its notes and always in its ids."""
+@dataclass(frozen=True)
+class Share:
+    """Whose images of a series UID these are, whether there are others', and the sentence that tells so."""
+
+    whose: str
+    of_several: bool
+    note: str
+
+
+def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
+    """The groups of one series; of one person of several, who never is in its notes and always in its ids (`taken` ones it adds to)."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
     parts: dict[tuple[str, ...], list[Frame]] = {}
     directions: list[Frame] = []
@@ -103,10 +116,11 @@ def _volumes(frames: list[Frame], patient: str = "") -> list[Series]:
     for number, (key, _, group) in enumerate(groups, start=1):
         lost = tuple(item for frame in group for item in copies.get(_image(frame), ()))
         kind, reason = kind_of(tuple(group))
-        note = ((SHARED,) if patient else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
-        digits = _id(group[0], (*key, patient) if patient else key, found)
-        beside = _id(group[0], (*key, patient or group[0].facts.patient_id or NOBODY), found)
-        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes), beside))
+        note = ((share.note,) if share.note else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
+        beside = _id(group[0], (*key, share.whose), taken)
+        digits = beside if share.of_several else _id(group[0], key, taken)
+        taken.add(digits)
+        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes), beside, share.whose))
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
 
@@ -198,13 +212,13 @@ def _size(item: Item) -> int:
         return int(file.seek(0, 2))
 
 
-def _id(frame: Frame, key: tuple[str, ...], others: Sequence[Series]) -> str:
-    """Twelve hex digits; another twelve in the unlikely case that a volume of the series has them."""
+def _id(frame: Frame, key: tuple[str, ...], taken: Collection[str]) -> str:
+    """Twelve hex digits; another twelve where a volume of the series has them."""
     number = 0
     while True:
         facts = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]
         digits = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
-        if all(other.id != digits for other in others):
+        if digits not in taken:
             return digits
         number += 1
 

@@ -182,13 +182,13 @@ def _is_of_another_format(unread: Unread) -> bool:
 
 
 def _claims(series: Series) -> tuple[str, str]:
-    """The series UID and the patient that its first image claims."""
-    facts = series.frames[0].facts
-    return facts.series_uid, facts.patient_id
+    """The series UID that its first image claims, or the folder without one, and whose it is."""
+    first = series.frames[0]
+    return first.facts.series_uid or str(first.item.path.parent), series.whose
 
 
 def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """The folder that holds all files of a patient's series UID, or the file if it is a single one; whatever volumes it was split into."""
+    """The folder that holds all files of a person's series UID, or the file if it is a single one; whatever volumes it was split into."""
     files: dict[tuple[str, str], set[Path]] = {}
     for one in series:
         files.setdefault(_claims(one), set()).update(item.path for item in one.items)

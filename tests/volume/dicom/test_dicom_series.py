@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers, permutations
+from pydicom.config import disable_value_validation
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
@@ -74,6 +75,54 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
         assert np.array_equal(read(address(tmp_path / patient, series.id)).voxels, read(address(tmp_path, series.id)).voxels)
     write.save(tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody")
     assert [len(one.frames) for one in survey(tmp_path).series] == [9, 9, 9]
+
+
+ANNA = {"PatientID": "ANON", "PatientName": "Müller^Anna", "PatientBirthDate": "19500101"}
+PEOPLE = {
+    "names under one PatientID": (ANNA, {**ANNA, "PatientName": "Maier^Bert"}),
+    "birthdays under one name": (ANNA, {**ANNA, "PatientBirthDate": "19900202"}),
+    "names without PatientID": ({**ANNA, "PatientID": ""}, {**ANNA, "PatientID": "", "PatientName": "Maier^Bert"}),
+    "nobody named": ({"PatientID": "", "PatientName": ""}, {"PatientID": None}),
+    "nobody named, no UIDs": ({"PatientID": "", "SeriesInstanceUID": "", "StudyInstanceUID": ""},) * 2,
+}
+
+
+@pytest.mark.parametrize("both", PEOPLE.values(), ids=PEOPLE)
+def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, both):
+    """Careless pseudonyms leave all people one PatientID, or none; the slices of the one lie between the other's."""
+    voxels = {"p1": write.noise(seed=1), "p2": write.noise(seed=2)}
+    for (name, own), who, up in zip(voxels.items(), both, (0.0, 2.0), strict=True):
+        affine = write.AFFINE.copy()
+        affine[2, 3] += up
+        with disable_value_validation():
+            write.save(tmp_path / name, write.images(own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"))
+    found = find([tmp_path])
+    assert {path.name: read(path).voxels.tobytes() for path in found.volumes} == {
+        name: own.astype(np.float32).tobytes() for name, own in voxels.items()}
+    every = survey(tmp_path).series
+    assert len({series.id for series in every}) == 2
+    for series in every:                        # what was named in the tree is found where it lies alone
+        alone = tmp_path / series.items[0].path.parent.name
+        assert np.array_equal(read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels)
+    assert not [word for word in ("ller", "Maier", "Bert", "1990") if word in str(found.series) + str(every[0].frames[0])]
+
+
+def test_spellings_of_a_name_and_what_is_left_blank_part_nobody(tmp_path, write):
+    spelt = ["Müller^Anna", "MUELLER^ANNA ", "Muller^Anna^^^", "müller, anna", "Müller^Anna^Maria", "", "Müller^A", "ANNA M MÜLLER", None]
+    with disable_value_validation():
+        write.save(tmp_path, write.images(write.noise(), SpecificCharacterSet="ISO_IR 192", PatientName=lambda k: spelt[k] or "",
+                                          PatientBirthDate=lambda k: "19500101" if k % 2 else ""))
+    [series] = survey(tmp_path).series
+    assert len(series.frames) == 9 and series.notes == ()
+
+
+def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
+    """Numbers that go on from folder to folder are one series'; a copy in a third folder changes nothing."""
+    files = write.images(write.noise(), PatientID="")
+    write.save(tmp_path / "disc1", files[:5])
+    write.save(tmp_path / "disc2", files[5:])
+    write.save(tmp_path / "picked", files[3:4])
+    assert find([tmp_path]).volumes == [tmp_path] and np.array_equal(read(tmp_path).voxels, write.noise())
 
 
 def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):

@@ -1,0 +1,111 @@
+"""Whose images share a series UID, or have none: people told apart by what headers say of them.
+
+Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests here
+(`dicom_header`), compared and never written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from fovnet.volume.dicom_header import Facts, Frame
+
+MOST_PEOPLE = 256               # spellings held against each other: 5,000, a name an image, took 14 s
+
+Person = tuple[str, str, frozenset[str]]
+"""PatientID, birthday, words of the name; each empty where nothing is said."""
+
+
+def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
+    """(person, images) of one series UID: a single one where nothing contradicts that they are one person's.
+
+    Without a series UID, nothing but their folder says that images belong together.  Where nobody is named at all, images of several
+    folders that are numbered alike are different ones' (the discs of one series go on counting).
+    """
+    folders = [list(frames)] if frames[0].facts.series_uid else _by_folder(frames)
+    told = [share for folder in folders for share in people_of(folder)]
+    return [(person, own) for person, together in told for own in ([together] if named(person) else _numbered_once(together))]
+
+
+def named(person: Person) -> bool:
+    """Whether anything is said that is one person's; a birthday is many people's."""
+    return bool(person[0] or person[2])
+
+
+def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
+    """(person, images): PatientIDs, birthdays or names that contradict each other are different people's.
+
+    A name agrees with one that has more words: DOE^JANE is Doe, Jane Mary.  What is left blank is anybody's: it joins the only person whom
+    it does not contradict, and is a share of its own beside several.  Beyond MOST_PEOPLE each spelling is a person.
+    """
+    said: dict[Person, list[Frame]] = {}
+    for frame in frames:
+        said.setdefault(_person(frame.facts), []).append(frame)
+    if len(said) > MOST_PEOPLE:
+        return list(said.items())
+    people: list[tuple[Person, list[Frame]]] = []
+    unclear: list[tuple[Person, list[Frame]]] = []
+    for one in sorted(said, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))):
+        alike = [index for index, (person, _) in enumerate(people) if _agree(person, one)]
+        if len(alike) == 1:
+            person, own = people[alike[0]]
+            people[alike[0]] = (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)), own + said[one]
+        else:
+            (unclear if alike else people).append((one, said[one]))
+    return people + unclear
+
+
+def digest_of(person: Person, frames: Sequence[Frame]) -> str:
+    """What stands for a person, the same wherever the images lie; where nobody is named, or without a series UID, for the images too."""
+    told = [person[0], person[1], *sorted(person[2])]
+    if not named(person) or not frames[0].facts.series_uid:
+        first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
+        told += [first.sop_uid, str(first.instance), str(first.position)]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def folder_of(frame: Frame) -> tuple[str, str]:
+    """The folder an image lies in, or its archive and the folder in that."""
+    path, member = frame.item.path, frame.item.member
+    return (str(path), str(PurePosixPath(member).parent)) if member else (str(path.parent), "")
+
+
+def _person(facts: Facts) -> Person:
+    return facts.patient_id, facts.birthday, facts.name
+
+
+def _agree(one: Person, other: Person) -> bool:
+    """Whether what is said of both is the same."""
+    same = all(not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True))
+    return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
+
+
+def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
+    folders: dict[tuple[str, str], list[Frame]] = {}
+    for frame in frames:
+        folders.setdefault(folder_of(frame), []).append(frame)
+    return list(folders.values())
+
+
+def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
+    """The images of folders together, as long as none has a number that another image of another one has."""
+    groups: list[tuple[dict[int, set[str]], list[Frame]]] = []
+    for folder in _by_folder(frames):
+        numbers: dict[int, set[str]] = {}
+        for frame in folder:
+            numbers.setdefault(frame.instance, set()).add(frame.sop_uid)
+        group = next((group for group in groups if not _collide(group[0], numbers)), None)
+        if group is None:
+            groups.append((numbers, folder))
+            continue
+        for number, uids in numbers.items():
+            group[0].setdefault(number, set()).update(uids)
+        group[1].extend(folder)
+    return [own for _, own in groups]
+
+
+def _collide(taken: dict[int, set[str]], numbers: dict[int, set[str]]) -> bool:
+    """Whether a number (none is 0) is that of another image too, and not of a copy under the same UID."""
+    return any(number and number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items())
