@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fovnet.volume.dicom_header import Frame
+from fovnet.volume.dicom_header import Frame, Vector
 from fovnet.volume.dicom_parting import field_mm, parted, placed_by
-from fovnet.volume.dicom_people import digest_of, named, shares_of
+from fovnet.volume.dicom_people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
@@ -109,19 +110,50 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
         parts.setdefault(_apart(frame, directions), []).append(frame)
     names = (*SIZE, *(name for name, _ in frames[0].apart))
     differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
-    groups = [(key + own, told, group) for key, part in parts.items() for own, told, group in parted(part)]
+    versions = {key: _versions(part) for key, part in parts.items()}
+    groups = [(key + own, told, group) for key, (first, *_) in versions.items() for own, told, group in parted(first)]
     differ += sorted({name for _, told, _ in groups for name in told})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
     for number, (key, _, group) in enumerate(groups, start=1):
-        lost = tuple(item for frame in group for item in copies.get(_image(frame), ()))
+        lost = tuple(item for frame in group for item in copies.pop(_image(frame), ()))
         kind, reason = kind_of(tuple(group))
         note = ((share.note,) if share.note else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
         beside = _id(group[0], (*key, share.whose), taken)
         digits = beside if share.of_several else _id(group[0], key, taken)
         taken.add(digits)
         found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes), beside, share.whose))
+    for key, (_, *others) in versions.items():
+        for group in others:
+            kind, reason = kind_of(tuple(group))
+            kind, reason = (kind, reason) if kind not in ("", "single") else ("repeat", VERSION)
+            digits = _id(group[0], (*key, VERSION), taken)
+            taken.add(digits)
+            found.append(Series(digits, tuple(group), kind, reason, (), (), "", share.whose))
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
+
+
+VERSION = "another version of images that are read from another folder"
+
+
+def _versions(frames: list[Frame]) -> list[list[Frame]]:
+    """The images, each in one version, and those of the others, a group a folder.
+
+    Files of one SOP Instance UID, number and place that do not hold the same bytes are versions of an image, edited or compressed anew.
+    That of the folder with most of these images is taken, of several such that of the first; two in one folder stay, doubled.
+    """
+    known: dict[tuple[Key, int, Vector | None], list[Frame]] = {}
+    for frame in frames:
+        known.setdefault((_image(frame), frame.instance, frame.position), []).append(frame)
+    held = Counter(map(folder_of, frames))
+    chosen: list[Frame] = []
+    others: dict[tuple[str, str], list[Frame]] = {}
+    for versions in known.values():
+        first = min(map(folder_of, versions), key=lambda folder: (-held[folder], folder))
+        for frame in versions:
+            taken = not frame.sop_uid or folder_of(frame) == first
+            (chosen if taken else others.setdefault(folder_of(frame), [])).append(frame)
+    return [chosen, *others.values()]
 
 
 def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:

@@ -289,6 +289,29 @@ def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
     assert (row["images"], row["copies"]) == (10, 12), "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
 
 
+@pytest.mark.parametrize(("edited", "copied"), [((4,), ()), ((4,), range(9)), (range(9), ())], ids=["one", "one of a copy", "all"])
+def test_another_version_of_images_in_another_folder_is_set_aside(tmp_path, write, edited, copied):
+    """A key image with an arrow burnt in, a backup with a damaged image, a web archive's lossy images: the series is answered as it is."""
+    voxels = write.noise()
+    others = voxels + np.random.default_rng(7).integers(-3, 4, voxels.shape, dtype=np.int16)
+    write.save(tmp_path / "series", write.images(voxels))
+    write.save(tmp_path / "teaching", [write.images(others if k in edited else voxels)[k] for k in sorted({*edited, *copied})])
+    assert np.array_equal(read(tmp_path).voxels, voxels)
+    found = find([tmp_path])
+    assert found.volumes == [tmp_path] and [row["kind"] for row in found.series].count("volume") == 1
+    [row] = [row for row in found.series if row["kind"] == "repeat"]
+    assert row["images"] == len(edited) and row["reason"].startswith("another version")
+    if len(edited) == 9:
+        assert np.array_equal(read(Path(row["path"])).voxels, others) and np.array_equal(read(tmp_path / "teaching").voxels, others)
+
+
+def test_two_versions_of_an_image_in_one_folder_are_refused(tmp_path, write):
+    """Which of them is meant, nobody knows."""
+    write.save(tmp_path, write.images(write.noise()))
+    write.save(tmp_path, write.images(write.noise(seed=1))[4:5], "edited")
+    assert refusal(tmp_path).code == "volume-doubled"
+
+
 def test_slope_intercept_inversion_and_padding(tmp_path, write):
     voxels = write.noise().astype(np.uint16) + 10
     voxels[:3] = 4000
