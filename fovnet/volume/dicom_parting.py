@@ -122,8 +122,9 @@ def _doubled(frames: list[Frame], told: tuple[str, ...]) -> Iterator[Part]:
         parts: dict[str, list[Frame]] = {}
         for frame in frames:
             parts.setdefault(frame.perhaps[index][1], []).append(frame)
-        # As many parts as images at a place, or fewer: an attribute that differs from slice to slice parts slices, not volumes.
-        if 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most:
+        # As many parts as images at a place, or fewer, or overlapping stations: what differs from slice to slice parts slices, not volumes.
+        fewer = 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most
+        if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
             for value, part in parts.items():
                 yield from (((value, *rest), names, group) for rest, names, group in _doubled(part, (*told, name)))
             return
@@ -131,6 +132,16 @@ def _doubled(frames: list[Frame], told: tuple[str, ...]) -> Iterator[Part]:
     yield from (((f"run {index}",), (*told, "order of the image numbers"), run) for index, run in enumerate(runs))
     if not runs:
         yield (), told, frames
+
+
+def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
+    """Whether each part is a stack of its own, with an image at each position of all of them from its first to its last, and none twice."""
+    along = positions_along(frames)
+    if along is None or min(map(len, parts)) < LEAST:
+        return False
+    labels = dict(zip(map(id, frames), position_labels(along).tolist(), strict=True))
+    places = [{labels[id(frame)] for frame in part} for part in parts]
+    return all(len(part) == len(own) == max(own) - min(own) + 1 for part, own in zip(parts, places, strict=True))
 
 
 def _most_at_one_place(frames: Sequence[Frame]) -> int:

@@ -63,6 +63,33 @@ def test_both_knees_of_one_sagittal_series_are_two_volumes(tmp_path, write):
     both_are_read(tmp_path, voxels, "place along the normal")
 
 
+@pytest.mark.parametrize("more", [{"AcquisitionNumber": (1, 2, 3)}, {"AcquisitionTime": ("101500", "101630", "101800")}],
+                         ids=["acquisition number", "acquisition time"])  # fmt: skip
+def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, more):
+    """Nine slices each, two of them at the heights of the next station's: three parts, and no height with more than two images."""
+    voxels = [write.noise(seed=seed) for seed in (1, 2, 3)]
+    for n in range(3):
+        own = {key: values[n] for key, values in more.items()}
+        numbered = {"InstanceNumber": lambda k, n=n: 9 * n + k + 1}
+        write.save(tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, 28.0 * n), **numbered, **own), f"s{n}-")
+    found = survey(tmp_path).series
+    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
+    for series, wanted in zip(found, voxels, strict=True):
+        assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
+
+
+@pytest.mark.parametrize("period", [1, 3])
+def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tmp_path, write, period):
+    """Two passes, the second broken off, with acquisition numbers that count slices or interleaved thirds of them."""
+    for n in (0, 1):
+        images = write.images(write.noise(seed=n), InstanceNumber=lambda k, n=n: 9 * n + k + 1,
+                              AcquisitionNumber=lambda k, n=n: k // 3 + 1 if period == 1 else k % 3 + 1)
+        write.save(tmp_path, images[: 9 - 2 * n], f"p{n}-")
+    with pytest.raises(VolumeError) as caught:
+        read(tmp_path)
+    assert caught.value.code == "volume-doubled"
+
+
 def test_a_gap_over_which_numbers_are_missing_is_a_gap(tmp_path, write):
     """Five images of fourteen did not arrive: two stacks would be half a truth each."""
     images = write.images(write.noise((20, 24, 14)))
