@@ -208,7 +208,9 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     if codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."
         if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
-            remedy = "Frames of one place over time are no volume; give a stack of slices."
+            remedy = "None of its frames is a volume by itself; give a stack of slices."
+            if len(found.series) > 1 and len({series.frames[0].position for series in found.series} | {None}) == 2:
+                remedy = "Frames of one place over time are no volume; give a stack of slices."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
 

@@ -55,6 +55,15 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
     return _clusters(along, SAME_PLACE_MM)
 
 
+def is_stack(frames: Sequence[Frame]) -> bool:
+    """Whether images lie one above the other, each at a position of its own, and nowhere more than two are missing."""
+    along = positions_along(frames)
+    if along is None or len(frames) < LEAST or _most_at_one_place(frames) > 1:
+        return False
+    gaps = np.diff(np.sort(along))
+    return bool(gaps.max() <= MAX_GAP * np.median(gaps))
+
+
 def field_mm(frame: Frame) -> tuple[float, float] | None:
     """Millimetres that an image covers along its rows and along its columns; None where it does not say."""
     return None if frame.spacing_mm is None else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.volume.dicom_header import Frame, Vector
-from fovnet.volume.dicom_parting import field_mm, parted, placed_by
+from fovnet.volume.dicom_parting import field_mm, is_stack, parted, placed_by
 from fovnet.volume.dicom_people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
@@ -26,6 +26,7 @@ SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acqui
 REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
 SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
 LOOKS = ("image type", "component")
+COUNTED = ("echo", "temporal position")     # some programs write the number of the slice there
 SIZE = ("matrix size", "pixel spacing", "orientation")
 
 
@@ -105,9 +106,8 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     """The groups of one series; of one person of several, who never is in its notes and always in its ids (`taken` ones it adds to)."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
     parts: dict[tuple[str, ...], list[Frame]] = {}
-    directions: list[Frame] = []
-    for frame in frames:
-        parts.setdefault(_apart(frame, directions), []).append(frame)
+    for frame, key in zip(frames, _keys(frames), strict=True):
+        parts.setdefault(key, []).append(frame)
     names = (*SIZE, *(name for name, _ in frames[0].apart))
     differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
@@ -183,6 +183,26 @@ def _same_slices(one: Series, other: Series) -> bool:
     off = np.abs(places[places[:, 2].argsort()] - others_places[others_places[:, 2].argsort()]).max(axis=0)
     beside = any(off[:2] > SHIFTED * np.asarray(field_mm(mine) or (np.inf, np.inf)))
     return bool(off[2] < REPEATED_MM) and not beside
+
+
+def _keys(frames: list[Frame]) -> list[tuple[str, ...]]:
+    """What each image may share with those of its volume only; blank an echo or a temporal position that counts the slices of a stack."""
+    directions: list[Frame] = []
+    keys = [_apart(frame, directions) for frame in frames]
+    counts = [len(SIZE) + index for index, (name, _) in enumerate(frames[0].apart) if name in COUNTED]
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for index, key in enumerate(keys):
+        alike.setdefault(_blank(key, counts), []).append(index)
+    for indices in alike.values():
+        counting = [place for place in counts if len({keys[index][place] for index in indices}) == len(indices)]
+        if counting and is_stack([frames[index] for index in indices]):
+            for index in indices:
+                keys[index] = _blank(keys[index], counting)
+    return keys
+
+
+def _blank(key: tuple[str, ...], places: Collection[int]) -> tuple[str, ...]:
+    return tuple("" if place in places else value for place, value in enumerate(key))
 
 
 def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:

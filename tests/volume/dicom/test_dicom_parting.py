@@ -90,6 +90,27 @@ def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tm
     assert caught.value.code == "volume-doubled"
 
 
+@pytest.mark.parametrize("counts", [("TemporalPositionIdentifier",), ("EchoNumbers",), ("TemporalPositionIdentifier", "EchoNumbers")])
+def test_a_temporal_position_or_echo_that_counts_the_slices_parts_nothing(tmp_path, write, counts):
+    write.save(tmp_path, write.images(write.noise(), **{key: lambda k: k + 1 for key in counts}))
+    assert len(survey(tmp_path).series) == 1 and np.array_equal(read(tmp_path).voxels, write.noise())
+
+
+def test_a_temporal_index_that_counts_frames_parts_no_stack_and_parts_a_film(tmp_path, write):
+    """Frames of one place over time are none; that sentence is for them alone."""
+    frames = np.ascontiguousarray(write.noise().transpose(2, 1, 0))
+    counted = [{"FrameContentSequence": {"TemporalPositionIndex": k + 1}} for k in range(9)]
+    places = [write.geometry(write.AFFINE, k) for k in range(9)]
+    write.save(tmp_path / "stack", [write.enhanced(frames, places, counted)])
+    assert np.array_equal(read(tmp_path / "stack" / "im000.dcm").voxels, write.noise())
+    for name, where, over_time in (("film", [0] * 9, True), ("far apart", [0, 1, 2, 3, 40, 41, 42, 43, 44], False)):
+        places = [write.geometry(write.AFFINE, k) for k in where]
+        path = write.save(tmp_path / name, [write.enhanced(frames, places, counted)]) / "im000.dcm"
+        with pytest.raises(VolumeError) as caught:
+            read(path)
+        assert caught.value.code == "volume-single" and ("of one place over time" in caught.value.sentence) == over_time
+
+
 def test_a_gap_over_which_numbers_are_missing_is_a_gap(tmp_path, write):
     """Five images of fourteen did not arrive: two stacks would be half a truth each."""
     images = write.images(write.noise((20, 24, 14)))
