@@ -18,7 +18,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom_header import Frame
-from fovnet.volume.dicom_parting import MAX_GAP, SAME_PLACE_MM
+from fovnet.volume.dicom_parting import MAX_GAP, SAME_PLACE_MM, position_labels
 
 EVEN = 0.1                      # of the spacing that an image may lie off its place on the regular grid
 SAME_LINE_PX = 0.1              # that an image may lie beside the normal through the first
@@ -73,13 +73,12 @@ def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> N
 
     Raises VolumeError "volume-doubled" where images at one position differ, and nothing told them apart.
     """
-    kept = [0]
+    kept, labels = [0], position_labels(stand.along)
     for index in range(1, len(planes)):
-        if stand.along[index] - stand.along[kept[-1]] > SAME_PLACE_MM:
+        if labels[index] > labels[kept[-1]]:
             kept.append(index)
         elif not np.array_equal(planes[index], planes[kept[-1]]):
-            doubled = int(np.count_nonzero(np.diff(stand.along) <= SAME_PLACE_MM))
-            raise VolumeError("volume-doubled", f"{source}: {len(planes)} images at {len(planes) - doubled} positions; those at "
+            raise VolumeError("volume-doubled", f"{source}: {len(planes)} images at {labels.max() + 1} positions; those at "
                                                 f"{stand.along[index]:.2f} mm along the normal differ, and no attribute tells them apart. "
                                                 "Separate the volumes into folders.")
     return np.asarray(kept)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fovnet.volume.dicom_header import PERHAPS, Frame
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
+REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
 MAX_GAP = 3.5                   # times the usual distance: two images missing in a row are bridged, more are not
 BESIDE = 0.5                    # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
 LEAST = 3                       # images of a stack: a single one that lies elsewhere is a wrong position rather than a volume
@@ -51,7 +52,19 @@ def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
 
 
 def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one."""
+    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one.
+
+    So do those of passes that lie a little higher each time: as many images everywhere, within less than half a millimetre of the next and
+    half of the way to the other positions.
+    """
+    ordered = np.sort(along)
+    gaps = np.sort(np.maximum(np.diff(ordered), SAME_PLACE_MM))
+    for narrow in reversed(np.flatnonzero((gaps[1:] > MAX_GAP * gaps[:-1]) & (gaps[:-1] < REPEATED_MM)).tolist()):
+        labels = _clusters(along, float(gaps[narrow]))
+        sizes = np.bincount(labels)
+        even = len(sizes) >= LEAST and sizes.min() == sizes.max() > 1
+        if even and np.ptp(ordered.reshape(len(sizes), -1), axis=1).max() < gaps[narrow + 1] / 2:
+            return labels
     return _clusters(along, SAME_PLACE_MM)
 
 

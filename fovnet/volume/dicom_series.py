@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.volume.dicom_header import Frame, Vector
-from fovnet.volume.dicom_parting import field_mm, is_stack, parted, placed_by
+from fovnet.volume.dicom_parting import REPEATED_MM, field_mm, is_stack, parted, placed_by
 from fovnet.volume.dicom_people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom_source import Item, opened
 from fovnet.volume.dicom_triage import CAPTURES, kind_of
 
 MOST_DIRECTIONS = 256           # orientations of one series told apart: a radial one has a hundred, and 8,000 frames with one each hang
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
-REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
 SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
 LOOKS = ("image type", "component")
 COUNTED = ("echo", "temporal position")     # some programs write the number of the slice there

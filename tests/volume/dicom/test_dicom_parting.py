@@ -130,6 +130,35 @@ def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
     assert np.array_equal(read(tmp_path).voxels, phases[0])
 
 
+@pytest.mark.parametrize("higher_mm", [0.02, 0.1, 0.3, 0.45])
+@pytest.mark.parametrize("by", ["slice", "pass", "nothing"])
+def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(tmp_path, write, higher_mm, by):
+    """A table that sinks back, positions from a navigator: three images at a height are no stack of three."""
+    voxels = [write.noise(seed=seed) for seed in range(3)]
+    for n in range(3):
+        numbered = {"slice": lambda k, n=n: 3 * k + n + 1, "pass": lambda k, n=n: 9 * n + k + 1, "nothing": lambda k: 1}[by]
+        uids = {"SOPInstanceUID": lambda k, n=n: f"1.2.3.{n}.{k}"}
+        write.save(tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, higher_mm * n), InstanceNumber=numbered, **uids), f"p{n}-")
+    if by == "nothing":
+        with pytest.raises(VolumeError, match="27 images at 9 positions") as caught:
+            read(tmp_path)
+        assert caught.value.code == "volume-doubled"
+        return
+    found = survey(tmp_path).series
+    assert [len(series.frames) for series in found] == [9, 9, 9] and [series.kind for series in found][:2] == ["", "repeat"]
+    for series, wanted in zip(found, voxels, strict=True):
+        assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
+
+
+def test_stacks_of_thin_slices_far_apart_are_no_passes(tmp_path, write):
+    """Three stacks of nine slices 0.4 mm thick, 4 mm from one to the next."""
+    thin, voxels = write.AFFINE @ np.diag([1, 1, 0.1, 1]), [write.noise(seed=seed) for seed in range(3)]
+    for n in range(3):
+        write.save(tmp_path, write.images(voxels[n], moved(thin, 0, 0, 7.2 * n), InstanceNumber=lambda k, n=n: 9 * n + k + 1), f"s{n}-")
+    found = survey(tmp_path).series
+    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
+
+
 PRIVATE = {
     "GE phase": (0x43, "GEMS_PARM_01", 0x2F, "SS", (0, 1), "component"),
     "GE b-value": (0x43, "GEMS_PARM_01", 0x39, "IS", ([0, 8, 0, 0], [1000, 8, 0, 0]), "b-value"),
