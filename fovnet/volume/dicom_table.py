@@ -35,8 +35,8 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
 
 
 def unread_row(unread: Unread) -> dict[str, Any]:
-    """The row of an object that could not be used."""
-    return {"kind": "unreadable", "images": 0, "reason": str(unread.fault), "path": str(unread.item)}
+    """The row of an object that could not be used; its code is at the end of the reason too, for there is no column of codes."""
+    return {"kind": "unreadable", "images": 0, "reason": str(unread.fault), "code": unread.fault.code, "path": str(unread.item)}
 
 
 def short_hash(text: str) -> str:

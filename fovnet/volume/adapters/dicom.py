@@ -57,7 +57,7 @@ def _leave(gathered: Gathered, path: Path) -> None:
 def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> None:
     path = Path(row["path"])
     if row["kind"] == "unreadable":
-        gathered.aside.append(Aside(path, BROKEN, row["reason"]))
+        gathered.aside.append(Aside(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"]))
     elif row["path"] not in wanted:
         gathered.leave(path, f"{row['kind']}: {row['reason']}")
     else:

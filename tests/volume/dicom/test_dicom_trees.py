@@ -228,6 +228,9 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     """Four series of one person; the localiser, two broken files and a text are set aside; the table is sliced as it stands."""
     gathered = gather_dicom(tree(tmp_path / "tree", write))
     assert sorted(one.kind for one in gathered.aside) == ["broken", "broken", "left out", "left out"]
+    assert sorted((one.path.name, one.code) for one in gathered.aside if one.kind == "broken") == [
+        ("broken.dcm", "volume-format"), ("half.dcm", "volume-truncated")]  # fmt: skip
+    assert not [one for one in gathered.aside if "[volume-" in one.reason], "aside.tsv has a column for the code"
     assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {short_hash("someone")}
     table = write_tables(tmp_path / "tables", gathered)
     pack = slice_collections({"archive": table.parent}, tmp_path / "slices")
