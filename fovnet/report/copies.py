@@ -54,6 +54,7 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
                                                        "would be taken for sources; give a folder of their own, beside them")
 
 
+@quietly()
 def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 

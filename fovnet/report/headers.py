@@ -13,6 +13,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
 from fovnet.report.sources import sources_of
 from fovnet.volume.body_part import regions_told
+from fovnet.volume.dicom_header import quietly
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
 VERDICTS = (
@@ -57,6 +58,7 @@ class Compared:
         return "agree" if self.meant == said else "part" if self.meant & said else "disagree"
 
 
+@quietly()
 def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
     """One entry for every answer on DICOM images; what is not answered from DICOM has no header to compare with."""
     compared = []

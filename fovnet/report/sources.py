@@ -17,7 +17,7 @@ from fovnet.errors import ModelError
 from fovnet.report.answers import Told
 from fovnet.volume.dicom import images_of
 from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_header import whole_header
+from fovnet.volume.dicom_header import quietly, whole_header
 from fovnet.volume.dicom_source import Item
 from fovnet.volume.volume import Images
 
@@ -42,6 +42,7 @@ class Source:
         return replace(self, frames=() if frames == (0,) else frames) if frames else None
 
 
+@quietly()
 def sources_of(told: Told) -> list[Source]:
     """The objects behind an answer, in the order of its slices.
 

@@ -20,6 +20,7 @@ import pytest
 from highdicom.sr import srread
 from hypothesis import given
 from hypothesis.strategies import text
+from pydicom.config import disable_value_validation
 from typer.testing import CliRunner
 
 from fovnet.cli import app
@@ -122,6 +123,16 @@ def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_pat
     untouched = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "plain")[0])
     assert untouched.PatientName == name and untouched.get("SpecificCharacterSet") == pydicom.dcmread(
         next(source.iterdir())).get("SpecificCharacterSet")
+
+
+def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
+    """UIDs with leading zeros, as careless pseudonyms have: pydicom warned of each image on stderr, and a warning fails a test here."""
+    careless = {"SOPInstanceUID": lambda k: f"1.2.03.{k}", "StudyInstanceUID": "1.02.3", "BodyPartExamined": "head (neck)"}
+    with disable_value_validation():
+        source = write.save(tmp_path / "series", write.images(body(), **careless))
+    told, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 40
+    assert [one.header for one in compare([told], DEFAULT)] == ["HEAD (NECK)"]
 
 
 def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_path, write):
