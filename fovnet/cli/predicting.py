@@ -42,7 +42,6 @@ def predict(
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory
-    from fovnet.report.wording import several
     from fovnet.volume.discovery import find
 
     keep_freed_memory()
@@ -56,8 +55,7 @@ def predict(
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
         _tell_replaced(out_folder, fresh)
         gone = predictions.withdraw(out_folder, rows, [volume_id for volume_id, _ in named], tables=bool(fresh), **drawn)
-        if gone:
-            err.print(f"{out_folder}: {several(gone, 'picture or page', 'pictures and pages')} drawn without --no-faces removed")
+        _tell_uncovered(out_folder, gone)
         with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
             for one in predicted(fresh, networks, workers):
@@ -83,6 +81,14 @@ def codes() -> None:
 
 
 NONE_REFUSED = "0 refused"
+
+
+def _tell_uncovered(folder: Path, gone: int) -> None:
+    """How many pictures and pages with faces are gone from a folder."""
+    from fovnet.report.wording import several
+
+    if gone:
+        err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} drawn without --no-faces removed")
 
 
 def _named(volumes: list[Path]) -> list[tuple[str, Path]]:

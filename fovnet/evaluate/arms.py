@@ -3,7 +3,8 @@
     p  networks    m  scored slices    s  slices of one volume    k  classes
 
 What networks that see heights say of a volume turned over is left out: it is known of the ensemble alone, and moves doubts, and labels only
-where a region beside a spine is hardly believed (2 of 300 such volumes).
+where a region beside a spine is hardly believed (2 of 300 such volumes).  So are black margins: every arm reads their slices as the
+networks do, where an answer says none of them (`fovnet.decision.margins`).
 """
 
 from __future__ import annotations

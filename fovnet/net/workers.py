@@ -152,7 +152,8 @@ class TrainingPool:
 def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None, keep: Path | None = None) -> Outcome:
     """The outcome of one trial, in this process; its best weights lie at `keep`, else at `weights_of(job.weights, proposal.slot)`.
 
-    The traceback of an exception that nobody expected is added to a file in `logs` beside the folder of the networks.
+    The traceback of an exception that nobody expected is added to a file in `logs` beside the folder of the networks.  Raises SearchError
+    ("slices-replaced") where the slices are not those the search began with.
     """
     import torch
 
@@ -160,11 +161,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     from fovnet.net.training import Recipe, choose_device, train_network
 
     device = choose_device(job.device)
-    stamps = stamp_of(job.pixels), stamp_of(job.rows)
-    if job.stamp is not None and stamps[0] != job.stamp:
-        told = "was written anew while the search ran, and what is learned from it would be of other slices"
-        raise SearchError("slices-replaced", f"{job.pixels}: {told}; give the search's command again once they are cut")
-    data = _resident(job.pixels, job.rows, stamps, device, job.kinds)
+    data = _data_of(job, device)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
@@ -195,6 +192,15 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
         versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
     )
+
+
+def _data_of(job: Job, device: torch.device) -> Data:
+    """What the job learns from, on the device.  Raises SearchError ("slices-replaced") where it lies there anew."""
+    stamps = stamp_of(job.pixels), stamp_of(job.rows)
+    if job.stamp is not None and stamps[0] != job.stamp:
+        told = "was written anew while the search ran, and what is learned from it would be of other slices"
+        raise SearchError("slices-replaced", f"{job.pixels}: {told}; give the search's command again once they are cut")
+    return _resident(job.pixels, job.rows, stamps, device, job.kinds)
 
 
 @lru_cache(maxsize=1)
