@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,8 +55,7 @@ def predict(
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
         _tell_replaced(out_folder, fresh)
-        gone = predictions.withdraw(out_folder, rows, [volume_id for volume_id, _ in named], tables=bool(fresh), **drawn)
-        _tell_uncovered(out_folder, gone)
+        _withdraw(out_folder, rows, named, tables=bool(fresh), **drawn)
         with progress_bar("predicting", "volumes") as tell:
             tell(len(rows), len(named))
             for one in predicted(fresh, networks, workers):
@@ -83,12 +83,13 @@ def codes() -> None:
 NONE_REFUSED = "0 refused"
 
 
-def _tell_uncovered(folder: Path, gone: int) -> None:
-    """How many pictures and pages with faces are gone from a folder."""
+def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]], **wanted: bool) -> None:
+    """As `predictions.withdraw`; says how many pictures and pages are gone."""
     from fovnet.report.wording import several
 
+    gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
     if gone:
-        err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} drawn without --no-faces removed")
+        err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, which may show faces")
 
 
 def _named(volumes: list[Path]) -> list[tuple[str, Path]]:

@@ -35,7 +35,7 @@ def lit(dark: NDArray[np.bool_]) -> slice:
 def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
     """What `decide` says of the rows shown, of a volume of so many slices; those before and after show none, with confidence 1.
 
-    `looks` stays that of what is shown: black slices could not contradict an answer.
+    `looks` and `sure` stay those of what is shown: black slices could not contradict an answer, and padding makes none surer.
     """
     inner = decide(shown)
     around = ((shown.start, slices - shown.stop), (0, 0))
@@ -44,4 +44,4 @@ def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decisio
         smoothed[outside, -1], decided[outside, -1] = 1.0, True
     confidence = np.pad(inner.confidence, around[0], constant_values=1.0)
     spans = tuple(replace(span, first=span.first + shown.start, last=span.last + shown.start) for span in inner.spans)
-    return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence, sure=float(confidence.mean()))
+    return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)

@@ -23,6 +23,7 @@ from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
 from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, Look
+from fovnet.decision.margins import empty, lit
 from fovnet.decision.objective import untold
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import Decision, said, shares
@@ -52,14 +53,16 @@ class Shown:
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
     """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
-    decisions = [judge.decision(one.look, one.z_mm, one.edges_mm) for one in volumes]
+    decisions = [_decided(one, judge) for one in volumes]
+    seen = [lit(empty(one.pixels)) for one in volumes]          # margins are none for sure, which teaches nothing of how sure the rest is
     signs = [judge.signs(one.look, one.pixels, one.bearing) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
-    confidences, alone = [one.confidence for one in decisions], [_share(one, judge) for one in decisions]
+    told = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
+    stated, alone, right = zip(*((one.confidence[rows], share[rows], hit[rows]) for one, share, hit, rows in told), strict=True)
     rule = replace(
         judge.rule,
-        beta=best_beta(np.concatenate(confidences), np.concatenate(alone), np.concatenate(hits)),
+        beta=best_beta(np.concatenate(stated), np.concatenate(alone), np.concatenate(right)),
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
         least_upright=min(MOST_UPRIGHT, floor(_uprights(volumes, decisions), FALSE_ALARMS)),
@@ -69,11 +72,16 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     graded = [
         Graded(one.subject, decision.sure, _is_withheld(decision, sign, settled), float(1.0 - hit.mean()))
         for one, sign, hit in zip(volumes, signs, hits, strict=True)
-        for decision in [settled.decision(one.look, one.z_mm, one.edges_mm)]
+        for decision in [_decided(one, settled)]
     ]
     found = bar(graded, stated_error, at_risk, seed)
     facts = {"stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes), "curve": risk_coverage(graded)}
     return replace(settled, rule=replace(rule, min_confidence=found.min_confidence)), facts
+
+
+def _decided(one: Shown, judge: Judge) -> Decision:
+    """What a judge's answer says of a volume."""
+    return judge.decision(one.look, one.z_mm, one.edges_mm, empty(one.pixels))
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:
@@ -84,7 +92,7 @@ def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArra
 
 def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
     """How sure a set of regions is, by what this judge, whose slices' confidences are calibrated, says of the sets and of their spans."""
-    pairs = ((judge.decision(one.look, one.z_mm, one.edges_mm), one) for one in volumes)
+    pairs = ((_decided(one, judge), one) for one in volumes)
     told = [
         (said.set_probability, min(span.confidence for span in said.spans), _is_exact(said, one, judge))
         for said, one in pairs if said.spans

@@ -66,7 +66,7 @@ class Decision:
 
     spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head, with 90 % intervals
     smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
-    confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence
+    confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence, black margins left out
     set_probability  that the volume shows the regions said, and no others
     flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
     misfit           log-evidence a look that the order of the body costs        looks  independent ones, at most one every LOOK_MM

@@ -380,7 +380,7 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
         raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
 
 
-BY_HAND = ("pixels", "rows", "weights", "source", "stamp")       # of a Job, what a training by hand says itself
+BY_HAND = ("pixels", "rows", "weights", "source", "stamp")       # of a Job, what a training by hand says itself or leaves out
 
 
 def training_of(

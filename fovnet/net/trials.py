@@ -68,7 +68,7 @@ def plan_search(
     inputs: Sequence[str] = ("slice",),
 ) -> tuple[Search, Callable[[], Path]]:
     """The search with every row priced, and what writes that which its trainings learn from to `journal/rows.npz`: for whoever has the
-    journal's lock, for a training there may be reading it.
+    journal's lock, for a training there may be reading it, or whose journal is called after these slices and holds no others.
 
     validation_slices  score on so many of the validation rows, drawn once for all trials; all where None
     Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.

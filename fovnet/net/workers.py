@@ -11,7 +11,7 @@ import platform
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Job:
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
     rate_factor  learning rates are so many times those of the configurations
     source   a hash of what is learned from and validated on, where a checkpoint made on something else may lie in `weights`
-    stamp    of the file of the pixels when the search began; None: not compared
+    stamp    of the file of the pixels when the search, or this slot's own job, began; None: not compared
     """
 
     pixels: Path
@@ -102,7 +103,8 @@ class TrainingPool:
     def __init__(self, job: Job, workers: int) -> None:
         self._job = job
         self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
-        self._working: set[ProcessPoolExecutor] = set()
+        self._beginning, self._stopped = Lock(), False
+        self._working: set[BaseProcess] = set()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="trial")
         for _ in range(workers):
             self._idle.put(_process())
@@ -112,8 +114,9 @@ class TrainingPool:
 
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
         if fault is not None:                   # nobody will write down what they come to; what they have come to is in their checkpoints
-            for process in tuple(self._working):
-                for worker in tuple((process._processes or {}).values()):
+            with self._beginning:
+                self._stopped = True
+                for worker in tuple(self._working):
                     worker.terminate()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():
@@ -130,18 +133,21 @@ class TrainingPool:
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()
         working: list[BaseProcess] = []
-        self._working.add(process)
         try:
-            future = process.submit(train, job, proposal)
-            working += process._processes.values()
+            with self._beginning:
+                if self._stopped:
+                    raise CancelledError
+                future = process.submit(train, job, proposal)
+                working += process._processes.values()
+                self._working.update(working)
             outcome = future.result()
         except BrokenProcessPool:
             outcome = _died(job, proposal, working)
         except BaseException:
-            self._working.discard(process)
             self._idle.put(process)
             raise
-        self._working.discard(process)
+        finally:
+            self._working.difference_update(working)
         if outcome.status == "error":           # dead, or in a state that nobody knows: a CUDA context fails for good after its first
             process.shutdown(wait=False)
             process = _process()
@@ -197,7 +203,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 def _data_of(job: Job, device: torch.device) -> Data:
     """What the job learns from, on the device.  Raises SearchError ("slices-replaced") where it lies there anew."""
     stamps = stamp_of(job.pixels), stamp_of(job.rows)
-    if job.stamp is not None and stamps[0] != job.stamp:
+    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:       # of the same bytes `slice_collections` keeps the date
         told = "was written anew while the search ran, and what is learned from it would be of other slices"
         raise SearchError("slices-replaced", f"{job.pixels}: {told}; give the search's command again once they are cut")
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)

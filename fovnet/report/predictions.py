@@ -140,7 +140,7 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
 def withdraw(
     folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
 ) -> int:
-    """Removes what an earlier run left and this one must not be taken for; how many pictures and pages with faces went.
+    """Removes what an earlier run left and this one must not be taken for; how many pictures and pages that may show faces went.
 
     tables  the table and the index, which list what that run answered: they would pass for this one's, were it killed; the JSONs, of
             which both are made, stay

@@ -336,11 +336,15 @@ def birthday_of(written: str) -> str:
     return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
 
 
+LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters with strokes and pairs, which have no accent
+
+
 @functools.lru_cache(maxsize=256)
 def name_of(written: str) -> frozenset[str]:
     """A digest of each word of a name, whatever is capital, accented, an umlaut in two letters, and between words; initials beside words
     are left out."""
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
+    plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
     told = [word for word in words if len(word) > 1] or words
     return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in told)

@@ -1,18 +1,19 @@
 """Whose images share a series UID, or have none: people told apart by what headers say of them.
 
 Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests here
-(`dicom_header`), compared and never written.
+(`dicom_header`), compared and never written, nor hashed into what is: who guesses names could tell which gives the hash.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import PurePosixPath
 
 from fovnet.volume.dicom_header import Facts, Frame
 
-MOST_PEOPLE = 256               # spellings held against each other: 5,000, a name an image, took 14 s
+MOST_PEOPLE = 64                # spellings held against each other, three at a time: of thousands, a name an image, it would take minutes
 
 Person = tuple[str, str, frozenset[str]]
 """PatientID, birthday, words of the name; each empty where nothing is said."""
@@ -47,9 +48,13 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
         return list(said.items())
     people: list[tuple[Person, list[Frame]]] = []
     unclear: list[tuple[Person, list[Frame]]] = []
+    friends = {one: [other for other in said if _agree(one, other)] for one in said}
+    torn = {one for one, alike in friends.items() if not all(_agree(*two) for two in combinations(alike, 2))}
     for one in sorted(said, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))):
         alike = [index for index, (person, _) in enumerate(people) if _agree(person, one)]
-        if len(alike) == 1:
+        if one in torn:
+            unclear.append((one, said[one]))
+        elif len(alike) == 1:
             person, own = people[alike[0]]
             people[alike[0]] = (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)), own + said[one]
         else:
@@ -58,11 +63,11 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
 
 
 def digest_of(person: Person, frames: Sequence[Frame]) -> str:
-    """What stands for a person, the same wherever the images lie; where nobody is named, or without a series UID, for the images too."""
-    told = [person[0], person[1], *sorted(person[2])]
-    if not named(person) or not frames[0].facts.series_uid:
-        first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
-        told += [first.sop_uid, str(first.instance), str(first.position)]
+    """What stands for a person wherever the images lie: their first image, by its UID, and they themselves only where that has none."""
+    first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
+    told = [first.sop_uid, str(first.instance), str(first.position)]
+    if not first.sop_uid:
+        told += [person[0], person[1], *sorted(person[2])]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
@@ -91,11 +96,12 @@ def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
     """The images of folders together, as long as none has a number that another image of another one has."""
-    groups: list[tuple[dict[int, set[str]], list[Frame]]] = []
+    groups: list[tuple[Numbers, list[Frame]]] = []
     for folder in _by_folder(frames):
-        numbers: dict[int, set[str]] = {}
+        numbers: Numbers = {}
         for frame in folder:
-            numbers.setdefault(frame.instance, set()).add(frame.sop_uid)
+            if frame.instance:
+                numbers.setdefault((frame.instance, frame.apart), set()).add(frame.sop_uid)
         group = next((group for group in groups if not _collide(group[0], numbers)), None)
         if group is None:
             groups.append((numbers, folder))
@@ -106,6 +112,10 @@ def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
     return [own for _, own in groups]
 
 
-def _collide(taken: dict[int, set[str]], numbers: dict[int, set[str]]) -> bool:
-    """Whether a number (none is 0) is that of another image too, and not of a copy under the same UID."""
-    return any(number and number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items())
+Numbers = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
+"""UIDs of the images of each number and of what tells images of one series apart: an echo and the next are numbered alike."""
+
+
+def _collide(taken: Numbers, numbers: Numbers) -> bool:
+    """Whether a number is that of another image too, and not of a copy under the same UID."""
+    return any(number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items())

@@ -134,7 +134,7 @@ def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[
         if kept is not None:
             if kept[1] >= DIMMEST * bright:
                 break
-            note = f"frame {number} of {count}; the one before is {kept[1] / bright:.1%} as bright, noise or nearly empty"
+            note = f"frame {number} of {count}; the one before is {kept[1] / bright:.1%} as bright, perhaps noise or nearly empty"
         try:
             kept = make(), bright, note
         except VolumeError as fault:

@@ -220,9 +220,9 @@ def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], 
     if turned_deg > OTHER_WAY_DEG:
         raise VolumeError("volume-geometry", f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
                                              "corners), so one of them is wrong about left or up. Convert the original series again.")
-    _refuse_size(path, stored, header, scale, chosen)
     if not np.isfinite(apart_mm):
         return ("the qform is damaged; the sform is used",)
+    _refuse_size(path, stored, header, scale, chosen)
     return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 

@@ -382,7 +382,8 @@ def _placed(results: Iterable[Sliced]) -> list[Sliced]:
 def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
     """The four files of the pack; volumes.json last, so that an unfinished pack has none of this run.
 
-    Where all four come out as they were they keep their dates: a workflow would else make anew whatever was made from them.
+    Where all four come out as they were they keep their dates: after `fovnet slice` by hand, a workflow would else make anew whatever was
+    made from them.
     """
     files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
     before = [(records.checksum(path), path.stat()) for path in files if path.exists()]
@@ -412,6 +413,6 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
     facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": looks(slicing), "volumes": volumes}
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
-    if [records.checksum(path) for path in files] == [known for known, _ in before]:
+    if len(before) == len(files) and all(records.checksum(path) == known for path, (known, _) in zip(files, before, strict=True)):
         for path, (_, was) in zip(files, before, strict=True):
             os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))

@@ -334,7 +334,7 @@ def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(inc
     for path, more in ((first, []), (third, ["--no-faces"]), (second, ["--no-faces"])):
         done = CliRunner().invoke(app, ["predict", str(path), *line, *more])
         assert done.exit_code == 0
-        told.append("2 pictures and pages drawn without --no-faces removed" in done.stderr)
+        told.append("2 pictures and pages of earlier runs removed" in done.stderr)
     assert told == [False, True, False]
     drawn = [tmp_path / name for volume in ("v001", "v002", "v003") for name in (f"{volume}.png", f"pages/{volume}.html")]
     assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (tmp_path / "v001.json").exists()

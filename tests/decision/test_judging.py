@@ -209,9 +209,31 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
         (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
     ]
     assert all(whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all() for span in whole.spans)
-    assert whole.looks == alone.looks and whole.set_probability == pytest.approx(alone.set_probability)
+    assert whole.looks == alone.looks
+    assert (whole.sure, whole.set_probability) == (pytest.approx(alone.sure), pytest.approx(alone.set_probability))
     mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
     assert not mistaken.decided[dark, -1].all()
+
+
+def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> None:
+    """Padded with black that the networks call pelvis, validation volumes settle confidences as they do without."""
+    rng, k = np.random.default_rng(5), len(DEFAULT.classes)
+    plain, padded = [], []
+    for seed in range(24):
+        one = bodies(seed, noise=3.0, empty_mm=0.0)
+        bare = shown(one, seed)
+        below, above = rng.integers(0, 9, 2)
+        pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
+        pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
+        members = np.concatenate([pelvis.repeat(below, axis=1), bare.look.members, pelvis.repeat(above, axis=1)], axis=1)
+        z_mm = bare.z_mm[0] + 5.0 * np.arange(-below, len(bare.z_mm) + above)
+        truth = np.pad(bare.truth, ((below, above), (0, 0)))
+        truth[:, -1] |= ~truth.any(axis=1)
+        plain.append(bare)
+        padded.append(Shown(bare.subject, Look(members), np.pad(bare.pixels, ((below, above), (0, 0), (0, 0))), z_mm, truth))
+    rules = [settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule for volumes in (plain, padded)]
+    np.testing.assert_allclose(rules[1].beta, rules[0].beta, atol=1e-6)
+    np.testing.assert_allclose(rules[1].line, rules[0].line, atol=1e-6)
 
 
 def test_margins_begin_behind_the_last_slice_with_anything_in_it() -> None:

@@ -111,7 +111,7 @@ def refusal(path, slicing: Slicing) -> str | None:
 
 
 @pytest.mark.parametrize(("grey", "told"), [
-    (0.0, ", the first usable one"), (0.01, "; the one before is 1.0% as bright, noise or nearly empty"),
+    (0.0, ", the first usable one"), (0.01, "; the one before is 1.0% as bright, perhaps noise or nearly empty"),
 ])  # fmt: skip
 def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made, grey, told):
     body = made.body()
