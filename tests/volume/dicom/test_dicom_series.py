@@ -116,6 +116,36 @@ def test_spellings_of_a_name_and_what_is_left_blank_part_nobody(tmp_path, write)
     assert len(series.frames) == 9 and series.notes == ()
 
 
+def test_who_may_be_either_of_two_people_is_neither(tmp_path, write):
+    """Born in 1950, born in 1990, and a name without a birthday: the name's images may be either's."""
+    people = ({"PatientBirthDate": "19500101"}, {"PatientName": "Doe^Jane"}, {"PatientBirthDate": "19900101"})
+    for number, who in enumerate(people):
+        numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
+        write.save(tmp_path, write.images(write.noise(seed=number), PatientID="1", **{"PatientName": "", **who}, **numbered), f"{number}-")
+    assert [len(series.frames) for series in survey(tmp_path).series] == [9, 9, 9]
+
+
+def test_ids_tell_nothing_of_names(tmp_path, write):
+    """Whoever guesses a name and a birthday cannot see in what was written whether they are these: other ones give the same."""
+    ids = []
+    for place, (first, second) in {"a": ("Doe^Jane", "Roe^Richard"), "b": ("Moe^Mary", "Poe^Paul")}.items():
+        for number, name in enumerate((first, second)):
+            numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
+            files = write.images(write.noise(seed=number), PatientID="ANON", PatientName=name, PatientBirthDate="19500101", **numbered)
+            write.save(tmp_path / place / str(number), files)
+        ids.append([series.id for series in survey(tmp_path / place).series])
+    assert ids[0] == ids[1] and len(set(ids[0])) == 2
+
+
+def test_echoes_in_folders_of_their_own_that_name_nobody_are_one_bodys(tmp_path, write):
+    """As de-identified archives are exported: both echoes are numbered from 1."""
+    for echo in (1, 2):
+        uid = {"SOPInstanceUID": lambda k, echo=echo: f"1.2.{echo}.{k}"}
+        files = write.images(write.noise(seed=echo), PatientID="", EchoNumbers=echo, EchoTime=f"{4 * echo}", **uid)
+        write.save(tmp_path / f"echo{echo}", files)
+    assert [(series.kind, len(series.frames)) for series in survey(tmp_path).series] == [("", 9), ("repeat", 9)]
+
+
 def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
     """Numbers that go on from folder to folder are one series'; a copy in a third folder changes nothing."""
     files = write.images(write.noise(), PatientID="")
