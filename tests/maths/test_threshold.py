@@ -17,6 +17,13 @@ def test_the_chance_never_rises_with_the_estimate_whatever_happened(outcomes):
     assert (np.diff(chance) <= 1e-12).all() and ((chance > 0) & (chance <= 1)).all()
 
 
+def test_before_anything_was_tried_the_limit_is_as_likely_above_all_as_anywhere_between_them():
+    """P(fits) then falls from one to a half along a straight line, over a range so wide that no estimate's error matters."""
+    at = np.linspace(0.0, 40.0, 200)
+    chance = chance_to_fit(at, np.zeros(0), np.zeros(0, dtype=bool))
+    np.testing.assert_allclose(chance[5:-5], 1.0 - 0.5 * at[5:-5] / 40.0, atol=0.01)
+
+
 def test_a_success_raises_and_a_failure_lowers_the_chance_beside_it():
     none = chance_to_fit(ALL, np.zeros(0), np.zeros(0, dtype=bool))
     good, bad = (chance_to_fit(ALL, np.array([3.0]), np.array([fits])) for fits in (True, False))

@@ -16,6 +16,7 @@ from fovnet.net.augment import (
     crops,
     draw,
     draw_affines,
+    draw_crops,
     ends,
     framed,
     noise_at,
@@ -259,6 +260,11 @@ def test_crops_lie_in_the_slice_and_are_as_often_half_as_large() -> None:
     half, middle = made[:, :2], made[:, 2:]
     assert bool((half >= LEAST_CROP).all()) and bool((middle.abs() + half <= 1).all())
     assert stats.kstest(np.log(half.numpy()).ravel() / np.log(LEAST_CROP), "uniform").pvalue > 1e-3
+
+
+def test_a_crop_is_as_wide_whatever_its_height() -> None:
+    drawn = draw_crops(20_000, 1.0, torch.Generator().manual_seed(4))
+    assert abs(float(np.corrcoef(np.log(drawn[:, :2].numpy().T))[0, 1])) < 0.03
 
 
 def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:

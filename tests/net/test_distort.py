@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
+import pytest
 import torch
 from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
 from fovnet.net.augment import PLAIN_DRAWS, Ranges, distortions, draw
-from fovnet.net.distort import CONTROLS, GAINS, POINTS, TAPS, bent, distorted, draw_distortions, shaded, textured, toned
+from fovnet.net.distort import (
+    CONTROLS,
+    GAINS,
+    GREYS,
+    POINTS,
+    SHARES,
+    TAPS,
+    bent,
+    distorted,
+    draw_distortions,
+    shaded,
+    textured,
+    toned,
+)
 
 
 def slices(n: int, seed: int = 0) -> torch.Tensor:
@@ -40,6 +56,31 @@ def test_other_draws_are_those_without_distortions() -> None:
     with_them, without = (draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3)) for more in ((0.1, 0.3, 0.5), ()))
     assert torch.equal(with_them[:, :PLAIN_DRAWS], without[:, :PLAIN_DRAWS])
     assert not torch.equal(distortions(with_them), distortions(without))
+
+
+def test_each_change_is_made_where_it_is_asked_for_and_no_other() -> None:
+    """All sixteen ways to ask: first the texture, then tones, then shades, the bend at last."""
+    images, drawn = slices(2), draw_distortions(2, 0.1, 0.3, 0.5, 0.4, seeded(8))
+    controls, kernels, greys, shares, gains = torch.split(drawn, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1)
+    for bend, texture, tones, shading in product((False, True), repeat=4):
+        wanted = textured(images, kernels.reshape(2, 3, 3)) if texture else images
+        wanted = toned(wanted, greys, shares.reshape(2, POINTS, POINTS)) if tones else wanted
+        wanted = shaded(wanted, gains.reshape(2, POINTS, POINTS)) if shading else wanted
+        wanted = bent(wanted, controls.reshape(2, 2, POINTS, POINTS)) if bend else wanted
+        made = distorted(images, drawn, bend=bend, texture=texture, tones=tones, shading=shading)
+        torch.testing.assert_close(made, wanted, atol=0, rtol=0)
+
+
+def test_how_much_texture_and_which_greys_are_drawn_for_each_slice() -> None:
+    """Taps of a standard deviation that is uniform up to the largest have a third of its variance; greys of a slice know nothing of
+    each other."""
+    drawn = draw_distortions(20_000, 0.0, 0.3, 1.0, 0.0, seeded(9))
+    taps, greys = drawn[:, CONTROLS : CONTROLS + TAPS].clone(), drawn[:, CONTROLS + TAPS : CONTROLS + TAPS + GREYS]
+    taps[:, TAPS // 2] -= 1.0
+    assert float((taps**2).mean()) * TAPS / (TAPS - 1) == pytest.approx(0.3**2 / 3, rel=0.03)
+    together = np.corrcoef(greys.numpy().T) - np.eye(GREYS)
+    assert np.abs(together).max() < 0.03
+    assert float(greys.mean()) == pytest.approx(0.5, abs=0.01) and float(greys.var()) == pytest.approx(1 / 12, rel=0.03)
 
 
 def test_points_that_move_alike_move_the_slice() -> None:

@@ -11,8 +11,9 @@ from fovnet.maths.acquisition import expected_regret, log_expected_improvement
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
+from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
-from fovnet.search.failing import WARINESS, Chances
+from fovnet.search.failing import CAUTION, WARINESS, Chances
 from fovnet.search.gaussian import Belief, believe, expected_improvement, thompson
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
@@ -191,6 +192,30 @@ def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_pla
     assert chance[memory < 0.8 * limit].min() > 0.9 and chance[memory > 1.25 * limit].max() < 0.1
     order = np.argsort(memory)
     assert (np.diff(chance[order]) <= 1e-12).all()
+
+
+def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely_to_train():
+    """Rows fit below a limit of memory and diverge at the largest a: both are learned from 40 trials."""
+    memory = np.exp(np.random.default_rng(0).normal(20.0, 1.0, len(SPACE)))
+    rows, limit = np.random.default_rng(1).permutation(len(SPACE))[:40], float(np.quantile(memory, 0.7))
+
+    def outcome(row):
+        diverges = SPACE.rows[row, 0] > 8
+        return Outcome("out_of_memory") if memory[row] > limit else Outcome("diverged") if diverges else Outcome("completed", score=1.0)
+
+    view, every = view_of(trials_at(SPACE, rows, outcome), memory=memory), np.arange(len(SPACE))
+    chances = Chances(view)
+    fits = chance_to_fit(np.log(memory), np.log(memory[rows]), memory[rows] <= limit)
+    assert chances.fitting(every).tolist() == np.flatnonzero(fits >= 0.8).tolist()
+    assert 0 < len(chances.fitting(every)) < len(every)
+    trains = np.exp(chances.log_chance(every))
+    assert chances.likely(every).tolist() == np.flatnonzero(trains >= 0.5).tolist()
+    assert 0 < len(chances.likely(every)) < len(every)
+    worst = np.flatnonzero(trains < 0.4)
+    assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()      # of rows that all hardly will
+    promise = 3.0 * np.log(memory) + np.random.default_rng(2).standard_normal(len(SPACE))              # the larger the better
+    total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
+    assert total[chances.best(every, promise)] == pytest.approx(total.max(), abs=1e-9)
 
 
 @pytest.mark.parametrize("method", GAUSSIAN)
