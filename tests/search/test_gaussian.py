@@ -213,9 +213,10 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
     assert 0 < len(chances.likely(every)) < len(every)
     worst = np.flatnonzero(trains < 0.4)
     assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()      # of rows that all hardly will
-    promise = 3.0 * np.log(memory) + np.random.default_rng(2).standard_normal(len(SPACE))              # the larger the better
-    total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
-    assert total[chances.best(every, promise)] == pytest.approx(total.max(), abs=1e-9)
+    for much in (1.0, 3.0, 10.0, 30.0):                     # the larger the better
+        promise = much * np.log(memory)
+        total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
+        assert total[chances.best(every, promise)] == pytest.approx(total.max(), abs=1e-9)
 
 
 @pytest.mark.parametrize("method", GAUSSIAN)
