@@ -34,8 +34,7 @@ def phantom(
     subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
-    from fovnet.phantom.collection import simulate_collection
-    from fovnet.records import read_tsv
+    from fovnet.phantom.collection import simulate_collection, unlisted
     from fovnet.report.wording import several
 
     if labels is not None:
@@ -51,8 +50,7 @@ def phantom(
     with progress_bar("simulating") as tell:
         table = simulate_collection(folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers, without=without or [],
                                     progress=tell)
-    listed = {Path(row["path"]).name for row in read_tsv(table)}
-    others = sum(path.name not in listed for path in (folder / "volumes").glob("*.nii.gz"))
+    others = unlisted(table)
     if others:
         err.print(f"{folder}: {several(others, 'volume')} of an earlier simulation, not in the tables, stay in its folder volumes")
     out.print(f"{several(people * each, 'volume')} of {several(people, 'subject')}: {table}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +112,7 @@ def train(
 def _search(config: Path) -> None:
     """The search of a configuration, from its journal on."""
     from fovnet.net.training import choose_device
-    from fovnet.net.trials import search_networks
+    from fovnet.net.trials import search_networks, write_rows
 
     settings = settings_of(config)
     if settings.search.jobs:
@@ -120,8 +121,8 @@ def _search(config: Path) -> None:
     choose_device(settings.training.device)
     results, pack = configured.opened(settings)
     journal = results.journal(configured.search_digest(settings, pack))
-    planned, write_rows = configured.search_of(settings, pack, journal)
-    write_rows()                            # the same whoever writes it: the journal is called after the slices too
+    planned = configured.search_of(settings, pack)
+    write_rows(journal, configured.scored_of(settings, pack))       # the same whoever writes it: the journal is called after the slices too
     with progress_bar("searching") as tell:
         trials = search_networks(
             planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
@@ -133,13 +134,14 @@ def _search(config: Path) -> None:
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run one by one: everything that is decided before the first."""
+    from fovnet.net.trials import write_rows
     from fovnet.search.jobs import begin
 
     settings = settings_of(config)
     results, pack = configured.opened(settings)
     journal = configured.jobs_of(settings, results)
-    planned, write_rows = configured.search_of(settings, pack, journal)
-    begin(planned, journal, configured.search_digest(settings, pack), write_rows)
+    planned, learned = configured.search_of(settings, pack), configured.scored_of(settings, pack)
+    begin(planned, journal, configured.search_digest(settings, pack), partial(write_rows, journal, learned))
     out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
 
 

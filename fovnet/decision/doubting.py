@@ -57,15 +57,15 @@ class Signs:
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
     """How little neighbouring slices (s, side, side) resemble each other, brightness and contrast of each slice taken out."""
-    return neighbour_ratio(_looks_alone(pixels))
+    return neighbour_ratio(_standardised(pixels))
 
 
 def interleaved(pixels: NDArray[np.uint8]) -> int:
     """In how many interleaved passes slices (s, side, side) seem to lie, as they were acquired and not as they are in the body; 1: none."""
-    return passes(_looks_alone(pixels))
+    return passes(_standardised(pixels))
 
 
-def _looks_alone(pixels: NDArray[np.uint8]) -> Floats:
+def _standardised(pixels: NDArray[np.uint8]) -> Floats:
     """(s, 256) block means of slices, brightness and contrast of each taken out."""
     s, side, _ = pixels.shape
     block = side // BLOCKS

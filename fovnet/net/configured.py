@@ -13,7 +13,7 @@ from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
@@ -296,22 +296,32 @@ def drawn_how_often(settings: Settings, pack: Pack) -> Tensor | None:
     return None if settings.training.sampling == "slices" else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
 
 
-def search_of(settings: Settings, pack: Pack, journal: Path) -> tuple[Search, Callable[[], Path]]:
-    """The search over the pack's slices, every configuration priced, and what writes the rows that its trainings learn from."""
+def scored_of(settings: Settings, pack: Pack) -> Labelled:
+    """What of the pack the trainings of a search learn from, and the validation rows that all of them are scored on."""
+    from dataclasses import replace
+
+    from fovnet.net.trials import drawn
+
+    data = labelled_of(pack)
+    return replace(data, validation=drawn(data.validation, settings.training.validation_slices, settings.seed))
+
+
+def search_of(settings: Settings, pack: Pack) -> Search:
+    """The search over the pack's slices, every configuration priced."""
     from fovnet.net.cost import Limits
     from fovnet.net.trials import plan_search
     from fovnet.search.view import Modelling
 
     options, training = settings.search, settings.training
     return plan_search(
-        space_of(settings), labelled_of(pack), journal,
+        space_of(settings), scored_of(settings, pack),
         head=training.head, slices_per_epoch=training.slices_per_epoch, epochs=training.epochs, averaged=training.averaging > 0,
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
         speed=device_of(settings),
         method=options.method, workers=options.workers, lead=options.lead, seed=settings.seed, start=start_of(settings),
         initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
-        validation_slices=training.validation_slices, inputs=training.inputs,
+        inputs=training.inputs,
     )  # fmt: skip
 
 

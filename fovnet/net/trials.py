@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,6 @@ class Labelled:
 def plan_search(
     space: Space,
     data: Labelled,
-    journal: Path,
     *,
     head: str,
     slices_per_epoch: int,
@@ -64,22 +62,17 @@ def plan_search(
     start: Mapping[str, Any],
     initial: int | None,
     modelling: Modelling = RECOMMENDED,
-    validation_slices: int | None = None,
     inputs: Sequence[str] = ("slice",),
-) -> tuple[Search, Callable[[], Path]]:
-    """The search with every row priced, and what writes that which its trainings learn from to `journal/rows.npz`: for whoever has the
-    journal's lock, for a training there may be reading it, or whose journal is called after these slices and holds no others.
+) -> Search:
+    """The search over what is learned from and scored on, with every row priced.
 
-    validation_slices  score on so many of the validation rows, drawn once for all trials; all where None
     Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.
     """
     refuse_without_slices(data)
-    validation = drawn(data.validation, validation_slices, seed)
     priced = columns_of_space(space, classes=data.targets.shape[1], head=head, inputs=inputs)
-    memory, seconds = price(priced, Work(slices_per_epoch, len(validation), epochs), speed, averaged=averaged)
+    memory, seconds = price(priced, Work(slices_per_epoch, len(data.validation), epochs), speed, averaged=averaged)
     feasible = fits(memory, seconds, limits)
-    search = Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
-    return search, partial(replace(data, validation=validation).write, _rows_file(journal))
+    return Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
 
 
 def refuse_without_slices(data: Labelled) -> None:
@@ -92,6 +85,12 @@ def refuse_without_slices(data: Labelled) -> None:
 def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
     """The validation rows that all trials of a seed are scored on, ascending: `count` of them, all where None."""
     return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
+
+
+def write_rows(journal: Path, data: Labelled) -> Path:
+    """`journal/rows.npz`, what the trainings of a journal learn from: for whoever has its lock, for a training there may be reading it, or
+    whose journal is called after these very slices."""
+    return data.write(_rows_file(journal))
 
 
 def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:

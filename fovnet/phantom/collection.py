@@ -102,6 +102,12 @@ def simulate_collection(
         return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
 
 
+def unlisted(table: Path) -> int:
+    """How many volumes lie beside a volumes.tsv that does not list them, as an earlier simulation of more people leaves them."""
+    listed = {Path(row["path"]).name for row in read_tsv(table)}
+    return sum(path.name not in listed for path in (table.parent / "volumes").glob("*.nii.gz"))
+
+
 @contextmanager
 def only_writer(out: Path) -> Iterator[None]:
     """The folder, made where it was not, one simulation's alone while the block runs: of two at once one would tell the regions of the

@@ -29,6 +29,7 @@ from fovnet.phantom.collection import (
     region_rows,
     simulate_collection,
     simulate_subject,
+    unlisted,
 )
 from fovnet.phantom.families import FAMILIES, SMALL, Family, choose_families
 from fovnet.phantom.person import sample_person
@@ -138,6 +139,14 @@ def test_a_spine_protocol_is_labelled_beside_the_chain() -> None:
     heights = np.linspace(marks.iliac_crest - 50, marks.liver_dome - 5, 20)
     rows = {row["region"]: (row["first_slice"], row["last_slice"]) for row in region_rows(heights, np.full(20, 1e4), marks, "spine")}
     assert set(rows) == {"pelvis", "abdomen", "spine"} and rows["spine"] == (0, 19) and rows["pelvis"][1] + 1 == rows["abdomen"][0]
+
+
+def test_volumes_that_a_larger_simulation_left_are_counted(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "volumes").mkdir(exist_ok=True)
+        (tmp_path / "volumes" / f"{name}.nii.gz").touch()
+    (tmp_path / "volumes.tsv").write_text("volume_id\tpath\na\tvolumes/a.nii.gz\n")
+    assert unlisted(tmp_path / "volumes.tsv") == 1
 
 
 def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path) -> None:
