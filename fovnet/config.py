@@ -260,7 +260,7 @@ class Search(Section):
             "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
             "log10_learning_rate": -3, "log2_batch": 3,
         }
-    )  # fmt: skip
+    )
     memory_limit_gb: PositiveFloat = 16.0
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)] = Speed()

@@ -133,14 +133,14 @@ class Vocabulary:
 FACES = frozenset(
     {"HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES", "NOSE", "SINUS", "SINUSES", "JAW",
      "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM", "NASOPHARYNX"}
-)  # fmt: skip
+)
 """Words for what a face may be seen with."""
 
 
 ELSEWHERE = frozenset(
     {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
      "UPPERLIMB", "WRIST"}
-)  # fmt: skip
+)
 """Terms of DICOM's Body Part Examined for parts that are no region here, or too far out to tell one."""
 
 

@@ -80,7 +80,7 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
     ({"results": ""}, "results: '': string should have at least 1 character"),
     ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
-])  # fmt: skip
+])
 def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError) as fault:
         parse({"phantom": {"subjects": 8}, **raw}, "c.yaml")
@@ -115,7 +115,7 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
     ("report: {title: 2024-02-31}", "config-unreadable"), (f"seed: {'9' * 5000}", "config-unreadable"),
     ("search: " + "{a: " * 2000 + "1" + "}" * 2000, "config-unreadable"),
     ("phantom: {subjects: 100000000000000000000}", "config-invalid"),
-], ids=["list", "open", "none", "date", "digits", "deep", "many"])  # fmt: skip
+], ids=["list", "open", "none", "date", "digits", "deep", "many"])
 def test_what_is_no_configuration_file_is_refused_by_name(tmp_path: Path, text: str | None, code: str) -> None:
     path = tmp_path / "c.yaml"
     if text is not None:
@@ -175,7 +175,7 @@ def test_names_are_read_composed_and_nothing_but_regions_can_be_told(tmp_path: P
      "{name: a, rung: 0, body_part: pelvis}", "{name: a, rung: 0, body_part: MUCHLONGERTHANDICOM}", "{name: a, rung: 0, sct: T-71000}",
      f"{{name: a, rung: 0, meaning: {'m' * 65}}}", f"{{name: {'m' * 65}, rung: 0}}", "{name: ' ', rung: 0}", "{name: '-', rung: 0}",
      '{name: "lo\\twer", rung: 0}', '{name: "lo\\nwer", rung: 0}', "{name: 'a\\b', rung: 0}", "{name: a, rung: 0, meaning: 'a\\b'}"],
-)  # fmt: skip
+)
 def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "regions.yaml"
     path.write_text(f"regions:\n- {entry}\n")
@@ -233,7 +233,7 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
     ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
     ({"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3}, "set at most 2"),
-])  # fmt: skip
+])
 def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_all(
     training: dict[str, object], ensemble: dict[str, object], said: str
 ) -> None:
@@ -245,7 +245,7 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
     ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
     ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
-])  # fmt: skip
+])
 def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
@@ -256,7 +256,7 @@ def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], said
     ("decision", {"height_widths": [0.0]}),
     ("decision", {"protocol_threshold": [2.0]}), ("decision", {"protocol_threshold": [-1.0]}), ("evaluate", {"bootstrap": 1}),
     ("prepare", {"target_spacing_mm": float("inf")}),
-])  # fmt: skip
+])
 def test_numbers_that_a_run_would_stumble_over_hours_later_are_refused(section: str, given: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=rf"{section}\.{next(iter(given))}"):
         parse({"phantom": {"subjects": 8}, section: given}, "mine.yaml")

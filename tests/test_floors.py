@@ -20,7 +20,7 @@ FLOORS = {
     "evaluate": 5, "bench": 5,
     "report": 6,
     "cli": 7, "__main__": 8,
-}  # fmt: skip
+}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
 
 
@@ -74,7 +74,7 @@ def test_only_the_command_line_prints_and_exits(path: Path) -> None:
 
 
 @pytest.mark.parametrize("statement", ["import fovnet", "import fovnet.cli", "import fovnet.search.journal", "import fovnet.report.gather",
-                                       "import fovnet.net.prices, fovnet.net.calibration", "import fovnet.decision.ensemble"])  # fmt: skip
+                                       "import fovnet.net.prices, fovnet.net.calibration", "import fovnet.decision.ensemble"])
 def test_what_needs_no_torch_costs_no_torch(statement: str) -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it."""
     code = f"{statement}; import sys; assert not {{'torch', 'monai'}} & sys.modules.keys()"
@@ -84,7 +84,7 @@ def test_what_needs_no_torch_costs_no_torch(statement: str) -> None:
 def test_training_needs_torch_and_numpy_alone() -> None:
     """It must run where neither nibabel nor pydantic is installed: prepared arrays in, a network out."""
     code = "import fovnet.net.training, fovnet.net.workers, sys; " \
-           "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"  # fmt: skip
+           "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

@@ -66,7 +66,7 @@ def settings(folder: Path, cohort: Path, **changes: object) -> Path:
         "training": {"epochs": 1, "slices_per_epoch": 64, "head": "gap", "device": "cpu"},
         "search": {"method": "random", "trials": 1, "start": start, "space": {name: [level] for name, level in start.items()}},
         "ensemble": {"members": 1}, "evaluate": {"bootstrap": 100}, **changes,
-    }  # fmt: skip
+    }
     (folder / "config.yaml").write_text(yaml.safe_dump(raw))
     return folder / "config.yaml"
 

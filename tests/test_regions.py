@@ -44,7 +44,7 @@ def test_heads_may_show_a_face_and_without_any_everything_may() -> None:
     "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: '#009e73', synonyms: [calf]}\n",
     "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: Calf, rung: 1, colour: '#009e73'}\n",
     "regions:\n- {name: lower_leg, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: '#009e73', body_part: LOWER LEG}\n",
-])  # fmt: skip
+])
 def test_a_word_that_means_two_regions_is_refused(tmp_path: Path, regions: str) -> None:
     (tmp_path / "own.yaml").write_text(regions)
     with pytest.raises(ConfigError, match="leave it to one of them") as refusal:

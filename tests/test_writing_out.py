@@ -53,7 +53,7 @@ def test_they_are_many() -> None:
     ("scan.nii.gz", b"\x1f\x8b\x08 voxels"), ("own.yaml", b"results: here\n"), ("notes.txt", b"of mine\n"), ("facts.json", b'{"mine": 1}'),
     ("volumes.tsv", b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n"), ("regions.tsv", b"volume_id\tregion\tfrom_mm\tto_mm\n"),
     ("tissues.tsv", b"label\ttissue\n1\tfat\n"),
-])  # fmt: skip
+])
 def test_a_file_of_the_users_is_not_written_over(name: str, content: bytes, tmp_path: Path) -> None:
     """What a verb itself wrote is, for a second run."""
     path = tmp_path / name
@@ -126,7 +126,7 @@ def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_pat
     (["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"], "out-in-inputs"),
     (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
     (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),           # before --tissues is asked for
-])  # fmt: skip
+])
 def test_a_path_that_leads_nowhere_is_named_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
 ) -> None:

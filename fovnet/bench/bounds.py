@@ -35,4 +35,4 @@ def bounds(rows: int) -> list[Bound]:
         )
         for share in SHARES
         for certainty in CERTAINTIES
-    ]  # fmt: skip
+    ]

@@ -131,7 +131,7 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     memory, _ = price_rows(
         [space.configuration(row) for row in range(rows)], classes=7, head="fc", slices=80_000, validation_slices=8_000, epochs=30,
         device=Device(10_000.0, 500.0, 20.0),
-    )  # fmt: skip
+    )
     size = np.log(memory)
     loss = smooth_loss(space, seed) - scenario.slope * (size - size.mean()) / size.std()
     limit = float(np.quantile(memory, rng.uniform(*QUANTILES)))
@@ -207,5 +207,5 @@ def edge_standings(scenario: str, method: str, made: Sequence[Walk]) -> list[Edg
         low, high = mean_interval(counts)
         rows.append(EdgeStanding(
             scenario, method, len(made), name, float(counts.mean()), low, high, int(counts.max()), sum(not one.found for one in made),
-        ))  # fmt: skip
+        ))
     return rows

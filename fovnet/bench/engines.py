@@ -28,7 +28,7 @@ Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
 COLUMNS = (
     "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off", "features_off", "volumes",
     "changed",
-)  # fmt: skip
+)
 
 
 def engine_times(
@@ -66,7 +66,7 @@ def engine_times(
                 "slices_per_second": batch / float(np.median(seconds[name])), "ratio": float(np.median(seconds["torch"] / seconds[name])),
                 "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(said["torch"][1]).max()), 1e-9),
                 "volumes": volumes, "changed": others,
-            })  # fmt: skip
+            })
     return rows
 
 

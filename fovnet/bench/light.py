@@ -46,7 +46,7 @@ def to_the_power(gamma: float) -> Relit:
 LIGHTS: dict[str, Relit] = {
     "as they are": to_the_power(1.0), "darker to one side": darker_to_one_side, "less contrast": to_the_power(0.6),
     "more contrast": to_the_power(1.6),
-}  # fmt: skip
+}
 
 
 def in_light(pixels: Pixels, change: Relit, rng: np.random.Generator) -> Pixels:

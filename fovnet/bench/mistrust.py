@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 EVEN = 0.5
 ASKED = ("possibly flipped, upright", "possibly flipped, turned, two regions or more",
-         "confidently answered, shuffled, two regions or more", "slices of none given a region, p > 0.5")  # fmt: skip
+         "confidently answered, shuffled, two regions or more", "slices of none given a region, p > 0.5")
 
 
 @dataclass(frozen=True)

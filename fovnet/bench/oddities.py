@@ -89,4 +89,4 @@ def _said(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Said
     return Said(
         kind, number, len(stack.pixels), given.status, " ".join(dict.fromkeys(span.region for span in decision.spans)), decision.sure,
         signs.novelty, signs.agreement, signs.disorder, " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
-    )  # fmt: skip
+    )

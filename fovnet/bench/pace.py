@@ -104,7 +104,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     return Pace(
         method, size, trials, diverged, timed, int((np.diff(fitted_to) > 0).sum()), float(np.median(each)), float(np.mean(each)),
         max(each), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
-    )  # fmt: skip
+    )
 
 
 def timed_at(trials: int) -> int:

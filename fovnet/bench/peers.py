@@ -88,7 +88,7 @@ class Optuna:
             axis.name: distributions.FloatDistribution(0.0, 1.0) if axis.kind == "ordinal"
             else distributions.CategoricalDistribution(range(len(axis.levels)))
             for axis in space.axes
-        }  # fmt: skip
+        }
         self.places = places_of(space)
 
     def ask(self, free: Mask) -> Floats:
@@ -120,7 +120,7 @@ class Hyperopt:
         self.domain = self.hyperopt.Domain(None, {
             label: hp.uniform(label, 0.0, 1.0) if axis.kind == "ordinal" else hp.choice(label, list(range(len(axis.levels))))
             for label, axis in zip(labels, space.axes, strict=True)
-        }, pass_expr_memo_ctrl=False)  # fmt: skip
+        }, pass_expr_memo_ctrl=False)
         self.labels, self.trials = labels, self.hyperopt.Trials()
 
     def ask(self, free: Mask) -> Floats:

@@ -65,7 +65,7 @@ class Comparison:
 def pairs_of(
     pixels: NDArray[np.uint8], targets: NDArray[np.float32], train: NDArray[np.int64], validation: NDArray[np.int64], device: str,
     seeds: int, budget: Budget, progress: Progress | None = None,
-) -> list[Pair]:  # fmt: skip
+) -> list[Pair]:
     """Each of CHOSEN trained both ways with every seed, on a share of the rows that fits the budget."""
     import torch
 

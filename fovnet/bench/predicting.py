@@ -131,7 +131,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
         volumes_per_second=median(rates), peak_mb=peak_mb(), read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
         networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
         threads=torch.get_num_threads(),
-    )  # fmt: skip
+    )
 
 
 class Clock:

@@ -159,7 +159,7 @@ def run(entry: Entry) -> Replay:
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
         modelling=entry.modelling, lead=entry.lead,
-    )  # fmt: skip
+    )
 
 
 def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:
@@ -181,7 +181,7 @@ def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Sta
             table.name, entry.method, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
             expected_draws(len(table.space), good_rows(table, loss), entry.draws), _sd(needed), int(needed.max()),
             sum(draw is None for draw in found), pace, time,
-        ))  # fmt: skip
+        ))
     return rows
 
 

@@ -58,7 +58,7 @@ class Searcher(Protocol):
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
     modelling: Modelling = RECOMMENDED, lead: float = LEAD,
-) -> Replay:  # fmt: skip
+) -> Replay:
     """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""
     size = len(table.space)
     search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool), modelling, lead=lead)

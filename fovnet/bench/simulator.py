@@ -35,7 +35,7 @@ VOLUMES = 4                                 # of each subject
 FRACTIONS = (0.75, 0.25, 0.0)               # of an arm's people that train and validate: others are judged on
 COLUMNS = ("arm", "subjects", "repeats", "volumes", "train_slices", "epochs", "validation_loss",
            *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
-             ("accuracy", "low", "high", "spread", "change", "change_low", "change_high", "slices", "refused")))  # fmt: skip
+             ("accuracy", "low", "high", "spread", "change", "change_low", "change_high", "slices", "refused")))
 """What a row has; a spread is the standard deviation of the accuracy between repeats."""
 
 
@@ -113,7 +113,7 @@ def studied(
     if labelled is not None:
         slicing = Slicing(target_spacing_mm=SPACING_MM)
         judged["labelled"] = slice_collections({"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
-                                               workers=study.workers)  # fmt: skip
+                                               workers=study.workers)
     steps.done()
     first: dict[str, NDArray[Any]] = {}
     for name, lacking in arms.items():
@@ -128,7 +128,7 @@ def studied(
             steps.done()
         row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "repeats": study.repeats, "epochs": study.epochs,
                                "volumes": study.subjects * VOLUMES * study.repeats, "train_slices": slices,
-                               "validation_loss": float(np.mean(losses))}  # fmt: skip
+                               "validation_loss": float(np.mean(losses))}
         for on, known in judged.items():
             row |= _judged(study, networks, on, known, score, change, first)
         yield row
@@ -156,7 +156,7 @@ def _pack(study: Study, name: str, lacking: frozenset[str], subjects: int, seed:
     simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=VOLUMES, seed=seed, workers=workers, without=lacking)
     slicing = Slicing(target_spacing_mm=SPACING_MM)
     return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
-                             fractions=FRACTIONS)  # fmt: skip
+                             fractions=FRACTIONS)
 
 
 def _trained(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
@@ -203,7 +203,7 @@ def _judged(
     said = score(together, truths, people, counts=counts)
     row = {"accuracy": said.value, "low": said.low, "high": said.high, "slices": said.denominator // len(each),
            "spread": float(np.std(alone, ddof=1)) if len(each) > 1 else None,
-           "refused": sum(record.status == "refused" for record in pack.records)}  # fmt: skip
+           "refused": sum(record.status == "refused" for record in pack.records)}
     if on in first:
         row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truths, people, counts=counts), strict=True))
     first.setdefault(on, together)

@@ -174,4 +174,4 @@ def _transforms(apart_mm: float, slices: int) -> Any:
     return Compose([
         LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None), Spacing(pixdim=(-1.0, -1.0, apart_mm)),
         Resize(spatial_size=(SIDE, SIDE, slices)),
-    ])  # fmt: skip
+    ])

@@ -46,7 +46,7 @@ SPREAD: Sequence[tuple[Architecture, int]] = (
     (_net(4, 1, 3, 5, False), 32), (_net(4, 2, 4, 3, False), 16), (_net(5, 1, 4, 5, True), 64), (_net(5, 2, 4, 3, True), 8),
     (_net(5, 1, 5, 3, False), 16), (_net(5, 1, 6, 3, False), 8), (_net(5, 1, 6, 5, True), 32), (_net(5, 2, 6, 3, False), 128),
     (_net(5, 1, 7, 3, False), 64), (_net(5, 1, 8, 3, False), 4), (_net(5, 3, 8, 5, False), 256),
-)  # fmt: skip
+)
 """Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the tenth."""
 
 
@@ -113,7 +113,7 @@ def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.f
 def throughputs(
     device: str, bounds: Bounds, pixels: Path | None = None, spread: Sequence[tuple[Architecture, int]] = SPREAD,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Throughput]:  # fmt: skip
+) -> Iterator[Throughput]:
     """The figures of every configuration, one process after the other; slices are those of an npy file, or drawn."""
     rate = _fresh(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
@@ -198,7 +198,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
         ratio_high=None if ratios is None else float(ratios.max()),
         device=torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, one thread of {os.cpu_count()} cores",
         note="" if theirs else "MONAI is not installed here: its pipeline was not run",
-    )  # fmt: skip
+    )
 
 
 def _tutorial(

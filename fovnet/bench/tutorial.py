@@ -40,7 +40,7 @@ class Tutorial:
     def __init__(
         self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], *,
         batch: int, rate: float, ranges: Ranges, workers: int, device: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
         self._pool.submit(_begin, net, slices, targets, batch, rate, ranges, workers, device).result()
 
@@ -59,7 +59,7 @@ _LOOPS: list[_Loop] = []
 def _begin(
     net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
     workers: int, device: str,
-) -> None:  # fmt: skip
+) -> None:
     _LOOPS.append(_Loop(net, slices, targets, batch, rate, ranges, workers, device))
 
 
@@ -73,7 +73,7 @@ class _Loop:
     def __init__(
         self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
         workers: int, device: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         import torch
 
         from fovnet.net.model import build
@@ -124,9 +124,9 @@ def _loader(
                 translate_range=(ranges.translation * side,) * 2, scale_range=(ranges.zoom,) * 2, mode="bilinear", padding_mode="zeros",
             ),
             RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
-        ])  # fmt: skip
+        ])
         samples = [{"image": pixels[None], "label": target} for pixels, target in zip(slices, targets, strict=True)]
         return DataLoader(
             CacheDataset(samples, chain, progress=False), batch_size=batch, shuffle=True, num_workers=workers,
             persistent_workers=workers > 0, pin_memory=device.type == "cuda",
-        )  # fmt: skip
+        )

@@ -31,7 +31,7 @@ from fovnet.cli import (
     predicting,
     preparing,
     searching,
-)  # fmt: skip
+)
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 
@@ -44,7 +44,7 @@ GRACE_S = 10.0      # for workers to end in once it is said that all is stopped
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
-)  # fmt: skip
+)
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
 for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs):
     bench.add_typer(verbs)

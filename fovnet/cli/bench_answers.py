@@ -44,7 +44,7 @@ def bench_oddities(
 
 
 _JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if what == "accuracy" else "+")
-           for on in ("simulated", "labelled") for what in ("accuracy", "change")]  # fmt: skip
+           for on in ("simulated", "labelled") for what in ("accuracy", "change")]
 
 
 @verbs.command("simulator")
@@ -77,10 +77,10 @@ def bench_simulator(
             rows.append(row)
             write_tsv(out_file, COLUMNS, rows)
     shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
-                   "simulated people", "change", "labelled collection", "change")  # fmt: skip
+                   "simulated people", "change", "labelled collection", "change")
     for row in rows:
         told = [f"{row[f'{on}']:{sign}.1%} ({row[f'{low}_low']:{sign}.1%} to {row[f'{low}_high']:{sign}.1%})"
-                if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]  # fmt: skip
+                if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]
         shown.add_row(row["arm"], *told)
     show_table(shown)
     out.print(f"{out_file}")
@@ -108,12 +108,12 @@ def bench_engines(
         rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, tell)
     write_tsv(out_file, COLUMNS, rows)
     shown = titled(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
-                   "probabilities off", "features off", "decisions changed")  # fmt: skip
+                   "probabilities off", "features off", "decisions changed")
     for row in rows:
         changed = "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}"
         off = (f"{row[name]:.1e}" for name in ("probabilities_off", "features_off"))
         shown.add_row(f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]), f"{row['slices_per_second']:,.0f}",
-                      f"{row['ratio']:.2f}", *off, changed)  # fmt: skip
+                      f"{row['ratio']:.2f}", *off, changed)
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -168,7 +168,7 @@ def bench_light(
     write_tsv(out_file, COLUMNS, rows)
     counted = f"{several(rows[0]['slices'], 'slice')} of {several(rows[0]['volumes'], 'volume')}"
     shown = titled(f"balanced accuracy of {counted}, volumes counting alike, and its change (95 % over subjects)",
-                   "model", "light", "right", "change")  # fmt: skip
+                   "model", "light", "right", "change")
     for row in rows:
         told = [_with_ends(row, *what) for what in (("accuracy", "", ""), ("change", "change_", "+"))]
         shown.add_row(row["model"], row["light"], *told)
@@ -240,9 +240,9 @@ def bench_intervals(
 
     with progress_bar("simulating") as tell:
         rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
-                             progress=tell))  # fmt: skip
+                             progress=tell))
     shown = titled(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
-                   "statistic", "bodies", "interval", "held", "", "median width")  # fmt: skip
+                   "statistic", "bodies", "interval", "held", "", "median width")
     for row in rows:
         held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})", "–" if row.width is None else f"{row.width:.3g}")
         shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held)

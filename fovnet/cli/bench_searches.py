@@ -53,7 +53,7 @@ def bench_search(
     entries = [
         Entry(path, name, seed, draws, before, workers, modelling, first, lead)
         for path in tables for name in methods for seed, first in enumerate(firsts[path])
-    ]  # fmt: skip
+    ]
     with progress_bar("racing") as tell:
         results = list(race(entries, processes, tell))
     _show_standings(out_folder, loaded, results)
@@ -101,7 +101,7 @@ def bench_propose(
     shown = titled(
         f"{method}: seconds a proposal over {measured[0].rows:,} rows",
         "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",
-    )  # fmt: skip
+    )
     for pace in measured:
         seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
         shown.add_row(f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds, f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})")

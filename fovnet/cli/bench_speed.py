@@ -43,7 +43,7 @@ def bench_train(
     shown = titled(
         f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s", "ms/step", "matrix rate",
         "data", "MB (predicted)", "MONAI", "ratio (range)",
-    )  # fmt: skip
+    )
     for row in rows:
         if row.images_per_second is None:
             shown.add_row(row.label, *[""] * 3, row.note)
@@ -52,7 +52,7 @@ def bench_train(
         shown.add_row(
             row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}", f"{row.handling_share:.0%}",
             f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})", f"{row.monai_images_per_second or 0:,.0f}", ratio,
-        )  # fmt: skip
+        )
     show_table(shown)
     for note in sorted({row.note for row in rows if row.note and row.images_per_second is not None}):
         out.print(note)
@@ -78,7 +78,7 @@ def bench_slice(
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
-                   "MONAI / ms", "ms / floor")  # fmt: skip
+                   "MONAI / ms", "ms / floor")
     for row in rows:
         if row.ours_ms is not None:
             times = ("" if ms is None else f"{ms:,.0f}" for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms))
@@ -126,7 +126,7 @@ def bench_predict(
         raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
-                   "volumes / s", "peak MB")  # fmt: skip
+                   "volumes / s", "peak MB")
     for row in measured:
         stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
         cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]

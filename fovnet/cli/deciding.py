@@ -43,13 +43,13 @@ def ensemble(config: ConfigFile) -> None:
         results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=options.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
         mixed=configured.mixed_with(settings, members), inputs=pack.inputs, journal=journal.name,
-    )  # fmt: skip
+    )
     with progress_bar("scoring") as tell:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
         model, scored = score(loaded, pack, seed=settings.seed, progress=tell)
     scored, found = weighed(
         results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
-    )  # fmt: skip
+    )
     if model.sees_the_volume:
         with progress_bar("turned over") as tell:
             scored = turned_over(model, scored, pack, tell)
@@ -94,12 +94,12 @@ def tune(config: ConfigFile) -> None:
         volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
         heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights != "never" else (),
         widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
-    )  # fmt: skip
+    )
     judge, abstention = settle(
         Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
         shown_volumes(pack, scored, "validation", orientation.load(results.ensemble)),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
-    )  # fmt: skip
+    )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
     error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
@@ -135,7 +135,7 @@ def decide(config: ConfigFile) -> None:
         write_json(
             results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
             settings=settings.decision.model_dump(), seed=settings.seed,
-        )  # fmt: skip
+        )
     table, decided = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
     conclude_decisions(results, decided, settings=settings.decision.model_dump(), seed=settings.seed)
     out.print(f"{len(decided)} volumes decided: {table}")

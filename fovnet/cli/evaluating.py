@@ -47,15 +47,15 @@ def ablate(config: ConfigFile) -> None:
         networks = networks_of(
             pack, arrays, results.ensemble, trials, journal / "networks", configured.start_of(settings),
             device=settings.training.device, progress=tell,
-        )  # fmt: skip
+        )
     with progress_bar("deciding") as tell:
         found = ablate(
             pack, networks, arrays["rows"], configured.vocabulary_of(settings), read_rule(results.ensemble),
             bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
-        )  # fmt: skip
+        )
     written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
     shown = titled("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
-                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))  # fmt: skip
+                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))
     for step in found.steps:
         measures = {(one.name, one.stage): one for one in step.measures}
         gains = {(one.measure, one.stage): one for one in step.gains}
@@ -72,7 +72,7 @@ EXAMINED = (
     ("slice_error", "raw"), ("slice_error", "decided"), ("slice_error_not_dark", "decided"), ("balanced_accuracy", "decided"),
     ("presence_f1_weighted", "decided"), ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
     ("border_interval_holds", "decided"),
-)  # fmt: skip
+)
 """What `examine` shows of its measures; the tables have them all."""
 
 

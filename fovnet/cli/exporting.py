@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 export = typer.Typer(
     no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
-)  # fmt: skip
+)
 
 EXPECTED = {
     "export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely",
     "export-none": "showing none of the regions",
-}  # fmt: skip
+}
 """What an archive is full of: counted, where a sentence for each would hide the others."""
 
 
@@ -33,7 +33,7 @@ EXPECTED = {
 def export_sr(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
     regions: Regions = "default",
-) -> None:  # fmt: skip
+) -> None:
     """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
     from fovnet.report.copies import refuse_beside_sources
     from fovnet.report.structured import write_report
@@ -46,7 +46,7 @@ def export_sr(
 def export_copies(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
     regions: Regions = "default",
-) -> None:  # fmt: skip
+) -> None:
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
     from fovnet.report.copies import refuse_beside_sources, write_copies
 

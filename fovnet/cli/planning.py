@@ -231,7 +231,7 @@ def _calibrated(settings: Settings) -> Calibration:
         return calibrate(
             rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
             largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
-        )  # fmt: skip
+        )
 
 
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:

@@ -142,14 +142,14 @@ def _tell_passed(files: list[Path]) -> None:
     links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
-                  "themselves", markup=False, highlight=False)  # fmt: skip
+                  "themselves", markup=False, highlight=False)
     files = [path for path in files if path not in links]
     if files:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
         counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
         first = f"the first {files[0]}" if files[1:] else str(files[0])
         err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
-                  f"{', ...' if len(endings) > 5 else ''}; {first}", markup=False, highlight=False)  # fmt: skip
+                  f"{', ...' if len(endings) > 5 else ''}; {first}", markup=False, highlight=False)
 
 
 def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:

@@ -114,7 +114,7 @@ def slice_(
             identifiers=read_identifiers(settings.identifiers, results.folder),
             prune_cache=prune_cache, progress=tell,
             say=lambda sentence: err.print(sentence, markup=False, highlight=False),
-        )  # fmt: skip
+        )
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
         said = record.message.removeprefix(f"{record.volume_id}: ")

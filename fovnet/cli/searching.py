@@ -127,7 +127,7 @@ def _search(config: Path) -> None:
         trials = search_networks(
             planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
             stop_below_regret=settings.search.stop_below_regret, progress=tell,
-        )  # fmt: skip
+        )
     _conclude(settings, results, journal, trials)
 
 
@@ -238,5 +238,5 @@ def _write_trials(path: Path, trials: list[Any]) -> None:
             "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
         }
         for trial in trials
-    ]  # fmt: skip
+    ]
     write_tsv(path, list(rows[0]), rows)

@@ -20,7 +20,7 @@ TABLE = "spans.tsv"
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
     "volume_confidence", "code",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     head = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "volume_confidence": sure,
         "code": given.codes,
-    }  # fmt: skip
+    }
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": sure}]
     return [{**head, **_span_cells(span, stack)} for span in given.decision.spans]
@@ -85,7 +85,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "novelty": signs.novelty if signs else None, "agreement": signs.agreement if signs else None,
         "upright": signs.bearing.upright if signs and signs.bearing else None,
         "classes": vocabulary.classes,
-    }  # fmt: skip
+    }
     if given.decision is None or signs is None or stack is None or raw is None:
         return body
     return body | {
@@ -104,7 +104,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
         "disorder": signs.disorder, "passes": signs.passes,
         "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
-    }  # fmt: skip
+    }
 
 
 def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -125,4 +125,4 @@ def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
         "region": span.region,
         "first_slice": int(first[span.first]), "last_slice": int(last[span.last]),
         "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
-    }  # fmt: skip
+    }

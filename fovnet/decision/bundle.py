@@ -130,7 +130,7 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                 "channel_def": {str(at): name for at, name in enumerate(classes)},
             }},
         },
-    }  # fmt: skip
+    }
 
 
 INFERENCE: dict[str, Any] = {
@@ -151,7 +151,7 @@ INFERENCE: dict[str, Any] = {
     },
     "initialize": [],
     "run": ["$@evaluator.run()"],
-}  # fmt: skip
+}
 
 README = """# fovnet {version} as a MONAI Bundle
 

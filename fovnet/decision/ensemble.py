@@ -321,4 +321,4 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     computing = engine_of(engine, members, where)
     return Ensemble(
         vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder), computing, orientation.load(folder)
-    )  # fmt: skip
+    )

@@ -74,7 +74,7 @@ class Judge:
         """What else was measured on a volume of slices (s, side, side); `bearing` as `orientation` has it."""
         each = agreement(look.members, self.rule.say(len(look.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
-                     passes=interleaved(pixels[lit(empty(pixels))]))  # fmt: skip
+                     passes=interleaved(pixels[lit(empty(pixels))]))
         if self.familiar is None or look.distances is None:
             return seen
         raw = self.raw(look)

@@ -109,7 +109,7 @@ class Model:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
             "rows": table_rows(given, one.stack), "model": self.identity, "engine": self._ensemble.computed_by,
-        }  # fmt: skip
+        }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(given.volume_id, given.path, given.status, given.message, given.codes, sure, spans, everything)
 

@@ -108,7 +108,7 @@ def save(folder: Path, what: Familiar) -> Path:
     return write_npz(
         folder / FILE, features=np.array(what.features), given=what.given.astype(np.int16),
         **{name: getattr(what, name).astype(np.float32) for name in ("centre", "scale", "whiten", "classes", "known")},
-    )  # fmt: skip
+    )
 
 
 def load(folder: Path) -> Familiar | None:

@@ -97,7 +97,7 @@ def _draft(results: Results, draft: Path) -> None:
     settings = load_settings(results.folder / CONFIG)
     write_settings(draft / CONFIG, settings.model_copy(update={
         "collections": {name: name for name in settings.collections}, "results": Path(settings.results).name,
-    }))  # fmt: skip
+    }))
     sums = [f"{checksum(path)}  {path.name}\n" for path in sorted(draft.iterdir())]
     write_text(draft / SUMS, "".join(sums))
 
@@ -113,7 +113,7 @@ def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts without the marks of the people they were learned from, who are counted instead; its stamp as it was."""
     marks = facts.get("subjects") or {}
     return {**{name: value for name, value in facts.items() if name != "subjects"},
-            "people": {split: len(some) for split, some in marks.items()}}  # fmt: skip
+            "people": {split: len(some) for split, some in marks.items()}}
 
 
 def _names(results: Results) -> set[str]:

@@ -117,7 +117,7 @@ def decide(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
         exactly, gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
-    )  # fmt: skip
+    )
 
 
 def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None) -> Outline:

@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 FACTS = "ablation.json"
 COLUMNS = ("ladder", "arm", "measure", "stage", "value", "low", "high", "interval", "against", "gain", "gain_low", "gain_high",
            "gain_interval", "since_first", "since_first_low", "since_first_high", "since_first_interval", "numerator", "denominator",
-           "subjects")  # fmt: skip
+           "subjects")
 SHOWN = (("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"), ("border_within_10_mm", "decided"),
-         ("border_missed", "decided"), ("border_abs_mean_mm", "decided"))  # fmt: skip
+         ("border_missed", "decided"), ("border_abs_mean_mm", "decided"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Ablation:
 def ablate(
     pack: Pack, networks: Networks, rows: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule, *, bootstrap: int, seed: int,
     ladders: Mapping[str, Sequence[Arm]] = LADDERS, progress: Callable[[int, int], object] | None = None,
-) -> Ablation:  # fmt: skip
+) -> Ablation:
     """Every arm on the labelled volumes of the test split.
 
     rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the test split
@@ -118,7 +118,7 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
                 change = next((change for change in changes if (change.measure, change.stage) == (one.name, one.stage)), None)
                 if change is not None:
                     row |= {name: change.difference, f"{name}_low": change.low, f"{name}_high": change.high,
-                            f"{name}_interval": change.interval}  # fmt: skip
+                            f"{name}_interval": change.interval}
             rows.append(row)
     return rows
 
@@ -143,7 +143,7 @@ def write_ablation(folder: Path, found: Ablation, *, made_from: Mapping[str, str
         "level": 0.95, "bootstrap": found.bootstrap, "made_from": dict(made_from),
         "steps": [asdict(step) for step in found.steps],
         "left_out": [dict(zip(("ladder", "arm", "why"), one, strict=True)) for one in found.left_out],
-    }  # fmt: skip
+    }
     return [
         write_json(folder / FACTS, facts, settings=settings, seed=found.seed),
         write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(found)),
@@ -167,7 +167,7 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
                 "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
             )
         found.append(Volume(record.name_in_reports, record.subject, record.collection, pack.z_mm[own], pack.truth[own], places,
-                            pack.stack(index).edges_mm))  # fmt: skip
+                            pack.stack(index).edges_mm))
     return found
 
 
@@ -176,5 +176,5 @@ def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rul
     decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))
     case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0,
-                edges_mm=one.edges_mm)  # fmt: skip
+                edges_mm=one.edges_mm)
     return outcome_of(tally(case, vocabulary))

@@ -145,7 +145,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         float(said["side_mm"]), borders=said_borders(said.get("boundaries")), set_probability=said.get("set_probability"),
         doubts=said_doubts(said), empty=said_empty(said),
         edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
-    )  # fmt: skip
+    )
 
 
 def _refused(row: VolumeRow, message: str, k: int) -> Case:
@@ -153,7 +153,7 @@ def _refused(row: VolumeRow, message: str, k: int) -> Case:
     return Case(
         row.volume_id, row.subject_id, "", "refused", message, row.attributes, np.zeros(0), nothing.astype(bool), nothing, nothing,
         nothing.astype(bool), np.zeros(0), (), None, 0.0,
-    )  # fmt: skip
+    )
 
 
 def _truth(said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -170,7 +170,7 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
         wrong = ~right(said_classes(case, "decided", vocabulary), case.truth)
         true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": int((~wrong).sum()),
-               "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}  # fmt: skip
+               "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}
 
 
 def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:

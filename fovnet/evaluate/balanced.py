@@ -17,7 +17,7 @@ from fovnet.regions import DEFAULT, Vocabulary
 def balanced(
     probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
     *, counts: NDArray[np.float64] | None = None, repeats: int = 1000, seed: int = 0,
-) -> Measure:  # fmt: skip
+) -> Measure:
     """Mean recall over the classes that are true somewhere, of slices (s, k) said to be what is most probable; interval over subjects.
 
     counts  (s,) how much each slice counts, all alike if None: the denominator is their number all the same
@@ -30,7 +30,7 @@ def balanced(
 def balanced_change(
     before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
     *, counts: NDArray[np.float64] | None = None, repeats: int = 1000, seed: int = 0,
-) -> tuple[float, float, float]:  # fmt: skip
+) -> tuple[float, float, float]:
     """By how much `balanced` grew from one network's probabilities (s, k) to another's of the same slices, and the interval's two ends.
 
     Subjects are resampled for both at once: a body that is hard is hard for both.  The ends are NaN where there are fewer than two.

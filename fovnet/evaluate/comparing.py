@@ -46,7 +46,7 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
     return Comparison(
         str(first), str(second), len(moved), draws.subjects, sum(step < 0 for step in moved), sum(step > 0 for step in moved),
         bootstrap, seed, tuple(differences(before, after, draws)),
-    )  # fmt: skip
+    )
 
 
 def verdict(one: Difference) -> str:
@@ -96,7 +96,7 @@ def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs
         raise CollectionError(
             "compare-volumes", f"{alone[0]}: evaluated in {where} alone (so are {counts}), the same volumes are wanted in both. "
             "Evaluate both runs on one split, with `identifiers` alike.",
-        )  # fmt: skip
+        )
     if not ours:
         raise CollectionError("compare-volumes", f"{first}: no volume was answered, at least one is wanted. Evaluate another split.")
     for name in sorted(ours):
@@ -105,13 +105,13 @@ def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs
             raise CollectionError(
                 "compare-subjects", f"{name}: of subject {one['subject_id']} in {first}, of {other['subject_id']} in {second}, one subject "
                 "is wanted. Evaluate both with the same tables and `identifiers`.",
-            )  # fmt: skip
+            )
         digests = {one.get("truth_sha256") or "", other.get("truth_sha256") or ""}
         if _truth(*ours[name]) != _truth(*theirs[name]) or ("" not in digests and len(digests) > 1):
             raise CollectionError(
                 "compare-truth", f"{name}: what is true of it differs between {first} and {second}, the same truth is wanted. Slice and "
                 "evaluate both with the same tables and the same `prepare`.",
-            )  # fmt: skip
+            )
 
 
 def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
@@ -127,4 +127,4 @@ def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Outcom
         tuple(row["spans"]) if "spans" in row else None,
         sum(one["true_mm"] is not None for one in between),
         tuple(one["error_mm"] for one in between if one["error_mm"] is not None),
-    )  # fmt: skip
+    )

@@ -64,4 +64,4 @@ def manifest_of(pack: Pack) -> list[dict[str, Any]]:
         {**asdict(record), "attributes": attributes_of(record), "subject_id": record.subject, "volume_id": record.name_in_reports,
          "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
         for record in pack.records
-    ]  # fmt: skip
+    ]

@@ -25,7 +25,7 @@ Progress = Callable[[int, int], Any]
 def networks_of(
     pack: Pack, scored: Mapping[str, NDArray[Any]], ensemble: Path, trials: Sequence[Trial], weights: Path, start: Mapping[str, Any], *,
     device: str = "auto", progress: Progress | None = None,
-) -> Networks:  # fmt: skip
+) -> Networks:
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
 
     trials  of the search, among which the one that trained `start` is looked for;  weights  the folder of their networks
@@ -37,7 +37,7 @@ def networks_of(
         raise ModelError(
             "probabilities-stale", f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, where "
             f"{len(rows)} are wanted; run `fovnet ensemble` again",
-        )  # fmt: skip
+        )
     trial = _trained(trials, start)
     place = next((number for number, member in enumerate(members) if trial and member["slot"] == trial.proposal.slot), None)
     alone = weights / f"slot-{trial.proposal.slot:04d}.safetensors" if trial and place is None else None

@@ -87,7 +87,7 @@ def outcome_of(one: Tally) -> Outcome:
         one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong, one.exact, one.far, one.spans,
         sum(border.true_mm is not None for border in between),
         tuple(border.error_mm for border in between if border.error_mm is not None),
-    )  # fmt: skip
+    )
 
 
 def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:

@@ -120,4 +120,4 @@ def _refused(record: VolumeRecord) -> Case:
         record.name_in_reports, record.subject, record.collection, "refused", record.message_in_reports,
         record.attributes,
         np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
-    )  # fmt: skip
+    )

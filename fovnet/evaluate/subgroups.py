@@ -58,7 +58,7 @@ def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
     cuts = [edge for edge in edges if values.min() < edge <= values.max()]
     words = ["all"] if not cuts else [
         f"below {cuts[0]:g}", *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)), f"{cuts[-1]:g} or more",
-    ]  # fmt: skip
+    ]
     order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
     return {volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order}
 

@@ -54,7 +54,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "headers": {
             "rates": [asdict(measure) for measure in evaluation.header_rates], "rows": [asdict(row) for row in evaluation.headers],
         },
-    }  # fmt: skip
+    }
 
 
 def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

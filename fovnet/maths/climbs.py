@@ -132,7 +132,7 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     return Crossings(
         np.array(begins), np.array(borders).reshape(n - 1, len(nothing)), up.last + evidence.above - up.total,
         float(evidence.below[-1] - up.total), up.total,
-    )  # fmt: skip
+    )
 
 
 def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 def elliptical_slices(
     log_likelihood: Callable[[Floats], float], start: Floats, mean: Floats, width: Floats, *,
     count: int, apart: int, rng: np.random.Generator,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Samples (count, D) of a chain from `start`, every `apart`-th of it; `start` must be possible."""
     x, height = start, log_likelihood(start)
     samples = np.empty((count, len(start)))

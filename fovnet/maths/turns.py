@@ -37,7 +37,7 @@ def unhanded(view: View) -> View:
 
 VIEWS: tuple[View, ...] = tuple(dict.fromkeys(
     unhanded(((rows, a), (columns, b))) for rows, columns in permutations(range(3), 2) for a, b in product((1, -1), repeat=2)
-))  # fmt: skip
+))
 """The 16 that can be told apart."""
 
 
@@ -66,7 +66,7 @@ def _runs(turn: tuple[Axis, ...]) -> int:
 
 _ALL = [
     tuple(zip(axes, signs, strict=True)) for axes in permutations(range(3)) for signs in product((1, -1), repeat=3)
-]  # fmt: skip
+]
 _FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}           # of ways that look alike, the first
 
 TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))

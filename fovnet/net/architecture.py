@@ -77,7 +77,7 @@ class Architecture:
         for what, level, least, most in (
             ("blocks", self.blocks, 1, 100), ("convolutions", self.convolutions, 1, 100), ("log2_filters", self.log2_filters, 0, 12),
             ("kernel", self.kernel, 1, 127), ("classes", self.classes, 1, 1000), ("widen", self.widen, 1, 2), ("stride", self.stride, 1, 2),
-        ):  # fmt: skip
+        ):
             if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
                 raise ValueError(f"{what} {level!r}; a whole number from {least} to {most} is wanted")
         if self.inputs != in_order(self.inputs):

@@ -26,7 +26,7 @@ ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": 
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
     ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
-)  # fmt: skip
+)
 
 
 def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:

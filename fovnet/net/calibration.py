@@ -153,7 +153,7 @@ def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None 
             "validated_seconds": one.validated_seconds, "predicted_step_seconds": float(predicted[row]),
         }
         for row, one in enumerate(timed)
-    )  # fmt: skip
+    )
     return Calibration(device, name, probes, 0 if whole is None else len(whole))
 
 
@@ -191,7 +191,7 @@ def write_calibration(path: Path, calibration: Calibration, *, settings: Any, se
     facts = {
         "name": calibration.name, "device": asdict(calibration.device), "trials": calibration.trials,
         "log_predicted_over_measured": rounded, "probes": calibration.probes,
-    }  # fmt: skip
+    }
     return write_json(path, facts, settings=settings, seed=seed)
 
 

@@ -74,7 +74,7 @@ class Columns:
             int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1, int(self.kernel[row]),
             bool(self.separable[row]), self.classes, HEADS[self.head[row]], self.side, "residual" if self.residual[row] else "plain",
             int(self.widen[row]), self.inputs, int(self.stride[row]), NORMS[int(self.normalised[row])],
-        )  # fmt: skip
+        )
 
     @classmethod
     def of_architectures(cls, nets: Sequence[Architecture], batches: Sequence[int]) -> Columns:
@@ -127,4 +127,4 @@ def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str, in
         named["kernel"].astype(np.int64), named["separable"].astype(bool), words("head", head, HEADS),
         words("block", "plain", BLOCKS) == BLOCKS.index("residual"), ones("widen"), ones("stride"),
         words("norm", "none", NORMS) == NORMS.index("pooled"), batch, classes, inputs=inputs,
-    )  # fmt: skip
+    )

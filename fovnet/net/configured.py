@@ -213,7 +213,7 @@ def prices_of(settings: Settings, device: Device | None = None) -> Prices:
         device=device or device_of(settings),
         work=Work(training.slices_per_epoch, validation or 0, training.epochs),
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
-    )  # fmt: skip
+    )
 
 
 def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
@@ -322,7 +322,7 @@ def search_of(settings: Settings, pack: Pack) -> Search:
         initial=options.initial,
         modelling=Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second),
         inputs=training.inputs,
-    )  # fmt: skip
+    )
 
 
 def job_of(settings: Settings, pack: Pack, journal: Path) -> Job:
@@ -411,7 +411,7 @@ def training_of(
         configuration, labelled_of(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
         settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
         drawn_how_often(settings, pack),
-    )  # fmt: skip
+    )
 
 
 def jobs_of(settings: Settings, results: Results) -> Path:

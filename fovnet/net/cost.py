@@ -114,7 +114,7 @@ class Device:
         return (
             1e-9 / self.gflop_per_second, 1e-9 / self.gigabyte_per_second, 1e-9 / weights,
             1e-6 * self.microseconds_per_layer, 1e-6 * self.microseconds_per_slice,
-        )  # fmt: skip
+        )
 
     @classmethod
     def of(cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float) -> Device:

@@ -20,7 +20,7 @@ def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoc
     told = [
         trial for trial in read_trials(journal)
         if trial.outcome.status == "completed" and trial.outcome.device == device and trial.outcome.seconds > 0
-    ]  # fmt: skip
+    ]
     if not told:
         raise SearchError("calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from")
     try:

@@ -81,7 +81,7 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         yield HeldOut(
             **{name: told[name] for name in _SHOWN}, filters=net.filters, batch=batch, predicted_seconds=float(predicted), seconds=seconds,
             predicted_mb=float(memory[row]) / 1e6, mb=peak / 1e6 if peak else None,
-        )  # fmt: skip
+        )
 
 
 _SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm")

@@ -145,14 +145,14 @@ def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
             **pool, flatten=nn.Flatten(),
             fc0=nn.Linear(entering, SMALL), fc0_relu=nn.ReLU(inplace=True),
             classes=nn.Linear(SMALL, net.classes),
-        )  # fmt: skip
+        )
     wide, narrow = FC
     return OrderedDict(
         flatten=nn.Flatten(),
         fc0=nn.Linear(entering, wide), fc0_relu=nn.ReLU(inplace=True),
         fc1=nn.Linear(wide, narrow), fc1_relu=nn.ReLU(inplace=True),
         classes=nn.Linear(narrow, net.classes),
-    )  # fmt: skip
+    )
 
 
 def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:

@@ -108,7 +108,7 @@ def _fitted(known: NDArray[np.float16], scale: tuple[float, float], generator: t
     network = nn.Sequential(
         nn.Dropout(DROPPED[0]), nn.Linear(inputs, WIDTHS[0]), nn.ReLU(), nn.Dropout(DROPPED[1]), nn.Linear(*WIDTHS), nn.ReLU(),
         nn.Dropout(DROPPED[1]), nn.Linear(WIDTHS[1], len(VIEWS)),
-    )  # fmt: skip
+    )
     steps = max(1, SHOWN * n // BATCH)
     optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)

@@ -37,7 +37,7 @@ class Prices:
 def prices(
     space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device, limits: Limits,
     inputs: Sequence[str] = ("slice",),
-) -> Prices:  # fmt: skip
+) -> Prices:
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head, inputs=inputs)
     cost = costs(rows)
@@ -61,7 +61,7 @@ def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
     told = {
         "seconds": priced.seconds, "memory, MB": priced.memory / 1e6, "weights, millions": priced.cost.weights / 1e6,
         "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
-    }  # fmt: skip
+    }
     return {name: [float(value) for value in np.quantile(column[kept], QUANTILES)] for name, column in told.items()}
 
 
@@ -74,7 +74,7 @@ def _figures(priced: Prices, row: int) -> dict[str, Any]:
     values = (
         int(priced.cost.weights[row]), float(priced.cost.forward_flop[row]) / 1e6, float(priced.memory[row]) / 1e6,
         float(priced.seconds[row]), "yes" if priced.fits[row] else "no",
-    )  # fmt: skip
+    )
     return dict(zip(HEADER, values, strict=True))
 
 

@@ -95,7 +95,7 @@ def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
     result = least_squares(
         lambda log_share: np.log((ratio * scale) @ np.exp(log_share)), np.log(np.maximum(first, 2 * LEAST)),
         bounds=(np.log(LEAST), np.inf), loss="soft_l1", f_scale=OUTLIER,
-    )  # fmt: skip
+    )
     return scale * np.exp(result.x), float(result.cost)
 
 

@@ -132,7 +132,7 @@ Array = np.ndarray[Any, Any]
 def place(
     pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device, placing: Placing | None = None,
     kinds: Sequence[str] = ("slice",),
-) -> Data:  # fmt: skip
+) -> Data:
     """The data set on the device, with what networks of these kinds of inputs need to be shown of it; on a CPU a memory-mapped array stays
     where it is, shared by all workers."""
     placed = volume = None
@@ -145,7 +145,7 @@ def place(
         torch.from_numpy(train.astype(np.int64)).to(device),
         torch.from_numpy(validation.astype(np.int64)).to(device),
         placed, volume,
-    )  # fmt: skip
+    )
 
 
 def choose_device(name: str) -> torch.device:

@@ -101,13 +101,13 @@ def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:
 def search_networks(
     search: Search, job: Job, journal: Path, *, trials: int, stop_below_regret: float | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Trial]:  # fmt: skip
+) -> list[Trial]:
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their records lie in `journal`."""
     with TrainingPool(job, search.workers) as pool:
         made = go_on(
             search, trials=trials, journal=journal, submit=_submit(pool, job, journal), stop_below_regret=stop_below_regret,
             progress=progress,
-        )  # fmt: skip
+        )
     _forget_recorded(job, journal)
     return made
 

@@ -17,7 +17,7 @@ from fovnet.phantom.trunk import MARROW, OUTLINE, VERTEBRAE, column_y, on_table
 BULGE_MM = (
     (975.0, 0.0), (1030.0, 12.0), (1075.0, 18.0), (1120.0, 18.0), (1170.0, 15.0), (1220.0, 13.0), (1280.0, 10.0), (1340.0, 5.0),
     (1390.0, 0.0),
-)  # fmt: skip
+)
 """At a height, how far the erectors stand out behind the plain trunk in a person of average muscle."""
 
 
@@ -102,7 +102,7 @@ def flat_loin(person: Person, side: int) -> list[Paint]:
     rows = (
         (1040.0, 68.0, 22.0, 0.8), (1075.0, 66.0, 25.0, 1.0), (1115.0, 60.0, 22.0, 1.0), (1150.0, 53.0, 18.0, 0.9),
         (1180.0, 46.0, 14.0, 0.6),
-    )  # fmt: skip
+    )
     sheet = Loft(tuple((z, side * x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows), square=0.4)
     behind = hollow(person, side)
     flank = paint(behind.shrunk(-13.0) - behind, "muscle", Layer.CAVITY, over=("visceral fat",))

@@ -246,7 +246,7 @@ def _mesentery(person: Person) -> list[Paint]:
     rng, belly = person.generator(926), max(person.belly_mm, 0.0)
     root = [(2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065), (36, 26 + 0.2 * belly, 1030)]
     made = [paint(tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood, Layer.CONTENT, ("visceral fat",))
-            for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))]  # fmt: skip
+            for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))]
     for at in np.linspace(0.3, 2.9, 10):
         start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
         far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + np.array([0.0, 0.0, start[2]])

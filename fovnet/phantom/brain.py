@@ -467,5 +467,5 @@ def _hind(phase: float) -> list[Paint]:
             Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)), Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
             Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
         )
-    ]  # fmt: skip
+    ]
     return [*made, paint(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]

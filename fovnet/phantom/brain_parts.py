@@ -132,7 +132,7 @@ def _cisterns(person: Person) -> list[Paint]:
     star = [
         Ellipsoid((0.0, 5.0, 1644.0), (11.0 * wide, 9.0, 8.0)), tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * wide, 1.2 * wide]),
         Ellipsoid((0.0, -38.0, 1652.0), (12.0 * wide, 5.0 * wide, 7.0)),
-    ]  # fmt: skip
+    ]
     made = [paint(solid, "cerebrospinal fluid", Layer.DETAIL, (*MATTER, "cortical bone")) for solid in star]
     for side in (1, -1):
         line = [mirrored(p, side) for p in ((9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654))]

@@ -45,7 +45,7 @@ class Build:
 
 SPREAD = {
     "wall": (0.30, 0.45, 1.6), "front": (0.30, 0.4, 1.3), "loin": (0.16, 0.6, 1.45), "back": (0.14, 0.7, 1.35), "hips": (0.12, 0.7, 1.35),
-}  # fmt: skip
+}
 """Of each, the standard deviation of its logarithm beside what all four share, the least and the most."""
 SHARED = 0.12
 

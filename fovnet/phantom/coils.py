@@ -66,7 +66,7 @@ def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
 SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
     "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))),
     "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
-}  # fmt: skip
+}
 """Where elements of a coil on the skin lie: how often, and from which to which degree, the right being 0 and the front 90."""
 
 

@@ -185,7 +185,7 @@ Made = tuple[Volume, NDArray[np.int64], list[Row]]
 def _kept(
     out: Path, volume_id: str, key: tuple[int, int, int], bodiless: bool, without: frozenset[str],
     make: Callable[[np.random.Generator], Made],
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run made just this one.
 
     bodiless  as the last of a person's volumes may be: with more volumes a person, a body's stands in its place
@@ -310,7 +310,7 @@ def rows_in_mm(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protoc
     return [
         {"region": row["region"], "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
          "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm)} for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.float64]:

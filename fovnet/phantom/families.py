@@ -144,7 +144,7 @@ SMALL: tuple[Family, ...] = (
            protocol="spine", offset_y=(-75, -45)),
     Family("strip of the cord", ("lung_apex", -10, 40), ("chin", 30, 80), (45, 75), (45, 80), "aais", 0.6,
            protocol="spine", offset_y=(-40, -15)),
-)  # fmt: skip
+)
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
 VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"

@@ -55,7 +55,7 @@ def gaps_of(person: Person) -> Gaps:
     return Gaps(
         straight=float(rng.uniform(0.38, 0.58)), between=float(between), middle=middle, sheet=float(rng.uniform(1.0, 4.0)),
         hind_y=float(rng.uniform(-70, -5)),
-    )  # fmt: skip
+    )
 
 
 def parts(person: Person) -> list[Paint]:

@@ -100,7 +100,7 @@ def build(person: Person) -> Build:
     large, wall = {
         "usual": ((0.92, 1.06), (5.5, 9.5)), "squeezed": ((0.88, 1.0), (10.0, 15.0)), "dilated": ((1.06, 1.22), (5.0, 8.0)),
         "thick": ((0.98, 1.1), (12.0, 18.0)), "septum": ((0.96, 1.06), (10.0, 15.0)),
-    }[kind]  # fmt: skip
+    }[kind]
     a, b, c = (semi * grown for semi, grown in zip(left.semi, rng.uniform(*large) * rng.uniform(0.96, 1.04, 3), strict=True))
     roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))    # lies flatter above a full belly
     x, y, z = left.turn_deg

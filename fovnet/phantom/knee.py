@@ -48,14 +48,14 @@ CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
 TIBIA = (
     (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0), (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0), (432.0, 98.0, -2.0, 33.0, 33.0, 33.0, 21.0),
     (446.0, 98.0, -6.0, 37.0, 37.0, 32.0, 24.0), (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0), (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
-)  # fmt: skip
+)
 """The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z = 435) and to the back."""
 
 FEMUR = (
     (494.0, 98.0, -6.0, 37.0, 22.0, 19.0), (505.0, 98.0, -5.0, 40.5, 26.0, 24.0), (516.0, 98.0, -4.0, 40.5, 27.0, 25.0),
     (530.0, 98.0, -3.0, 37.0, 24.0, 22.0), (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
-)  # fmt: skip
+)
 """The flare that both condyles hang from, so that these stand out behind it only: z, middle x and y, half width, front, back.
 
 The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int 2012:679658.

@@ -31,10 +31,10 @@ Point = tuple[float, float, float]
 FLESH = (
     "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin",
     "tumour", "watery tumour", "fluid of a lesion", "bruise",
-)  # fmt: skip
+)
 ORGANS = (
     "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone", "myometrium", "endometrium", "gonad",
-)  # fmt: skip
+)
 BRAIN = ("grey matter", "white matter", "oedematous white matter")
 MARROW = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
 
@@ -42,7 +42,7 @@ PLACES: tuple[tuple[str, float, float, float], ...] = (
     ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 140.0), ("pelvis", 0.12, 10.0, 90.0), ("liver", 0.12, 8.0, 90.0),
     ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0), ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0),
     ("belly", 0.05, 10.0, 100.0),
-)  # fmt: skip
+)
 """Where, how often, and the least and the greatest diameter in mm."""
 
 
@@ -149,7 +149,7 @@ def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[
     inner, made = whole.shrunk(2.0), [paint(whole, "muscle", Layer.DETAIL, over)]
     made.append(paint(inner, kinds[0], Layer.DETAIL, ("muscle",)))
     for tissue, thick, of in ((kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
-                              ("muscle", (0.01, 0.05), (0.6, 1.2))):  # fmt: skip
+                              ("muscle", (0.01, 0.05), (0.6, 1.2))):
         length, phase = across * float(rng.uniform(*of)), rng.uniform(0, 2 * np.pi, 3).tolist()
         sheets = Sheets(inner, (length, 1.1 * length, 1.4 * length), float(rng.uniform(*thick)), (phase[0], phase[1], phase[2]))
         made.append(paint(sheets, tissue, Layer.DETAIL, ("tumour", "watery tumour", "fluid of a lesion")))
@@ -189,7 +189,7 @@ def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
     middle, spread = {
         "pelvis": ((60.0 * side, -10.0, 925.0), (55, 75, 60)), "neck": ((38.0 * side, -10.0, 1490.0), (20, 35, 30)),
         "chest": ((115.0 * side, 0.0, 1330.0), (40, 95, 90)), "belly": ((70.0 * side, 20.0, 1120.0), (70, 90, 80)),
-    }[name]  # fmt: skip
+    }[name]
     x, y, z = (np.asarray(middle) + np.asarray(spread) * (u, v, w)).tolist()
     return x, y, z
 

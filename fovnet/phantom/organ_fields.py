@@ -34,7 +34,7 @@ ORGANS: tuple[Family, ...] = (
     Family("flesh of a thigh", ("knee", 70, 200), ("ischium", -120, 20), (90, 170), (90, 170), "aaacs", 1.2, offset_x=(75, 120)),
     Family("calf, one", ("ankle", 20, 150), ("knee", -110, -10), (90, 180), (100, 190), "aacs", 1.0, offset_x=(80, 115)),
     Family("ankle", ("sole", -15, 30), ("ankle", 40, 130), (90, 150), (100, 180), "sssaac", 1.0, offset_x=(80, 115), offset_y=(-10, 40)),
-)  # fmt: skip
+)
 """What is looked at closely, of somebody of 175 cm, with how often."""
 
 

@@ -221,7 +221,7 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
         raise CollectionError(code, f"{path}: is YAML, which a configuration's `regions` wants; wanted here is a TSV with a row a stretch")
     if len(columns) == 1 and "," in columns[0]:
         raise CollectionError(code, f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
-                                    "Save it as TSV.")  # fmt: skip
+                                    "Save it as TSV.")
     return rows
 
 
@@ -248,7 +248,7 @@ def _ends(shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[float, f
 def simulate_labels(
     given: Segmentation, out: Path, *, count: int, seed: int = 0, without: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
-) -> Path:  # fmt: skip
+) -> Path:
     """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
 
     Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body;

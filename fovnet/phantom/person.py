@@ -90,7 +90,7 @@ class Person:
 MISSING = {
     "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12, "spleen": 0.02,
     "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
-}  # fmt: skip
+}
 """How often it is so that a person lacks it; for a hip, that it is of metal, and for the breasts, that there are implants in them.
 
 Rounded from national registries of adults past sixty (hips, uterus, gall bladder) and taken higher where that is rare but changes much.

@@ -48,7 +48,7 @@ HEAD_SEQUENCES: tuple[Sequence, ...] = (
 
 BREAST_SEQUENCES: tuple[Sequence, ...] = (
     *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5], SEQUENCES[1],
-)  # fmt: skip
+)
 """Of breasts, eight in ten without the signal of fat, half of all quick gradient echoes of a dynamic series."""
 
 MASS_SEQUENCES: tuple[Sequence, ...] = (SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1])

@@ -72,4 +72,4 @@ def _told(facts: Mapping[str, Any]) -> Told:
         facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans), facts.get("confidence"),
         images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])), facts["model"],
         facts["fovnet"]["version"], facts.get("file"),
-    )  # fmt: skip
+    )

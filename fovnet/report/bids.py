@@ -48,7 +48,7 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     described: dict[str, Any] = {
         "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
-    }  # fmt: skip
+    }
     linked |= {name: _uri(root, folder) for root, name in links.items()}
     if linked:
         described["DatasetLinks"] = linked
@@ -154,7 +154,7 @@ def facts(told: Told, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict
              "to_mm": span.to_mm, "confidence": span.confidence}
             for span in told.spans
         ],
-    }  # fmt: skip
+    }
 
 
 def _write(path: Path, facts: dict[str, Any]) -> Path:

@@ -127,7 +127,7 @@ def body_drawing(
         lines=tuple(sorted(down(mm) for mm in edges if low + RIM_MM < mm < high - RIM_MM)),
         heights=tuple(heights.tolist()),
         note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
-    )  # fmt: skip
+    )
 
 
 def _boxes(spans: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, down: Any, left: float) -> tuple[Box, ...]:

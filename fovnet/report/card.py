@@ -43,7 +43,7 @@ def card(page: Page) -> tuple[Part, ...]:
              "covered (report.gallery, report.faces). Nothing is sent anywhere.",),
         ),
         Part("Caveats", page.limits),
-    )  # fmt: skip
+    )
 
 
 def card_facts(page: Page) -> dict[str, object]:

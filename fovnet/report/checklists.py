@@ -20,7 +20,7 @@ SECTIONS = {
     "subgroups": "Subgroups", "calibration": "Is the confidence honest?", "risk": "Answering less, erring less",
     "ablation": "What each step is worth", "failures": "Failures", "search": "The search", "explained": "The search, explained",
     "running": "Time and memory", "method": "Method in short", "limits": "What this report cannot say", "provenance": "Provenance",
-}  # fmt: skip
+}
 """Headings of the page by the place they stand at."""
 
 

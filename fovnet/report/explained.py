@@ -244,7 +244,7 @@ def _every_failure(explanation: Explanation) -> Table:
             one.message,
         )
         for one in explanation.failures
-    )  # fmt: skip
+    )
     return Table(("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows, name="failed-trials")
 
 

@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 ABLATED = {
     "slice_error": "slice error", "span_f1": "F1 of spans", "exact_set": "right set of regions",
     "border_within_10_mm": "borders within 10 mm", "border_abs_median_mm": "border error, median",
-}  # fmt: skip
+}
 """Measures of an arm that the page shows; the TSV beside the evaluation has all."""
 
 HEADERS = {
@@ -26,7 +26,7 @@ HEADERS = {
     "header_beside": "the header names none of the regions shown", "said_exact_where_header": "fovnet says exactly the regions shown",
     "header_and_said_differ": "header and fovnet differ", "said_exact_where_they_differ": "fovnet is right where they differ",
     "header_exact_where_they_differ": "the header is right where they differ",
-}  # fmt: skip
+}
 """Rates of the header's Body Part Examined, in words."""
 
 MOST_HEADERS = 30
@@ -104,7 +104,7 @@ def _gain(one: Facts) -> str:
     length = one["measure"].endswith("_mm") and not one["measure"].startswith("border_within")
     scale, unit = (1.0, "mm") if length else (100.0, "points")
     value, low, high = (None if one[key] is None else f"{one[key] * scale:+.1f}".replace("-", "\N{MINUS SIGN}") for key in
-                        ("difference", "low", "high"))  # fmt: skip
+                        ("difference", "low", "high"))
     if low is None or high is None:
         return f"change {value} {unit}" if value is not None else ""
     return f"change {value} ({low} to {high}) {unit}"

@@ -53,7 +53,7 @@ def gather(
     versions: Mapping[str, Any], seed: int, hashes: Mapping[str, str] | None = None, labels: Mapping[str, tuple[int, ...]] | None = None,
     explanation: Explanation | None = None, abstention: Mapping[str, Any] | None = None, ablation: Mapping[str, Any] | None = None,
     shown_failures: int = 9, gallery: bool = True, faces: bool = True,
-) -> Page:  # fmt: skip
+) -> Page:
     """Everything the report shows, in words.
 
     manifest  rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
@@ -92,7 +92,7 @@ def _said(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
         "vocabulary": evaluation.vocabulary, "sentence": _answer(evaluation, simulated),
         "by_collection": _by_collection(evaluation, simulated),
         "headlines": _headlines(evaluation.everything), "use": USE, "not_for": NOT_FOR,
-    }  # fmt: skip
+    }
 
 
 def _went_in(
@@ -105,7 +105,7 @@ def _went_in(
         "refused": refused_table(manifest), "people": people_table(manifest), "reference": reference_words(evaluation.vocabulary),
         "convention": convention_table(evaluation.vocabulary), "labels": labels_table(labels, evaluation.vocabulary),
         "refusals": refusals(cases, manifest),
-    }  # fmt: skip
+    }
 
 
 def _measured(evaluation: Evaluation) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _measured(evaluation: Evaluation) -> dict[str, Any]:
         "borders": borders_table(evaluation), "border_dots": border_dots(evaluation), "handling": handling_table(evaluation),
         "volumes": volumes_table(evaluation), "subgroups": subgroups_table(evaluation),
         "too_few": tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
-    }  # fmt: skip
+    }
 
 
 def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str,
         "reliability": reliability_view(evaluation), "risk": risk_view(evaluation),
         "promise": promise_words(abstention, evaluation.answered_risk),
         "doubts": doubts_table(measured), "header_rates": header_rates(measured), "headers": header_rows(measured, evaluation.vocabulary),
-    }  # fmt: skip
+    }
 
 
 def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, gallery: bool, faces: bool) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, galler
     return {
         "failures": failures_view(evaluation, pictured, most, faces=faces), "gallery": gallery, "faces": faces,
         "pictures": chosen_pictures(evaluation, pictured, faces=faces),
-    }  # fmt: skip
+    }
 
 
 def _searched(
@@ -145,7 +145,7 @@ def _searched(
     return {
         "search": search_view(trials, begun_with), "explained": None if explanation is None else explained_view(explanation),
         "members": members_table(members), "decision": _decision(decision), "running": running_table(trials),
-    }  # fmt: skip
+    }
 
 
 def _made_from(configuration: Mapping[str, Any], versions: Mapping[str, Any], hashes: Mapping[str, str], seed: int) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _closing(
         "method": method_words(configuration, decision),
         "intervals": _intervals(evaluation), "published": published_table(evaluation.vocabulary), "limits": LIMITS,
         "references": REFERENCES, "stated": STATED, "checklists": lists,
-    }  # fmt: skip
+    }
 
 
 def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:

@@ -19,7 +19,7 @@ COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
 VERDICTS = (
     "disagree", "shows none", "part", "header names no region", "header not understood", "header says nothing", "no answer",
     "source gone or changed", "agree",
-)  # fmt: skip
+)
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
 
 
@@ -91,7 +91,7 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
             "path": str(one.told.path),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
-    ]  # fmt: skip
+    ]
     return write_tsv(path, COLUMNS, rows)
 
 

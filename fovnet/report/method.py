@@ -8,7 +8,7 @@ from typing import Any
 SEEN = {
     "neighbours": "its neighbours", "millimetres": "the same at a fixed number of millimetres a pixel",
     "sections": "the volume’s sagittal and coronal section",
-}  # fmt: skip
+}
 """What a network is shown beside the slice, by the name of `training.inputs`."""
 
 

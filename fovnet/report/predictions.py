@@ -98,7 +98,7 @@ def _draw(
         figure = volume_figure(
             one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
             message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
-        )  # fmt: skip
+        )
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))

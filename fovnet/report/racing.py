@@ -66,7 +66,7 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     draws = len(view.chance)
     at = np.arange(draws + 1)
     axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
-              label="random, exact", zorder=3)  # fmt: skip
+              label="random, exact", zorder=3)
     for curve in view.curves:
         colour = shades[label(curve)]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))

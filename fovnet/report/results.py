@@ -36,7 +36,7 @@ def regions_table(evaluation: Evaluation) -> Table:
         ("specificity", "decided"): "specificity", ("ppv", "decided"): "positive predictive value",
         ("stated_confidence", "decided"): "confidence stated there", ("f1", "decided"): "F1 of slices",
         ("auroc", "smoothed"): "area under the ROC curve, smoothed", ("presence_f1", "decided"): "F1 of presence in volumes",
-    }  # fmt: skip
+    }
     measured = {(one.name, one.stage) for one in whole.measures}
     kept = [key for key in wanted if key in measured]
     words = {"auroc": plain}
@@ -162,7 +162,7 @@ def reliability_view(evaluation: Evaluation) -> ReliabilityView:
     wanted = {
         "expected_calibration_error": f"expected calibration error ({BINS} bins)", "brier": "Brier score (0 perfect, 2 worst)",
         "surprise_nats": "negative log-likelihood, nats", "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
-    }  # fmt: skip
+    }
     found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
     rows = tuple((f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found)
     return ReliabilityView(tuple(points), Table(("measure", "value"), rows, name="calibration"))

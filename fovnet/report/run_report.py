@@ -57,7 +57,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
         abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
         ablation=current_ablation(results),
         shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
-    )  # fmt: skip
+    )
     write_report(results.report, page)
     write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
 
@@ -75,4 +75,4 @@ def _trial_facts(trial: Any) -> dict[str, Any]:
         "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
         "epochs": len(trial.outcome.validation_loss),
         "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
-    }  # fmt: skip
+    }

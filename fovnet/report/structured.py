@@ -31,7 +31,7 @@ LOWER, UPPER = ("lower-end", "Height of the lower end, scanner coordinates"), ("
 MAY_BE_EMPTY = (                # what a study's objects must have, if only empty, and real ones lack
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
     "ReferringPhysicianName",
-)  # fmt: skip
+)
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 DATED = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime", "ContributingEquipmentSequence")
@@ -52,7 +52,7 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         MeasurementReport,
         ObservationContext,
         ObserverContext,
-    )  # fmt: skip
+    )
     from pydicom.sr.codedict import codes
 
     sources = sources_of(told)
@@ -78,7 +78,7 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
         specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet",
         is_complete=told.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
-    )  # fmt: skip
+    )
 
 
 def _complete(header: Any) -> None:
@@ -131,7 +131,7 @@ def _group(
             SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None)
             for source in sources if (used := source.only(told.images_of(span))) is not None
         ],
-    )  # fmt: skip
+    )
 
 
 def _nothing(told: Told, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:

@@ -172,7 +172,7 @@ def _data(
     return {
         "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": said,
         "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
-    }  # fmt: skip
+    }
 
 
 def _mm(value: Any) -> str:

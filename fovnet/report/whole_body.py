@@ -127,7 +127,7 @@ def _show_coronal(
     axis.imshow(
         coronal[np.searchsorted(middles, grid)],
         cmap="gray", vmin=0, vmax=255, origin="lower", aspect="auto", interpolation="bilinear", extent=(0, side_mm, *ends),
-    )  # fmt: skip
+    )
     axis.set_ylabel("scanner height z, mm")
     axis.set_xticks([])
     note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
@@ -138,7 +138,7 @@ def _show_coronal(
         axis.text(
             place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8, weight="bold", zorder=5,
             path_effects=[withStroke(linewidth=2, foreground="black")],
-        )  # fmt: skip
+        )
 
 
 def _show_curves(
@@ -163,7 +163,7 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
     figure.legend(
         handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7, handlelength=0.8,
         handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
-    )  # fmt: skip
+    )
 
 
 def _rows_of_names(vocabulary: Vocabulary, inches: float) -> int:
@@ -212,7 +212,7 @@ def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str,
     axis.text(
         left + width / 2, (span.from_mm + span.to_mm) / 2, span.region,
         ha="center", va="center", color=ink, fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
-    )  # fmt: skip
+    )
 
 
 def _empty_figure(title: str, message: str) -> Figure:

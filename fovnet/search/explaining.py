@@ -181,7 +181,7 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
         None if best is None else dict(best.proposal.configuration),
         _steps(search, trials), _forecasts(trials), matter, _grouped(failures), failures,
         _seconds(search, trials, min(asked, ends_after(notes))),
-    )  # fmt: skip
+    )
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:

@@ -167,7 +167,7 @@ def read_search(folder: Path) -> Search:
         search = Search(
             space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"],
             modelling=Modelling(**header["modelling"]), memory=arrays.get("memory"),
-        )  # fmt: skip
+        )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "
                                             "command writes a lost search.npz again.") from fault

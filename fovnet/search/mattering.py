@@ -120,7 +120,7 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
         six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
         _share(higher, parts.variance) if full_grid else None,
         _axes(view, belief, parts, full_grid), _pairs(search.space, belief.target, parts),
-    )  # fmt: skip
+    )
 
 
 def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
@@ -130,7 +130,7 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     return View(
         search.space, tuple(trials), (), free, len(trials), search.seed, search.initial or few(search.space),
         search.predicted_seconds, search.memory, search.modelling,
-    )  # fmt: skip
+    )
 
 
 def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[AxisEffect, ...]:
@@ -146,7 +146,7 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
         seen = [np.bincount(rows[:, j], minlength=size).tolist() for rows in (tried, space.rows[belief.known])]
         band = ((None,) * size,) * 2 if deviation is None else (
             _scores(belief.target, parts.main[j] - 1.96 * deviation), _scores(belief.target, parts.main[j] + 1.96 * deviation)
-        )  # fmt: skip
+        )
         levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
         share = _share(parts.main_variance[j], parts.variance)
         length, part = (None, None) if lengths[j] is None else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))

@@ -93,7 +93,7 @@ class Search:
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
             "memory_sha256": None if self.memory is None else digest(self.memory),
-        }  # fmt: skip
+        }
 
 
 def training_seed(seed: int, slot: int) -> int:
@@ -117,7 +117,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling,
-    )  # fmt: skip
+    )
     with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way
         row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])

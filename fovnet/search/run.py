@@ -148,7 +148,7 @@ class Run:
             and proposal.predicted_seconds == search.predicted_seconds[row]
             and proposal.configuration == search.space.configuration(row)
             and all(row != earlier.row for earlier in self.proposals)
-        )  # fmt: skip
+        )
         if not right:
             path = slot_path(self.book.folder, slot)
             raise SearchError("slot-contradiction", f"{path}: not what this search does there; remove it to repeat the slot.")

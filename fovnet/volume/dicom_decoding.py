@@ -85,7 +85,7 @@ class Decoder:
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "fovnet.volume.dicom_decoding"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
-        )  # fmt: skip
+        )
         return self._child
 
     def _end(self) -> None:

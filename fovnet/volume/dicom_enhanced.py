@@ -19,14 +19,14 @@ GROUPS = (
     "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
     "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
     "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
-)  # fmt: skip
+)
 WITHIN = ("DiffusionGradientDirectionSequence",)            # of a group, and of one item as well
 OF_ALL = ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber", "ComplexImageComponent")
 CALLED_ELSEWHERE = {            # the enhanced name of what a classic image calls otherwise
     "EffectiveEchoTime": "EchoTime", "TemporalPositionIndex": "TemporalPositionIdentifier", "FrameAcquisitionNumber": "AcquisitionNumber",
     "NominalCardiacTriggerDelayTime": "TriggerTime", "InversionTimes": "InversionTime", "FrameAcquisitionDateTime": "AcquisitionTime",
     "TemporalPositionTimeOffset": "ContentTime",
-}  # fmt: skip
+}
 
 
 def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:

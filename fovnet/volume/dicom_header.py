@@ -32,22 +32,22 @@ TOP = (
     "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
     "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
     "Manufacturer", "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
-)  # fmt: skip
+)
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
 APART = (                       # images that differ in one of these are never one volume
     ("image type", "ImageType"), ("component", "ComplexImageComponent"), ("echo", "EchoNumbers"), ("stack", "StackID"),
     ("temporal position", "TemporalPositionIdentifier"), ("b-value", "DiffusionBValue"),
-)  # fmt: skip
+)
 PERHAPS = (                     # asked one after another where two images lie at one position: slices of a 2-D volume differ in some
     ("echo time", "EchoTime"), ("acquisition number", "AcquisitionNumber"), ("trigger time", "TriggerTime"),
     ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"), ("gradient direction", "DiffusionGradientOrientation"),
     ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
-)  # fmt: skip
+)
 PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
     "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
-}  # fmt: skip
+}
 """(group, element in its block, whose block it is): which block of 0x10 to 0x1F that is, each file says (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # there may be 240; scanners and archives take a handful
 NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
@@ -55,7 +55,7 @@ MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.84
 MANUFACTURERS = {
     "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
     "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
-}  # fmt: skip
+}
 """The first word of a manufacturer's name, in capitals, and how tables name it."""
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
@@ -214,7 +214,7 @@ def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int)
         tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
         tuple((name, _value(get(key))) for name, key in PERHAPS),
         whole(get("InstanceNumber")), 1.0 if slope is None else slope, intercept or 0.0,
-    )  # fmt: skip
+    )
 
 
 def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
@@ -327,7 +327,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
         text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
-    )  # fmt: skip
+    )
 
 
 def birthday_of(written: str) -> str:

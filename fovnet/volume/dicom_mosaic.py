@@ -50,7 +50,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
                 tile=(index // tiles * rows, index % tiles * columns), instance=frame.instance,
                 position=tuple(map(float, first + index * step_mm * normal)), notes=(note,))
         for index in range(slices)
-    ]  # fmt: skip
+    ]
 
 
 def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:

@@ -26,7 +26,7 @@ MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a 
 SUFFIXES = (".dcm", ".ima")
 HALVES = (".img", ".img.gz")         # of an .hdr
 OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl",
-                 ".gipl.gz")  # fmt: skip
+                 ".gipl.gz")
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"

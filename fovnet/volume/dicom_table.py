@@ -29,7 +29,7 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "rows": frame.rows, "columns": frame.columns,
         "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
         "reason": series.reason or "; ".join(series.notes), "path": str(path),
-    }  # fmt: skip
+    }
     ids = (facts.patient_id, facts.study_uid, facts.series_uid)
     return row | dict(zip(ID_COLUMNS, ids, strict=True)) if show_ids else row
 

@@ -25,7 +25,7 @@ MAPS = {
     "PROJECTION IMAGE", "QUANTITY", "STD_DEVIATION", "STDDEV", "DIVISION", "SUBTRACT", "SUBTRACTION", "SUB", "CBF", "CBV", "RELCBF",
     "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP", "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP",
     "B0 MAP", "B1 MAP", "VELOCITY", "KTRANS",
-}  # fmt: skip
+}
 ACQUIRED = {"PERFUSION", "FMRI"}        # a map in what is DERIVED; in an ORIGINAL image what it was acquired for
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"

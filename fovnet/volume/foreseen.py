@@ -49,7 +49,7 @@ def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabula
     return [
         f"no volume is labelled with {', '.join(names)}, which lies between regions that one volume shows: it is never learned, and named "
         "all the same wherever these touch; label it, or give `regions` a file without it"
-    ] if names else []  # fmt: skip
+    ] if names else []
 
 
 def unlearned(
@@ -91,7 +91,7 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
         f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} not there, the first {paths[0]}; put them "
         f"there, or take their lines out of {collections[name].path}"
         for name, paths in missing.items() if paths
-    ]  # fmt: skip
+    ]
 
 
 def people(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> Counter[str]:
@@ -117,4 +117,4 @@ def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions:
     return [
         f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are make {counted}; label volumes of more people, "
         "change prepare.split, or fill a column split in volumes.tsv"
-    ] if empty else []  # fmt: skip
+    ] if empty else []

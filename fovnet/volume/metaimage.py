@@ -26,7 +26,7 @@ OPENINGS = (b"ObjectType", b"NDims", b"Comment")
 TYPES = {
     "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4", "MET_UINT": "u4", "MET_LONG": "i4",
     "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
-}  # fmt: skip
+}
 MATRIX = ("transformmatrix", "rotation", "orientation")
 ORIGIN = ("offset", "position", "origin")
 ORDER = ("binarydatabyteordermsb", "elementbyteordermsb")

@@ -39,7 +39,7 @@ SPACES = {                      # what +1 along each axis of the space means, an
     "left-posterior-superior": (-1, -1, 1), "lps": (-1, -1, 1),
     "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
     "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
-}  # fmt: skip
+}
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT = ("txt", "text", "ascii", "hex")
@@ -47,7 +47,7 @@ NOT_FRAMES = {                  # kinds of an axis (section 6) along which no fu
     "complex": "volume-complex", "rgb-color": "volume-rgb", "hsv-color": "volume-rgb", "xyz-color": "volume-rgb",
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
     **dict.fromkeys(("vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal", "4-vector"), "volume-shape"),
-}  # fmt: skip
+}
 VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 

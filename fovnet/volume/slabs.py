@@ -34,7 +34,7 @@ from fovnet.volume.fitness import (
     refuse_labels,
     times,
     usable,
-)  # fmt: skip
+)
 from fovnet.volume.grid import Grid, Limits, first_usable, frames, intensities
 from fovnet.volume.intensity import SAMPLE_VOXELS, lattice, lattice_steps, window_of
 from fovnet.volume.orient import closest_axes

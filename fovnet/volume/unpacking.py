@@ -141,4 +141,4 @@ class _Zlib(io.RawIOBase):
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"), (stat.S_ISBLK, "a block device"),
     (lambda mode: True, "something unknown"),
-)  # fmt: skip
+)

@@ -112,7 +112,7 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(pack: 
 @pytest.mark.beside
 @pytest.mark.parametrize(("train", "validation", "lifted_mm"), [
     (FEWEST - 1, JUDGES, 0.0), (FEWEST, JUDGES - 1, 0.0), (FEWEST, JUDGES, -40.0),
-])  # fmt: skip
+])
 def test_few_volumes_or_headers_that_say_nothing_teach_nothing(
     train: int, validation: int, lifted_mm: float, pack: Pack, finished: Path, tmp_path: Path
 ) -> None:

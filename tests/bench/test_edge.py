@@ -27,7 +27,7 @@ def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem
     priced, _ = price_rows(
         [problem.space.configuration(row) for row in range(60)], classes=7, head="fc", slices=1, validation_slices=1, epochs=1,
         device=Device(1.0, 1.0, 1.0),
-    )  # fmt: skip
+    )
     assert problem.memory == pytest.approx(priced)
     assert np.log(problem.estimate / problem.memory).std() == pytest.approx(0.1, rel=0.5)
 

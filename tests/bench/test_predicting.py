@@ -61,7 +61,7 @@ def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_
 
 @pytest.mark.parametrize(("words", "code"), [
     (["predict", "scan.nii", "--shape", "40", "32", "10"], "bench-shape"), (["engines", "--most", "5"], "bench-most"),
-])  # fmt: skip
+])
 def test_an_option_that_would_tell_nothing_is_refused(words: list[str], code: str, tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["bench", *words, "--out", str(tmp_path / "t.tsv")])
     assert isinstance(refused.exception, ConfigError) and refused.exception.code == code
@@ -80,7 +80,7 @@ def test_a_peak_is_that_of_its_block() -> None:
 @pytest.mark.slow
 def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Path) -> None:
     words = ["bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1, "--shape", 40, 32, 10,
-             "--engine", "torch"]  # fmt: skip
+             "--engine", "torch"]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "t.tsv")

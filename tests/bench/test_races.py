@@ -37,7 +37,7 @@ def arrays(rows: int = 30, seed: int = 0) -> dict[str, Any]:
     return {
         "X": X, "kinds": np.array(["ord", "cat"]), "names": np.array(["rate", "choice"]),
         "y": 1 + (X[:, 0] - 0.37) ** 2 + 0.05 * X[:, 1], "cost": rng.uniform(1, 10, rows),
-    }  # fmt: skip
+    }
 
 
 def saved(folder: Path, **changes: Any) -> Path:
@@ -172,7 +172,7 @@ def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) 
     view = RaceView(
         table.name, 30, chance_curve(table, 30), [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
         [row for pair in zip(entries, runs, strict=True) for row in standings(table, *pair)],
-    )  # fmt: skip
+    )
     figure = race_figure([view, view])
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert sorted(names) == ["gp-ei (initial=3)", "random", "random, exact"]
@@ -194,7 +194,7 @@ def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> 
         ({"X": np.zeros((30, 2))}, "table-repeats"), ({"X": np.full((30, 2), np.nan)}, "table-value"),
         ({"names": np.array(["rate"])}, "table-shape"), ({"y": np.array([{}] * 30)}, "table-damaged"),
     ],
-)  # fmt: skip
+)
 def test_a_faulty_table_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
     with pytest.raises(SearchError) as fault:
         load_table(saved(tmp_path, **changes))

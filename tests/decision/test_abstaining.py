@@ -93,7 +93,7 @@ def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: fl
     """Counted up one by one: never before, and always from there on."""
     fewest = fewest_people(stated, AT_RISK)
     promised = [bar([Graded(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK).promised
-                for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)]  # fmt: skip
+                for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)]
     assert promised == [fewest == 1, True, True, True]
 
 

@@ -42,7 +42,7 @@ VOLUMES, BROKEN = 300, 30
 CODES = (
     "volume-truncated", "volume-empty", "volume-format", "volume-geometry", "volume-constant", "volume-nonfinite", "volume-shape",
     "volume-rgb", "volume-complex", "volume-missing",
-)  # fmt: skip
+)
 
 
 def image(seed: int) -> nibabel.Nifti1Image:
@@ -250,7 +250,7 @@ def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path,
     rows = read_tsv(tmp_path / "out" / "spans.tsv")
     assert rows[0]["status"] != "refused"
     assert list(rows[0])[:10] == ["volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
-                                  "message"]  # fmt: skip
+                                  "message"]
     (volume,) = {(row["volume_id"], row["volume_confidence"]) for row in rows}
     assert float(volume[1]) == pytest.approx(read_json(tmp_path / "out" / f"{volume[0]}.json")["confidence"], abs=5e-4)
 
@@ -258,7 +258,7 @@ def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path,
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
     """A JSON as prediction leaves it."""
     told = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
-            "file": {"places": places(path), "sha256": content(path)}}  # fmt: skip
+            "file": {"places": places(path), "sha256": content(path)}}
     write_json(folder / f"{volume_id}.json", {**told, **facts})
 
 
@@ -390,7 +390,7 @@ def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Pa
     ("leg.json", '{"InstitutionName": "Universit\xe4tsklinikum"}'.encode("latin-1")), ("leg.json", b"[1, 2]"), ("leg.json", b"notes"),
     ("leg.png", b"\x89PNG of somebody's"), ("index.html", b"<html><title>my study</title>"), ("spans.tsv", b"name\tspan\n"),
     ("found.tsv", b"what\twhere\n"), ("found.json", b'{"found": 3}'),
-])  # fmt: skip
+])
 def test_nothing_that_is_not_fovnets_is_written_over(incoming: Path, model: Path, tmp_path: Path, name: str, held: bytes) -> None:
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
     (tmp_path / name).write_bytes(held)

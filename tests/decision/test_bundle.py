@@ -28,7 +28,7 @@ TENSORS = {
             "is_patch_data": {"type": "boolean"}, "channel_def": {"type": "object"},
         },
     },
-}  # fmt: skip
+}
 MANDATORY = {
     "type": "object",
     "required": ["version", "monai_version", "pytorch_version", "numpy_version", "required_packages_version", "task", "description",
@@ -41,7 +41,7 @@ MANDATORY = {
         "references": {"type": "array", "items": {"type": "string"}},
         "network_data_format": {"type": "object", "required": ["inputs", "outputs"], "properties": {"inputs": TENSORS, "outputs": TENSORS}},
     },
-}  # fmt: skip
+}
 """What the MONAI Bundle Specification makes mandatory, with its types: the schema itself lies on a server."""
 
 

@@ -154,7 +154,7 @@ def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting:
     lambda facts: facts.clear(), lambda facts: facts.pop("prepare"), lambda facts: facts["prepare"].update(foo=1),
     lambda facts: facts["regions"][0].pop("name"), lambda facts: facts["regions"][0].update(colour='#00f"/><script>'),
     lambda facts: facts["members"][0].pop("sha256"), lambda facts: facts.update(members=[]),
-])  # fmt: skip
+])
 def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     facts = json.loads((folder / "ensemble.json").read_text())
     change(facts)
@@ -168,7 +168,7 @@ def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict
     ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0), ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
     ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
     ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
-])  # fmt: skip
+])
 def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, setting: str, value: object) -> None:
     rule = json.loads((folder / "decision.json").read_text())
     rule["rule"][setting] = value

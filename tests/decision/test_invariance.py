@@ -22,7 +22,7 @@ RULES = (
     Rule(sigma_mm=0.0, border_toll=1.0), Rule(sigma_mm=6.0, border_toll=1.0),
     Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None)),
     Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None), heights_for="presence"),
-)  # fmt: skip
+)
 
 
 def scores(seed: int) -> np.ndarray:

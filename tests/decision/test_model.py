@@ -68,7 +68,7 @@ def test_the_code_names_the_doubts_as_the_table_does(scans: Path, model: fovnet.
 
 def test_what_cannot_be_read_is_an_answer(scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
     for path, code in ((scans / "text.nii", "volume-format"), (str(scans / "void.nii.gz"), "volume-empty"), (tmp_path, "volume-empty"),
-                       (tmp_path / "gone.nii", "volume-missing")):  # fmt: skip
+                       (tmp_path / "gone.nii", "volume-missing")):
         answer = model.predict(path)
         assert answer.status == "refused" and answer.regions == () and answer.confidence == 0.0
         assert answer.code == code or path == tmp_path, answer

@@ -97,7 +97,7 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     lambda path: save_file(replaced(tensors(1)), path),
     lambda path: save_file({**tensors(1), "layer1.bias": np.array(1, np.float16)}, path),
     lambda path: save_file({**tensors(1), "layer1.bias": np.full(16, np.nan, np.float16)}, path),
-], ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"])  # fmt: skip
+], ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"])
 def test_a_damaged_file_is_refused_by_name(damage, tmp_path: Path) -> None:
     path = tmp_path / FILE
     save_file(tensors(1), path)

@@ -41,7 +41,7 @@ def pack_of(sizes: tuple[int, ...]) -> Pack:
 def ensemble_of(*inputs: str) -> Ensemble:
     """Two networks that nobody trained, which name several regions in most volumes of `pack_of`."""
     members = [build(Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(seed)).eval()
-               for seed in (1, 2)]  # fmt: skip
+               for seed in (1, 2)]
     return Ensemble(DEFAULT, {}, Rule(weights=WEIGHTS), members, torch.device("cpu"), "")
 
 

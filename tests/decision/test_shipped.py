@@ -90,7 +90,7 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
     (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
     (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
     (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
-])  # fmt: skip
+])
 def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp_path: Path, spoil: object, code: str) -> None:
     spoil(run)  # type: ignore[operator]
     with pytest.raises(ModelError, match=code):

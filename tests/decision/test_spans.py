@@ -77,7 +77,7 @@ def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None
     ("crossed", "levels"),
     [(["pelvis", "abdomen"], ("lumbar",)), (["chest"], ("thoracic",)), (["abdomen", "chest", "head"], ("lumbar", "thoracic", "cervical")),
      (["legs"], ())],
-)  # fmt: skip
+)
 def test_a_spine_is_called_by_the_regions_it_crosses(crossed: list[str], levels: tuple[str, ...]) -> None:
     """30 slices of 5 mm a region, half of every slice's share spine."""
     p = np.full((30 * len(crossed), len(DEFAULT.classes)), 0.01)

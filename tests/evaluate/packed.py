@@ -26,14 +26,14 @@ def pack_of(truths, splits, folder=None, spacing_mm=8.0):
                 f"v{number:02d}", f"p{number:02d}", "made", f"v{number:02d}.nii", bool(split), "ok", split, {}, first, len(truth), 400.0,
                 ((spacing_mm, 0, 0, 0), (0, spacing_mm, 0, 0), (0, 0, spacing_mm, 0), (0, 0, 0, 1)), "c",
             )
-        )  # fmt: skip
+        )
         first += len(truth)
     sizes = [len(truth) for truth in truths]
     at = np.concatenate([np.arange(size) for size in sizes])
     return Pack(
         folder, CLASSES, np.zeros((first, 128, 128), np.uint8), np.repeat(np.arange(len(sizes)), sizes), at * spacing_mm,
         np.stack([at, at], axis=1), np.concatenate(truths), tuple(records), {},
-    )  # fmt: skip
+    )
 
 
 def said_of(truth, rng, noise):

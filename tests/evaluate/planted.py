@@ -43,7 +43,7 @@ def spans(rows, z_mm, confidence):
 def case(
     truth, said=None, *, raw=None, volume_id="v1", subject_id=None, collection="phantom", status="ok", message="",
     attributes=None, spacing_mm=5.0, confidence=None, pixels=None, side_mm=420.0,
-):  # fmt: skip
+):
     """A case from names of classes slice by slice; what was not given was said rightly."""
     said = truth if said is None else said
     raw = said if raw is None else raw
@@ -53,7 +53,7 @@ def case(
     return Case(
         volume_id, subject_id or f"subject-{volume_id}", collection, status, message, attributes or {}, z_mm, labels(truth),
         probabilities(labels(raw)), probabilities(decided, 0.9), decided, sure, spans(decided, z_mm, sure), pixels, side_mm,
-    )  # fmt: skip
+    )
 
 
 def refused(volume_id, message, *, subject_id=None, collection="phantom", attributes=None):
@@ -62,7 +62,7 @@ def refused(volume_id, message, *, subject_id=None, collection="phantom", attrib
     return Case(
         volume_id, subject_id or f"subject-{volume_id}", collection, "refused", message, attributes or {}, np.zeros(0),
         empty.astype(bool), empty, empty, empty.astype(bool), np.zeros(0), (), None, 0.0,
-    )  # fmt: skip
+    )
 
 
 def body(truth, rng):
@@ -106,7 +106,7 @@ def whole_body(rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, fl
         volume_id, more.get("subject_id", f"subject-{volume_id}"), more.get("collection", "phantom"), more.get("status", "ok"),
         more.get("message", ""), more.get("attributes", {}), z_mm, labels(truth), raw, smooth / smooth.sum(1, keepdims=True),
         decided, sure, spans(decided, z_mm, sure), body(truth, rng) if more.get("pictured") else None, 460.0,
-    )  # fmt: skip
+    )
 
 
 def collection(seed=0, subjects=10, pictured=False):

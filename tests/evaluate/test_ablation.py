@@ -133,7 +133,7 @@ def test_a_start_that_was_not_trained_is_left_out_and_says_why(study):
 def test_slices_that_were_not_scored_stop_it(study):
     pack, networks, rows = study
     fewer = Networks(networks.shipped[:-3], networks.members[:, :-3], networks.scores, None, networks.validation[:-3],
-                     networks.truth[:-3], networks.subject[:-3])  # fmt: skip
+                     networks.truth[:-3], networks.subject[:-3])
     with pytest.raises(ModelError, match="probabilities-stale"):
         ablate(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
 
@@ -186,5 +186,5 @@ class TestReadings:
         edges_mm = np.append(z_mm - 4.0, z_mm[-1] + 4.0)
         told = replace(RULE, heights=tuple(Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain))
         moved = {arm: (arm(p, z_mm, edges_mm, DEFAULT, told) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
-                 for arm in (exact, exact_without_none, exact_without_heights, intersections)}  # fmt: skip
+                 for arm in (exact, exact_without_none, exact_without_heights, intersections)}
         assert moved == {exact: True, exact_without_none: True, exact_without_heights: False, intersections: False}

@@ -24,7 +24,7 @@ def test_a_border_said_two_slices_too_high_is_off_by_two_spacings(planted):
 def test_a_border_lies_where_slices_meet_also_where_they_are_not_equally_high(planted):
     """The last cut of a stack stands for what is left over: its lower edge is not halfway to its middle."""
     case = replace(planted.case(["legs", "legs", "pelvis"], spacing_mm=6.0), z_mm=np.array([0.0, 6.0, 14.0]),
-                   edges_mm=np.array([-3.0, 3.0, 9.0, 19.0]))  # fmt: skip
+                   edges_mm=np.array([-3.0, 3.0, 9.0, 19.0]))
     (border,) = borders_of(case, DEFAULT)
     assert border.true_mm == border.said_mm == 9.0
     (halfway,) = borders_of(replace(case, edges_mm=None), DEFAULT)

@@ -60,7 +60,7 @@ def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_tel
     folders = []
     for run, offs in (("first", (-3, -1, 3, 9)), ("second", (-4, -2, 2, 9))):
         cases = [planted.case(["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off), volume_id=f"b{number}")
-                 for number, off in enumerate(offs)]  # fmt: skip
+                 for number, off in enumerate(offs)]
         cases += [planted.case(["head"] * 9, ["head"] * 8 + ["none"], volume_id=f"h{number}") for number in range(3)]
         folders.append(written(cases, tmp_path / run))
     told = by_name(compare(*folders, bootstrap=100))
@@ -87,7 +87,7 @@ def test_the_interval_of_a_median_lies_on_the_side_of_its_difference(planted, tm
     folders = []
     for run, offs in (("first", [4 + n % 5 for n in range(12)]), ("second", [1 + n % 3 for n in range(12)])):
         cases = [planted.case(["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off), volume_id=f"b{number:02}")
-                 for number, off in enumerate(offs)]  # fmt: skip
+                 for number, off in enumerate(offs)]
         folders.append(written(cases, tmp_path / run))
     median = by_name(compare(*folders, bootstrap=200))["border_abs_median_mm", "decided"]
     assert median.low <= median.difference <= median.high < 0 and verdict(median) == "second"

@@ -108,7 +108,7 @@ class TestDecisions:
         facts = {
             "status": "ok", "message": "", "z_mm": pack.z_mm[-23:].tolist(), "raw": truth.tolist(), "smoothed": truth.tolist(),
             "decided": truth.tolist(), "slice_confidence": [0.9] * 23, "spans": [], "side_mm": 400.0, "checksum": "c",
-        }  # fmt: skip
+        }
         self.path = tmp_path / "v03.json"
         self.path.write_text(json.dumps(facts))
         return facts
@@ -128,7 +128,7 @@ class TestDecisions:
         more = {
             "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}], "set_probability": 0.75,
             "doubts": [{"code": "low-confidence", "sentence": "confidence 0.4 is below 0.7"}],
-        }  # fmt: skip
+        }
         self.path.write_text(json.dumps(said | more))
         (case,) = read_cases(pack, tmp_path, temperature=2.0)
         (border,) = case.borders

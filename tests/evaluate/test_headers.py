@@ -21,7 +21,7 @@ from fovnet.volume.body_part import OTHER, body_part, regions_told
           for term in TOGETHER.values()),
         *((region.body_part, (region.name,)) for region in DEFAULT.regions),
     ],
-)  # fmt: skip
+)
 def test_codes_old_codes_and_free_text_are_understood(text, meant):
     assert regions_told(text) == meant
 
@@ -33,7 +33,7 @@ def test_codes_old_codes_and_free_text_are_understood(text, meant):
         ("CHEST+ABD", "ABDOMEN CHEST"), ("chestabdpelvis", "CHESTABDPELVIS"), ("wrist", "WRIST"), (" ", ""),
         ("WHOLE_BODY", "WHOLEBODY"), ("lower extremity", "LOWERLIMB"), ("CSPINE", "SPINE"),
     ],
-)  # fmt: skip
+)
 def test_a_table_shows_known_words_alone(text, shown):
     assert body_part(text) == shown
 
@@ -44,7 +44,7 @@ def evaluation(planted):
     rows = [
         ("a", ["head"], ["head"], "BRAIN"), ("b", ["chest", "head"], ["chest", "head"], "HEAD"), ("c", ["legs"], ["legs"], "ABDOMEN"),
         ("d", ["pelvis"], ["legs"], "PELVIS"), ("e", ["head"], ["head"], "MR 12"), ("f", ["head"], ["head"], ""),
-    ]  # fmt: skip
+    ]
     cases = [planted.case(truth, said, volume_id=name, attributes={"body_part_examined": text}) for name, truth, said, text in rows]
     return evaluate(cases, DEFAULT, bootstrap=50, seed=0)
 
@@ -54,7 +54,7 @@ def test_rates_are_over_the_volumes_whose_header_is_understood(evaluation):
     assert counted == {
         "header_understood": (4, 6), "header_exact": (2, 4), "header_beside": (1, 4), "said_exact_where_header": (3, 4),
         "header_and_said_differ": (3, 4), "said_exact_where_they_differ": (2, 3), "header_exact_where_they_differ": (1, 3),
-    }  # fmt: skip
+    }
 
 
 def test_the_table_tells_header_truth_and_answer(evaluation, tmp_path):

@@ -207,7 +207,7 @@ class TestTheRuleOfIntervals:
     def test_of_fewer_than_five_people_no_resample_is_believed(self, planted, people):
         """One, two, ... of ten slices wrong: four people have 35 different resamples."""
         cases = [planted.case(["head"] * 10, ["chest"] * number + ["head"] * (10 - number), volume_id=f"v{number}")
-                 for number in range(1, people + 1)]  # fmt: skip
+                 for number in range(1, people + 1)]
         error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
         assert (error.interval, error.low is None) == (("bootstrap-t", False) if people == 5 else ("not estimable", True))
 

@@ -40,7 +40,7 @@ def test_the_order_of_the_volumes_changes_nothing(seed):
     confidence, wrong, total = volumes(seed)
     turned = np.random.default_rng(seed).permutation(12)
     for one, other in zip(ranked(confidence, wrong, total).curve(), ranked(confidence[turned], wrong[turned], total[turned]).curve(),
-                          strict=True):  # fmt: skip
+                          strict=True):
         assert one == pytest.approx(other)
 
 

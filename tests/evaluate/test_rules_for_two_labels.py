@@ -102,7 +102,7 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
 def test_of_what_is_said_beside_a_lone_protocol_the_chain_alone_is_not_held_against_it(said, exact):
     """Labelled as a hand and nothing else: a foot is untrue, of the chain nobody told."""
     two = Vocabulary((Region("low", 0, "#111111"), Region("high", 1, "#222222"), Region("hand", None, "#333333"),
-                      Region("foot", None, "#444444")))  # fmt: skip
+                      Region("foot", None, "#444444")))
     truth, decided = (np.tile([name in names.split() for name in two.classes], (3, 1)) for names in ("hand", said))
     p = decided / decided.sum(axis=1, keepdims=True)
     case = Case("v", "p", "", "ok", "", {}, np.arange(3.0), truth, p, p, decided, np.ones(3), (), None, 0.0)

@@ -24,7 +24,7 @@ def by_hand(picture):
     made = np.zeros_like(votes)
     for i, j in np.ndindex(votes.shape[:2]):
         about = sum((votes[a, b] ** 2).sum() for a in range(max(0, i - 1), min(len(votes), i + 2))
-                    for b in range(max(0, j - 1), min(votes.shape[1], j + 2)))  # fmt: skip
+                    for b in range(max(0, j - 1), min(votes.shape[1], j + 2)))
         made[i, j] = votes[i, j] / np.sqrt(about / 9 + QUIET)
     return made
 

@@ -60,7 +60,7 @@ def test_the_first_turn_is_none():
     (((0, 1), (2, -1), (1, 1)), "front to back"),
     (((0, -1), (2, 1), (1, -1)), "back to front"),
     (((1, 1), (2, 1), (0, -1)), "side to side"),
-])  # fmt: skip
+])
 def test_what_the_slices_of_a_turned_grid_run_along(turn, runs):
     at = TURNS.tolist().index(list(shown_by(turn)))
     assert RUNS[ALONG[at]] == runs

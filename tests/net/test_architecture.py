@@ -33,7 +33,7 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
     separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]), block=sampled_from(BLOCKS), widen=integers(1, 2),
     stride=integers(1, 2), norm=sampled_from(NORMS),
     inputs=sampled_from([("slice",), ("slice", "neighbours"), tuple(INPUTS)]),
-)  # fmt: skip
+)
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:
     net = Architecture(classes=7, side=side, **shape)
     model = build(net)
@@ -104,7 +104,7 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
 @pytest.mark.parametrize(("name", "level"), [
     ("blocks", 0), ("blocks", 101), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0), ("classes", 0), ("stride", 0), ("widen", 3),
     ("blocks", 2.0), ("blocks", True),
-])  # fmt: skip
+])
 def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:
     with pytest.raises(ValueError, match=f"{name} {level!r}; a whole number from"):
         replace(Architecture(5, 1, 3, 3, False, 7), **{name: level})

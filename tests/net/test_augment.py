@@ -21,7 +21,7 @@ from fovnet.net.augment import (
     framed,
     noise_at,
     without_others,
-)  # fmt: skip
+)
 from fovnet.net.descent import augmented as in_training
 from fovnet.net.sampling import grid_of, resample
 
@@ -74,7 +74,7 @@ class TestTheSameDrawGivesMonaisPixels:
         theirs, _ = Affine(
             rotate_params=-np.deg2rad(WIDE.rotation_deg * angle), shear_params=(0.0, WIDE.shear * shear), translate_params=pixels,
             scale_params=zooms, mode="bilinear", padding_mode="zeros", align_corners=False,
-        )(image)  # fmt: skip
+        )(image)
         ours = resample(image[None], theta)[0]
         assert float((ours - image).abs().mean()) > 0.1
         torch.testing.assert_close(torch.as_tensor(theirs), ours, atol=2e-5, rtol=0)
@@ -140,7 +140,7 @@ def shape_of(pictures: np.ndarray) -> dict[str, np.ndarray]:
     long, turned = np.hypot(xx - yy, 2 * xy) / (xx + yy), np.arctan2(2 * xy, xx - yy)
     steep = (pictures > 0.6).sum(axis=(1, 2)) / (pictures > 0.3).sum(axis=(1, 2))
     found = {"x": cx, "y": cy, "xx": xx, "yy": yy, "xy": xy, "elongation": long, "direction": turned, "mass": mass, "contrast": steep,
-             "noise": pictures[:, :4, :].std(axis=(1, 2))}  # fmt: skip
+             "noise": pictures[:, :4, :].std(axis=(1, 2))}
     return {name: np.round(values, 4) for name, values in found.items()}      # what no range touches differs by rounding alone
 
 
@@ -173,7 +173,7 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
                    translate_range=(ranges.translation * 48,) * 2, scale_range=(ranges.zoom,) * 2, padding_mode="zeros"),
         *([RandAdjustContrast(1.0, gamma=(1 - ranges.gamma, 1 + ranges.gamma))] if ranges.gamma else []),
         *([RandGaussianNoise(1.0, std=ranges.noise)] if ranges.noise else []),
-    ]  # fmt: skip
+    ]
     made, image = Compose(chain).set_random_state(seed=11), lopsided()
     return np.stack([np.asarray(made(image))[0].clip(0, 1) for _ in range(n)])
 

@@ -35,7 +35,7 @@ def told(levels: dict[str, object], sha256: str = "", weights: Path = Path()) ->
 def train(data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None) -> list[float]:
     ending = train_network(
         SMALL, learning_rate=rate, batch=8, seed=5, data=data, recipe=recipe, keep=keep, facts={"classes": CLASSES}, begin=begin
-    )  # fmt: skip
+    )
     assert ending.status == "completed", ending.message
     return list(ending.validation_loss)
 
@@ -124,7 +124,7 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     members = [
         told({"log10_learning_rate": -1, "log2_batch": 5}, "a"), told({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
         told({"log10_learning_rate": -1, "log2_batch": 3}, "c"), told({"blocks": 5}, "d"),
-    ]  # fmt: skip
+    ]
 
     def begun(**levels: object) -> str:
         return nearest(members, {**PLAIN, **levels}).sha256

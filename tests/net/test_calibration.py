@@ -107,7 +107,7 @@ def test_calibrations_that_can_tell_nothing_are_refused(space: Columns) -> None:
 
 def test_a_small_space_is_timed_together_with_the_papers() -> None:
     levels = {"blocks": [5], "convolutions": [1], "log2_filters": [2, 3], "kernel": [3], "separable": [False],
-              "log10_learning_rate": [-3, -2], "log2_batch": [3]}  # fmt: skip
+              "log10_learning_rate": [-3, -2], "log2_batch": [3]}
     own = columns_of_space(Space.of(levels), classes=7, head="gap")
     assert len(own) == 4 and len(own.distinct()) == 2
     assert len(candidates(own)) == 4900
@@ -152,7 +152,7 @@ def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) 
     known = calibrate(space, pretend(LAPTOP), "pretended")
     chosen = held_out(candidates(space), known, 20, seed=1)
     timed = {(tuple(probe[name] for name in ("blocks", "convolutions", "log2_filters", "kernel", "separable")), probe["batch"])
-             for probe in known.probes}  # fmt: skip
+             for probe in known.probes}
     nets = [chosen.architecture(row) for row in range(len(chosen))]
     assert len(nets) == 20 and len(set(chosen.filters)) >= 4
     for net, batch in zip(nets, chosen.batch, strict=True):

@@ -86,7 +86,7 @@ architectures = st.builds(
     classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(64), block=st.sampled_from(BLOCKS), widen=st.integers(1, 2),
     stride=st.integers(1, 2), norm=st.sampled_from(NORMS),
     inputs=st.sampled_from([("slice",), ("slice", "millimetres"), tuple(INPUTS)]),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=40)
@@ -129,7 +129,7 @@ def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> No
     """Rows as columns and rows as configurations agree, and each is the network that its configuration means."""
     levels = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3], "separable": [False, True],
               "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"], "block": ["plain", "residual"],
-              "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"]}  # fmt: skip
+              "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"]}
     space, shared = Space.of(levels), {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")}
     rows = columns_of_space(space, **shared)
     configurations = [space.configuration(row) for row in range(len(space))]

@@ -25,7 +25,7 @@ HERE = [name for name in installed() if name != "torch"]
 SHAPES = st.builds(
     Architecture, blocks=st.integers(1, 5), convolutions=st.integers(1, 2), log2_filters=st.integers(2, 4), kernel=st.sampled_from([3, 5]),
     separable=st.booleans(), classes=st.just(7), head=st.just("gap"),
-)  # fmt: skip
+)
 
 
 def members(shapes: list[Architecture]) -> list[Network]:

@@ -34,7 +34,7 @@ def trained(net: Architecture) -> Network:
 
 @pytest.mark.parametrize(("blocks", "convolutions", "kernel", "separable", "head"), [
     *product([1, 3], [1, 2], [3], [False, True], ["gap"]), (4, 1, 5, False, "fc"), (5, 2, 3, True, "fc"),
-])  # fmt: skip
+])
 def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, separable, head):
     """Sums of floats in another order: scores of 100 differ by 1e-5, and so do probabilities."""
     network = trained(Architecture(blocks, convolutions, 2, kernel, separable, 7, head))
@@ -83,7 +83,7 @@ def test_the_graph_is_valid_onnx_and_its_weights_are_the_networks():
     onnx.checker.check_model(graph, full_check=True)
     numbers = {weight.name: int(np.prod(weight.dims)) for weight in graph.graph.initializer if weight.name.startswith("member")}
     wanted = {f"member{at}.{name}": values.numel() for at, network in enumerate(networks) for name, values in network.state_dict().items()
-              if not name.endswith("num_batches_tracked")}  # fmt: skip
+              if not name.endswith("num_batches_tracked")}
     assert numbers == wanted
 
 

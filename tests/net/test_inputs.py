@@ -259,7 +259,7 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
 
     def trained(net: Architecture, name: str, epochs: int) -> tuple[float, ...]:
         ending = train_network(net, learning_rate=0.003, batch=4, seed=1, data=data, recipe=replace(recipe, epochs=epochs),
-                               keep=tmp_path / f"{name}.safetensors", facts={})  # fmt: skip
+                               keep=tmp_path / f"{name}.safetensors", facts={})
         assert ending.status == "completed", ending.message
         return ending.validation_loss
 

@@ -34,7 +34,7 @@ MEMORY = 24 * GIB
 AXES = (
     Axis("blocks", (4, 5, 1, 9)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2, 3, 10)), Axis("kernel", (3, 5)),
     Axis("separable", (False,)), Axis("log10_learning_rate", (-2, -1, 38)), Axis("log2_batch", (2, 3)), Axis("head", ("gap", "fc")),
-)  # fmt: skip
+)
 SOUND = [[b, 0, f, k, 0, rate, a, 0] for b in (0, 1) for f in range(4) for k in (0, 1) for rate in (0, 1) for a in (0, 1)][:37]
 TOO_LARGE, EXPLODES, NO_PIXEL_LEFT = [2, 0, 4, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 2, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]
 SPACE = Space(AXES, np.array([*SOUND, TOO_LARGE, EXPLODES, NO_PIXEL_LEFT]))
@@ -76,7 +76,7 @@ def lasting(trials: list[Trial]) -> dict[int, tuple[object, ...]]:
     return {
         trial.proposal.row: (trial.proposal, trial.outcome.status, trial.outcome.training_loss, trial.outcome.validation_loss)
         for trial in trials
-    }  # fmt: skip
+    }
 
 
 def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def known() -> Iterator[tuple[np.ndarray, Orientation]]:
     (lambda v: v.transpose(0, 2, 1), "back to front"),                # the third axis is the second, which grows to the front
     (lambda v: v.transpose(0, 2, 1)[:, :, ::-1], "front to back"),
     (lambda v: v.transpose(1, 2, 0), "side to side"),
-])  # fmt: skip
+])
 def test_bodies_not_learned_from_are_told_to_lie_as_they_do(turned, runs, known: tuple[np.ndarray, Orientation]) -> None:
     told = [bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0]) for seed in (101, 102, 103)]
     assert [one.rather for one in told] == [runs] * 3

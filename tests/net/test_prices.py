@@ -14,7 +14,7 @@ from fovnet.net.prices import prices, quantiles, search_seconds, table
 from fovnet.search.space import Axis, Space
 
 LEVELS = {"blocks": [4, 5], "convolutions": [1], "log2_filters": [2, 3, 4], "kernel": [3], "separable": [False, True],
-          "log10_learning_rate": [-5, -2], "log2_batch": [3, 6]}  # fmt: skip
+          "log10_learning_rate": [-5, -2], "log2_batch": [3, 6]}
 HOW = {"classes": 7, "head": "gap", "work": Work(4000, 500, 4), "device": Device(65.0, 34.0, 350.0)}
 
 
@@ -56,7 +56,7 @@ def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight() ->
         space, classes=7, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
         work=Work(training.slices_per_epoch, training.validation_slices, training.epochs), device=Device(**search.speed.model_dump()),
         limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
-    )  # fmt: skip
+    )
     assert settings.ensemble.members == 10
     assert 10 * 2 * priced.cost.weights[priced.fits].max() < 15e6
     assert priced.fits[space.row_of(search.start)] and priced.fits.mean() > 0.5

@@ -45,7 +45,7 @@ SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 def train(data: Data, recipe: Recipe, keep: Path, learning_rate: float = 0.03, seed: int = 5, **more: object) -> Ending:
     return train_network(
         SMALL, learning_rate=learning_rate, batch=8, seed=seed, data=data, recipe=recipe, keep=keep, facts={}, **more
-    )  # fmt: skip
+    )
 
 
 def test_class_weights_are_scikit_learns_balanced_ones() -> None:

@@ -47,7 +47,7 @@ def test_what_lies_otherwise_in_memory_is_the_same_on_disk(tmp_path: Path) -> No
     (lambda facts, tensors: facts["architecture"].update(blocks=0), "weights-unknown"),
     (lambda facts, tensors: facts["architecture"].update(stride=0), "weights-unknown"),
     (lambda facts, tensors: tensors.pop("classes.bias"), "weights-misfit"),
-])  # fmt: skip
+])
 def test_a_file_of_what_is_no_network_is_refused(tmp_path: Path, change: Callable[[dict, dict], object], code: str) -> None:
     net = Architecture(4, 1, 2, 3, False, classes=3, head="gap")
     path = save_network(tmp_path / "net.safetensors", build(net), net, {})

@@ -22,7 +22,7 @@ from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
     "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "log10_learning_rate": -2, "log2_batch": 3,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def children() -> set[int]:
     return {
         int(path.name) for path in Path("/proc").iterdir()
         if path.name.isdigit() and _parent(path) == mine and b"spawn_main" in (path / "cmdline").read_bytes()
-    }  # fmt: skip
+    }
 
 
 def newborn(before: set[int]) -> int:

@@ -135,7 +135,7 @@ def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(sha
     labels[:, ::2] = 1
     sequence, quiet = Sequence("T1", "spin echo", 500, 10, fat="suppressed"), Acquisition(snr=1e6, blur=0.0, mottled=False)
     images = [scan(LabelVolume(labels, np.diag([5.0, 5, 5, 1])), sequence, replace(quiet, flaws=Flaws(unsuppressed=missed)),
-                   np.random.default_rng(3), tissues).voxels for missed in (0.0, share)]  # fmt: skip
+                   np.random.default_rng(3), tissues).voxels for missed in (0.0, share)]
     plain, flawed = (image / image[:, ::2].mean() for image in images)          # each image has its own brightness
     assert np.allclose(plain[:, ::2], flawed[:, ::2], atol=1e-3)
     assert np.mean(flawed[:, 1::2] > 1.02 * plain[:, 1::2]) == pytest.approx(share, abs=0.06)

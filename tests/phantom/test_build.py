@@ -20,7 +20,7 @@ from fovnet.phantom.tissues import label_of
 PLAIN = replace(
     sample_person((4, 2), frozenset({"fat in places", "varied bodies", "deformation", "builds"})), sex="male", arms="raised", fat_mm=10.0,
     belly_mm=0.0, brawn=1.0, table_mm=float("inf"),
-)  # fmt: skip
+)
 WALL_AT_MM = 1090.0
 COARSE = frozenset({"lesions", "tissue structure", "joints and organs"})
 

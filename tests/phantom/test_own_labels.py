@@ -71,7 +71,7 @@ def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_pla
     found = read_collection(tmp_path / "made")
     assert sorted((row.subject_id, row.volume_id) for row in found.volumes) == [
         ("ann", "ann_sim-0001"), ("bob", "bob_sim-0001"), ("bob", "bob_sim-0002"), ("bob", "bob_sim-0003"),
-    ]  # fmt: skip
+    ]
     assert set(found.regions) == {row.volume_id for row in found.volumes}
     one, other = (tmp_path / "made" / "volumes" / f"{name}_sim-0001.nii.gz" for name in ("ann", "bob"))
     assert one.read_bytes() != other.read_bytes(), "two people are not scanned alike"
@@ -175,7 +175,7 @@ def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path,
     [("from_mm\tto_mm\nabdomen\t300\t400", "300 to 400 mm lies outside of the segmentation, which goes from -31.5 to 70.5 mm"),
      ("first_slice\tlast_slice\nabdomen\t-3\t8", "there is no slice -3"),
      ("first_slice\tlast_slice\nabdomen\t3\t34", "there is no slice 34")],
-)  # fmt: skip
+)
 def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(files: tuple[Path, Path, Path], table: str, told: str) -> None:
     files[2].write_text(f"region\t{table}\n")
     with pytest.raises(CollectionError, match=f"line 2: {told}.*regions-invalid"):

@@ -39,7 +39,7 @@ def chromium(folder: Path, *arguments: str) -> str:
     command = [
         str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
         "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}", *arguments,
-    ]  # fmt: skip
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout
 
 

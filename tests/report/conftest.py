@@ -35,7 +35,7 @@ def configuration(rng):
         "blocks": int(rng.integers(1, 6)), "convolutions": int(rng.integers(1, 6)), "filters": int(2 ** rng.integers(2, 9)),
         "size": int(rng.choice([3, 5])), "separable": bool(rng.integers(2)), "rate": float(10.0 ** rng.integers(-5, -1)),
         "batch": int(2 ** rng.integers(2, 9)),
-    }  # fmt: skip
+    }
 
 
 def search_trials(count=40, seed=0):
@@ -72,7 +72,7 @@ def manifest_of(cases, seed=0):
             rows.append(
                 {"volume_id": name, "subject_id": name, "collection": "phantom", "split": split, "labelled": "True", "status": "ok",
                  "slices": 150 + number, "message": "", "code": "", "attributes": {"manufacturer": "Alpha" if number % 3 else "Beta"}}
-            )  # fmt: skip
+            )
     return rows
 
 

@@ -49,7 +49,7 @@ def matter():
                   for at, (level, score) in enumerate(zip(axis.levels, parts.main[j], strict=True))),
         )
         for j, axis in enumerate(SPACE.axes)
-    )  # fmt: skip
+    )
     pairs = tuple(
         PairEffect(
             (SPACE.axes[j].name, SPACE.axes[k].name), float(parts.pair_variance[j, k] / parts.variance), tuple(map(tuple, means.tolist()))
@@ -57,7 +57,7 @@ def matter():
         for (j, k), means in parts.pairs.items()
     )
     return Matter(21, "half-ranked", "matern52", True, 0.83, 0.05, 0.0123, 3, 12.75, parts.mean, 0.0, axes,
-                  tuple(sorted(pairs, key=lambda pair: -pair.share)))  # fmt: skip
+                  tuple(sorted(pairs, key=lambda pair: -pair.share)))
 
 
 def explanation():

@@ -583,7 +583,7 @@ def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, cla
     (["head"], "HEAD"), (["pelvis", "abdomen"], "ABDOMENPELVIS"), (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
     (["legs", "pelvis"], "PELVISLOWEXTREMT"), (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
     (["chest", "chest", "head"], "CHEST"),                              # no term for both: the taller one
-])  # fmt: skip
+])
 def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
     told, = read_answers(answered(tmp_path / "answers", classic, names))
     assert said_together(told, DEFAULT).body_part == body_part
@@ -617,7 +617,7 @@ def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, class
 @pytest.mark.parametrize(("header", "verdict"), [
     ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"), ("SHOULDER", "header names no region"),
     ("ROUTINE", "header not understood"), ("", "header says nothing"),
-])  # fmt: skip
+])
 def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
     one, = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
@@ -626,7 +626,7 @@ def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
 
 @pytest.mark.parametrize(("header", "said", "verdict"), [
     ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"), ("ABDOMEN", ["abdomen", "spine"], "part"),
-])  # fmt: skip
+])
 def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(tmp_path, write, header, said, verdict):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
     one, = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
@@ -662,7 +662,7 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     assert (tmp_path / "bids" / "README").read_text() == "mine"
     assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
         "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
-    ]  # fmt: skip
+    ]
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
     assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
     assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
@@ -735,7 +735,7 @@ def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, clas
     ("sub-01_acq-T1.nii.gz", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
     ("sub-01_T1w.zip#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
     ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
-])  # fmt: skip
+])
 def test_what_bids_does_not_name_is_a_subject_of_its_own(tmp_path, classic, path, wanted):
     told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
     (_, written) = write_bids([replace(told, path=Path(path))], DEFAULT, tmp_path / "bids")

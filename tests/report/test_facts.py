@@ -169,7 +169,7 @@ class TestModelCard:
     def test_has_the_headings_of_a_model_card_in_order(self, page):
         text = markdown(page)
         wanted = ["Intended use", "Not for", "Factors", "Metrics", "Training and evaluation data", "Quantitative analyses",
-                  "Ethical considerations", "Caveats"]  # fmt: skip
+                  "Ethical considerations", "Caveats"]
         places = [text.index(f"## {heading}") for heading in wanted]
         assert places == sorted(places) and text.startswith("# Model card: ")
 

@@ -11,7 +11,7 @@ from fovnet.report.pour import pour
 def measure(name, value, low=None, high=None, numerator=1.0, denominator=20, stage="decided"):
     interval = "bootstrap" if low is not None else "not estimable"
     return {"name": name, "stage": stage, "region": "", "numerator": numerator, "denominator": denominator, "value": value, "low": low,
-            "high": high, "interval": interval, "subjects": 20}  # fmt: skip
+            "high": high, "interval": interval, "subjects": 20}
 
 
 def gain(name, difference, low, high):
@@ -27,7 +27,7 @@ ABLATION = {
          "gains": [gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)]},
     ],
     "left_out": [{"ladder": "ensemble", "arm": "greedy", "why": "no member probabilities"}],
-}  # fmt: skip
+}
 
 
 class TestAblation:

@@ -72,7 +72,7 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         set("text", "unlike"); told.text = names(); told.bold = document.querySelectorAll("#volumes b").length;
         set("text", ""); set("status", "ok"); told.ok = document.getElementById("found").textContent;
         return told;
-    """)  # fmt: skip
+    """)
     assert found["more"] is False, "all rows are shown"
     assert found["first"][0] == "doubtful" and found["byName"] == ["doubtful", *(f"v{number}" for number in range(12))]
     assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
@@ -90,7 +90,7 @@ def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
         told.cursor = Number(document.getElementById("cursor").getAttribute("y1")); told.low = data.down[0];
         place.value = data.mm.length - 1; place.dispatchEvent(new Event("input")); told.last = document.getElementById("told").textContent;
         told.mm = [data.mm[0], data.mm[data.mm.length - 1]]; return told;
-    """)  # fmt: skip
+    """)
     assert found["strip"] is False and found["cursor"] == found["low"] and found["middle"][3] == 255 and max(found["middle"][:3]) > 20
     first, last = (f"{mm:g} mm".replace("-", "\N{MINUS SIGN}") for mm in found["mm"])
     assert found["first"].startswith(first) and found["last"].startswith(last)

@@ -24,7 +24,7 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
         planted.whole_body(rng, f"stock-{number}", first=number % 3, last=number % 3 + 2, spacing_mm=8.0, pictured=True,
                            flicker=0.02 + 0.3 * (number % 10 == 9), shift=0.5 + 5.0 * (number % 10 == 9))
         for number in range(40)
-    ]  # fmt: skip
+    ]
     cases = []
     for number in range(volumes):
         subject = f"subject-{number % subjects:04d}"
@@ -54,7 +54,7 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
     page = gather(
         evaluation=evaluation, cases=cases, manifest=manifest_of(cases), trials=search_trials(300), members=[], decision={},
         configuration={}, title="Two thousand volumes", versions={}, seed=1, explanation=planted_search.explanation(), shown_failures=60,
-    )  # fmt: skip
+    )
     path = write_report(tmp_path / "report.html", page)
     written = write_facts(path, page, evaluation, settings={}, seed=1)
     seconds = time.perf_counter() - began

@@ -19,7 +19,7 @@ from fovnet.report.page import BorderDots
         ({}, {"heights": "pelvis 216 ± 16 mm"}, ("about as high as they usually lie",), ()),
         ({}, {"method": "intersections", "heights": "not used"}, ("curves of two adjacent regions cross",), ("most probable", "usually")),
     ],
-)  # fmt: skip
+)
 def test_the_method_is_told_as_this_run_has_it(configuration, decision, told, untold):
     words = method_words(configuration, decision)
     assert all(part in words for part in told) and not any(part in words for part in untold), words

@@ -22,7 +22,7 @@ def row(subject, split="", status="ok", slices=10, code="", **attributes):
     return {
         "volume_id": f"{subject}-{split}-{len(attributes)}-{code}", "subject_id": subject, "split": split, "status": status,
         "slices": 0 if status == "refused" else slices, "code": code, "message": f"{subject}: {code}", "attributes": attributes,
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def manifest():
         row("d", "test", sex="female", age="62", plane="coronal"), row("e", "test", sex="male", age="20", plane="coronal"),
         row("f", slices=7), row("g", status="refused", code="volume-ct"), row("g", status="refused", code="volume-ct"),
         row("h", status="refused", code="volume-rgb"),
-    ]  # fmt: skip
+    ]
 
 
 class TestFlow:

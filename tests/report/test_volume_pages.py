@@ -61,14 +61,14 @@ def read(path):
 def body_of(case, **more):
     """The facts of a case as prediction writes them."""
     spans = [{"region": one.region, "first_slice": one.first_slice, "last_slice": one.last_slice, "from_mm": one.from_mm,
-              "to_mm": one.to_mm, "confidence": one.confidence} for one in case.spans]  # fmt: skip
+              "to_mm": one.to_mm, "confidence": one.confidence} for one in case.spans]
     return {
         "volume_id": case.volume_id, "path": f"scans/{case.volume_id}.nii.gz", "status": case.status, "message": case.message,
         "confidence": 0.9, "flipped_gain": 0.0, "spans": spans, "z_mm": case.z_mm, "side_mm": case.side_mm,
         "counted": np.arange(len(case.z_mm)), "raw": case.raw, "smoothed": case.smoothed, "decided": case.decided.astype(int),
         "slice_confidence": case.confidence, "notes": ("3 neighbouring slices averaged in each cut",), "model": "m", "checksum": "c" * 64,
         **more,
-    }  # fmt: skip
+    }
 
 
 BOUNDARIES = [{"below": "pelvis", "above": "abdomen", "mm": 100.0, "low_mm": 90.0, "high_mm": 112.0}]

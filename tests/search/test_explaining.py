@@ -27,7 +27,7 @@ SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"],
 def loss(configuration, rng):
     """Width matters most, then depth; the kind a little, the flag not at all."""
     return 1.0 + 0.1 * (configuration["depth"] - 2) ** 2 + 0.15 * (configuration["width"] - 4) ** 2 + 0.1 * (configuration["kind"] == "b") \
-        + rng.normal(0.0, 0.01)  # fmt: skip
+        + rng.normal(0.0, 0.01)
 
 
 def outcome(proposal):
@@ -42,7 +42,7 @@ def outcome(proposal):
 def search_of(space=SPACE, method="gp-ei", **changes):
     size = len(space)
     plan = {"seed": 3, "workers": 3, "start": 2, "initial": 6, "predicted_seconds": np.random.default_rng(1).lognormal(0.0, 1.5, size),
-            "feasible": np.arange(size) % 10 != 3}  # fmt: skip
+            "feasible": np.arange(size) % 10 != 3}
     return Search(space, method, **{**plan, **changes})
 
 
@@ -106,7 +106,7 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(sear
         for a, line in zip(first.levels, pair.scores, strict=True):
             for b, score in zip(second.levels, line, strict=True):
                 here = [mean for mean, row in zip(belief.mean[0], rows, strict=True)
-                        if (row[first.name], row[second.name]) == (a.level, b.level)]  # fmt: skip
+                        if (row[first.name], row[second.name]) == (a.level, b.level)]
                 assert np.isclose(score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5)
 
 
@@ -225,7 +225,7 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
 def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_was_measured(search, trials):
     told = iter([0.7, 0.76, 1.0, 1.3, 1.3])
     timed = [replace(trial, outcome=replace(trial.outcome, seconds=trial.proposal.predicted_seconds / share))
-             for trial in trials if trial.score is not None for share in [next(told, None)] if share]  # fmt: skip
+             for trial in trials if trial.score is not None for share in [next(told, None)] if share]
     found = explain(search, timed, asked=34).seconds.predicted
     assert (found.count, found.total) == (2, 5)
 
@@ -234,7 +234,7 @@ def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_fin
     """Five trials that took one to five times their prediction; then all that took what was predicted, long and short ones."""
     scored = [trial for trial in trials if trial.score is not None]
     slow, even = ([replace(trial, outcome=replace(trial.outcome, seconds=factor * trial.proposal.predicted_seconds))
-                   for factor, trial in zip(factors, scored, strict=False)] for factors in (range(1, 6), np.ones(99)))  # fmt: skip
+                   for factor, trial in zip(factors, scored, strict=False)] for factors in (range(1, 6), np.ones(99)))
     assert explain(search, slow, asked=34).pace == (2.0, 3.0, 4.0)
     mean = np.mean([trial.proposal.predicted_seconds for trial in even])
     assert explain(search, even, asked=len(even) + 12).seconds.left == pytest.approx(12 * mean / search.workers, rel=1e-3)
@@ -243,7 +243,7 @@ def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_fin
 def test_what_was_cut_short_was_not_quick(search, trials):
     """Half of the trainings pruned after a hundredth of their seconds: the pace is that of those that were not, twice the predicted."""
     pruned = [replace(trial, outcome=replace(trial.outcome, status="pruned", seconds=0.01 * trial.outcome.seconds))
-              if trial.score is not None and trial.proposal.slot % 2 else trial for trial in trials]  # fmt: skip
+              if trial.score is not None and trial.proposal.slot % 2 else trial for trial in trials]
     assert sum(trial.outcome.status == "pruned" for trial in pruned) > 5
     assert explain(search, pruned, asked=34).pace == (2.0, 2.0, 2.0)
 

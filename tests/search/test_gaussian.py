@@ -25,7 +25,7 @@ SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
 MODELLING = [
     Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"), Modelling(kernel="squared-exponential"),
     Modelling(hyperparameters="sampled"), Modelling(per_second=True),
-]  # fmt: skip
+]
 
 
 def bowl(space):

@@ -49,7 +49,7 @@ def search(journal, submit=at_once, **changes):
     running = {name: changes.pop(name) for name in ("stop_below_regret", "progress") if name in changes}
     trials, start = changes.pop("trials", 18), SPACE.row_of(changes.pop("start", START))
     plan = {"method": "gp-ei", "seed": 3, "workers": 2, "initial": 4, "predicted_seconds": SECONDS,
-            "feasible": np.ones(len(SPACE), dtype=bool)}  # fmt: skip
+            "feasible": np.ones(len(SPACE), dtype=bool)}
     return go_on(Search(SPACE, start=start, **{**plan, **changes}), trials=trials, journal=journal, submit=submit, **running)
 
 
@@ -114,7 +114,7 @@ def test_a_finished_search_is_read_and_not_trained_again(tmp_path):
 OTHER = [
     {"seed": 4}, {"workers": 3}, {"method": "random"}, {"initial": 6}, {"start": {**START, "depth": 1}},
     {"predicted_seconds": 2 * SECONDS}, {"feasible": np.arange(len(SPACE)) > 0},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("change", OTHER, ids=lambda change: next(iter(change)))

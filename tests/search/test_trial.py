@@ -46,7 +46,7 @@ def test_a_completed_training_has_a_finite_score():
     ("proposal", {"row": "3"}), ("proposal", {"slot": 4.0}), ("proposal", {"seen": ["0"]}), ("outcome", {"seconds": None}),
     ("outcome", {"seconds": True}), ("proposal", {"predicted_seconds": "2"}),
     ("proposal", {"forecast": {"score": 1.0, "low": None, "high": None, "chance_to_train": "x", "expected_regret": None}}),
-])  # fmt: skip
+])
 def test_facts_of_other_types_are_no_trial(part, change):
     """Edited by hand, or another program's: moved aside by whoever reads a journal, as a damaged file is."""
     facts = json.loads(json.dumps(to_facts(trial(3, score=1.0, seconds=1.5))))

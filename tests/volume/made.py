@@ -35,9 +35,9 @@ FORMATS = {                     # suffix, number types with their byte order
     "mgh": (".mgz", [">u1", ">i2", ">u2", ">i4", ">f4"]),
 }
 NRRD_TYPES = {"i1": "signed char", "u1": "unsigned char", "i2": "short", "u2": "unsigned short", "i4": "int", "u4": "unsigned int",
-              "i8": "long long int", "u8": "unsigned long long int", "f4": "float", "f8": "double"}  # fmt: skip
+              "i8": "long long int", "u8": "unsigned long long int", "f4": "float", "f8": "double"}
 MET_TYPES = {"i1": "MET_CHAR", "u1": "MET_UCHAR", "i2": "MET_SHORT", "u2": "MET_USHORT", "i4": "MET_INT", "u4": "MET_UINT",
-             "i8": "MET_LONG_LONG", "u8": "MET_ULONG_LONG", "f4": "MET_FLOAT", "f8": "MET_DOUBLE"}  # fmt: skip
+             "i8": "MET_LONG_LONG", "u8": "MET_ULONG_LONG", "f4": "MET_FLOAT", "f8": "MET_DOUBLE"}
 SPACES = {"left-posterior-superior": (-1, -1, 1), "right-anterior-superior": (1, 1, 1), "left-anterior-superior": (-1, 1, 1)}
 
 
@@ -103,7 +103,7 @@ def analyze(path: Path, volume: Volume, dtype: str = "<i2", kind: type = nibabel
 def nrrd(
     path: Path, volume: Volume, dtype: str = "<i2", *, encoding: str = "gzip", space: str = "left-posterior-superior", data: str = "",
     drop: tuple[str, ...] = (), **fields: str,
-) -> Path:  # fmt: skip
+) -> Path:
     """An NRRD; with `data`, the voxels lie in a file of that name beside it.  `drop` leaves fields out, `fields` adds or replaces."""
     affine = np.diag([*SPACES.get(space, (1, 1, 1)), 1]) @ volume.vox_to_ras
     vectors = [f"({','.join(repr(float(x)) for x in column)})" for column in affine[:3].T]
@@ -111,7 +111,7 @@ def nrrd(
         "type": NRRD_TYPES[dtype[1:]], "dimension": "3", "space": space, "sizes": " ".join(map(str, volume.voxels.shape)),
         "space directions": " ".join(vectors[:3]), "kinds": "domain domain domain", "endian": {"<": "little", ">": "big"}[dtype[0]],
         "encoding": encoding, "space origin": vectors[3],
-    } | ({"data file": data} if data else {}) | {name.replace("_", " "): value for name, value in fields.items()}  # fmt: skip
+    } | ({"data file": data} if data else {}) | {name.replace("_", " "): value for name, value in fields.items()}
     head = "NRRD0005\n# made for a test\n" + "".join(f"{name}: {value}\n" for name, value in lines.items() if name not in drop)
     raw = numbers(volume, dtype)
     packed = gzip.compress(raw, 1) if encoding == "gzip" else raw
@@ -132,7 +132,7 @@ def metaimage(
         "CompressedData": str(packed), "TransformMatrix": _spaced((affine[:3, :3] / spacing).T.ravel()), "Offset": _spaced(affine[:3, 3]),
         "CenterOfRotation": "0 0 0", "AnatomicalOrientation": "RAI", "ElementSpacing": _spaced(spacing),
         "DimSize": " ".join(map(str, volume.voxels.shape)), "ElementType": MET_TYPES[dtype[1:]],
-    } | fields  # fmt: skip
+    } | fields
     raw = numbers(volume, dtype)
     voxels = zlib.compress(raw, 1) if packed else raw
     lines |= ({"CompressedDataSize": str(len(voxels))} if packed else {}) | {"ElementDataFile": data}       # ITK needs it

@@ -46,7 +46,7 @@ BODY = {    # organ: first and last slice of a person whose ends are known, colu
     "lung_left": (120, 148, (9, 20), (8, 22)), "lung_right": (121, 147, (28, 39), (8, 22)),
     "heart": (124, 134, (20, 28), (12, 20)),
     "brain": (160, 174, (17, 31), (8, 22)),
-}  # fmt: skip
+}
 BORDERS = (82, 104, 127, 149)                   # first slice of pelvis, abdomen, chest, head, by the convention
 FEET, CROWN = 2, 176                            # first and last slice of the skin
 
@@ -196,7 +196,7 @@ def test_totalsegmentators_layout(tmp_path):
     volumes = {row.volume_id: row for row in read_collection(out).volumes}
     assert dict(volumes["s0001"].attributes) == {
         "site": "C", "manufacturer": "ge", "field_strength": "1.50", "published_split": "train"
-    }  # fmt: skip
+    }
     assert volumes["s0001"].path == tree / "s0001/mri.nii.gz" and volumes["s0001"].split == ""
     kinds = [(row["kind"], row["code"]) for row in read_tsv(out / "aside.tsv")]
     assert kinds == [("broken", "volume-empty"), ("broken", "mask-grid"), ("left out", ""), ("not labelled", "")]
@@ -279,7 +279,7 @@ def test_sessions_of_one_person_are_one_subject(tmp_path):
     run("organs", tmp_path / "tree", "--out", tmp_path / "tables")
     assert {row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volumes} == {
         "p01_ses-1": "p01", "p01_ses-2": "p01", "p02_visit1": "p02", "group_p03": "group_p03",
-    }  # fmt: skip
+    }
 
 
 def test_lower_lobes_alone_do_not_tell_where_a_lung_ends():
@@ -387,7 +387,7 @@ def test_ixi_layout(tmp_path):
     assert (row.subject_id, row.attributes["site"], row.attributes["field_strength"]) == ("IXI013", "HH", "3")
     assert asides(out) == {
         "IXI002-Guys-0828-DTI-07.nii.gz": "left out", "other.nii.gz": "left out", "IXI600-IOP-0001-T2.nii.gz": "broken"
-    }  # fmt: skip
+    }
 
 
 def test_a_bids_tree(tmp_path):
@@ -423,12 +423,12 @@ def test_a_bids_tree(tmp_path):
                                         "plane": "sagittal", "sex": "F"}),
         "sub-01_ses-b_acq-low_T2w": ("sub-01", {"site": "Oslo", "sequence": "T2w", "sex": "F"}),
         "sub-02_T1w": ("sub-02", {"manufacturer": "Siemens", "field_strength": "3", "sequence": "T1w"}),
-    }  # fmt: skip
+    }
     assert asides(out) == {
         "derivatives": "left out", "func": "left out", "sub-01_ses-b_part-phase_T2w.nii": "left out", "sub-01_ses-b_T1map.nii": "left out",
         "sub-02": "left out", "sub-03_T1w.nii.gz": "left out", "sub-02_T2w.nii.gz": "broken", "sub-02_PDw.nii.gz": "broken",
         "sub-02_T1w.json": "broken",
-    }  # fmt: skip
+    }
     assert "Zebulon" not in "".join(path.read_text() for path in out.iterdir())
 
 

@@ -18,7 +18,7 @@ def table(folder: Path, path: str) -> Path:
 @pytest.mark.parametrize(("named", "part"), [
     ("p.hdr", "p.img"), ("p.img", "p.hdr"), ("p.hdr", "p.mat"), ("n.nhdr", "n.raw.gz"), ("m.mhd", "m.raw"), ("m.mhd", "m.zraw"),
     ("t1.nii.gz", "t1.nii.gz"), ("series", "series/part/im0.dcm"), ("series#0123456789ab", "series/part/im0.dcm"),
-])  # fmt: skip
+])
 def test_the_stamp_goes_by_every_part(tmp_path: Path, named: str, part: str) -> None:
     for name in {named.partition("#")[0], part, "other.img"}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

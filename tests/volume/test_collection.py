@@ -207,7 +207,7 @@ def clean():
     regions = [
         {"volume_id": f"v{n}", "region": name, "first_slice": str(5 * rung), "last_slice": str(5 * rung + 4), "from_mm": "", "to_mm": ""}
         for n in range(CLEAN) for rung, name in enumerate(("pelvis", "abdomen", "chest"))
-    ]  # fmt: skip
+    ]
     return volumes, regions
 
 
@@ -255,7 +255,7 @@ FAULTS = {      # kind: (table, what is planted in volume n, row of the table th
     "said twice": lambda n: (
         "regions", region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"), 3 * n + 1, "region 'pelvis': the same"
     ),
-}  # fmt: skip
+}
 
 
 @settings(max_examples=150)

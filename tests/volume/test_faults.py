@@ -308,7 +308,7 @@ FAULTS = {
     "Analyze of negative sizes": (lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 42, "<h", -3), "volume-corrupt"),
     "an Analyze header under another name": (lambda made, at: made.analyze(at / "a.hdr", made.body()).rename(at / "a.bin"),
                                              "volume-missing"),
-}  # fmt: skip
+}
 
 
 def patched_tail(path: Path, back: int = 40) -> Path:
@@ -422,4 +422,4 @@ def test_a_bomb_takes_little_memory(tmp_path, made):
         "NRRD of bzip2 with a gigabyte behind it": ("volume-constant", True),
         "MetaImage with 256 MB behind it": ("volume-constant", True), "MetaImage that claims a gigabyte": ("volume-truncated", True),
         "MGZ with a gigabyte behind it": ("read", True), "GIPL with a gigabyte behind it": ("read", True),
-    }  # fmt: skip
+    }

@@ -124,11 +124,11 @@ def test_frames_may_lie_on_the_first_or_the_last_axis_of_an_nrrd(tmp_path, made)
     frames = np.stack([np.zeros(shape), body.voxels, body.voxels[::-1]])
     for name, sizes, directions, array in (
         ("first", (3, *shape), f"none {steps}", frames), ("last", (*shape, 3), f"{steps} none", np.moveaxis(frames, 0, 3)),
-    ):  # fmt: skip
+    ):
         path = made.nrrd(
             tmp_path / f"{name}.nhdr", body, encoding="raw", data="frames.raw", dimension="4", sizes=" ".join(map(str, sizes)),
             space_directions=directions, kinds="list domain domain domain" if name == "first" else "domain domain domain list",
-        )  # fmt: skip
+        )
         (tmp_path / "frames.raw").write_bytes(array.astype("<i2").tobytes(order="F"))
         volume = read(path)
         assert np.array_equal(volume.voxels, body.voxels)
@@ -142,7 +142,7 @@ def test_frames_of_mgh_and_metaimage_are_read_in_their_order(tmp_path, made):
     four = made.metaimage(
         tmp_path / "four.mha", body, NDims="4", DimSize=" ".join(map(str, frames.shape)), ElementSpacing="1.5 1.25 4 1",
         TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1", Offset="31.5 -12.25 -45.75 0",
-    )  # fmt: skip
+    )
     four.write_bytes(four.read_bytes()[: -body.voxels.size * 2] + frames.astype("<i2").tobytes(order="F"))
     for path in (tmp_path / "four.mgz", four):
         volume = read(path)
@@ -194,7 +194,7 @@ def test_real_volumes_of_other_formats_become_slices_or_a_sentence(shared):
     expected = {
         "head_fs_mgz.mgz": 85, "head_flair_nrrd.nrrd": 46, "head_gipl.gipl.gz": 21, "ct_slicerio_chest4.nrrd": "volume-ct",
         **dict.fromkeys((f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")), "volume-labels"),
-    }  # fmt: skip
+    }
     for name, wanted in expected.items():
         try:
             got: int | str = len(slice_volume(shared / "data" / "volumes" / name).pixels)

@@ -29,7 +29,7 @@ SURPRISES = (0, 1, -1, 2**7 - 1, 2**15 - 1, -(2**15), 2**31 - 1, -(2**31), 2**62
 WORDS = (
     b"0", b"-1", b"nan", b"inf", b"1e308", b"99999999999999999999", b"", b"none", b"True", b"LIST", b"LOCAL", b"../x", b"%d", b"(",
     b"\xff", b"MET_DOUBLE", b"raw", b"gzip", b"int64", b":=", b"\n\n", b"4", b"scanner-xyz",
-)  # fmt: skip
+)
 
 
 def seeds(made, at: Path) -> list[tuple[str, bytes]]:
@@ -45,7 +45,7 @@ def seeds(made, at: Path) -> list[tuple[str, bytes]]:
         made.metaimage(at / "b.mha", body, packed=True), made.metaimage(at / "c.mhd", body, data="pair.img"),
         made.mgh(at / "a.mgh", body), made.mgh(at / "b.mgz", body, ">f4"), made.gipl(at / "a.gipl", body),
         made.gipl(at / "b.gipl.gz", body), made.analyze(at / "spm.hdr", body), at / "spm.mat",
-    ]  # fmt: skip
+    ]
     return [(path.name, path.read_bytes()) for path in files]
 
 

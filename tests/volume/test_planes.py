@@ -43,7 +43,7 @@ def quarter(picture: np.ndarray) -> tuple[str, str]:
 @pytest.mark.parametrize(("corner", "axial", "sagittal", "coronal"), [
     ((32, 30, 46), ("top", "left"), ("top", "left"), ("top", "left")),              # right, front, high
     ((14, 8, 12), ("bottom", "right"), ("bottom", "right"), ("bottom", "right")),   # left, back, low
-])  # fmt: skip
+])
 def test_the_front_or_the_head_is_on_top_and_the_right_side_on_the_left(corner, axial, sagittal, coronal) -> None:
     """RAS voxels grow to the right: what begins at a large x is on the patient's right, as a radiologist sees it on the left."""
     shown = pictures(stack({corner: 4000}))

@@ -476,7 +476,7 @@ REFUSED = {
     "lab_spl_abdomen": "volume-labels", "lab_spl_brain": "volume-labels", "lab_spl_headneck": "volume-labels",
     "lab_spl_knee": "volume-labels",
     "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single",
-}  # fmt: skip
+}
 """Of the real volumes: CT, label maps, localisers, and nineteen images of one slice over time."""
 
 

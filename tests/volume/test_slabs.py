@@ -92,7 +92,7 @@ def test_what_is_not_finite_becomes_the_smallest_intensity_in_both(tmp_path, mad
 @pytest.mark.parametrize("make", [
     lambda body: np.full_like(body, 7.0), lambda body: np.full_like(body, np.nan), lambda body: body - 1000.0,
     lambda body: np.round(body / 60),
-])  # fmt: skip
+])
 def test_what_is_refused_whole_is_refused_slab_by_slab(tmp_path, made, make, monkeypatch):
     monkeypatch.setattr(slabs, "SLAB_VOXELS", 2**15 + 2000)         # labels are told by a slab of at least 32³ voxels
     body = made.body(shape=(40, 44, 36))
@@ -112,7 +112,7 @@ def refusal(path, slicing: Slicing) -> str | None:
 
 @pytest.mark.parametrize(("grey", "told"), [
     (0.0, ", the first usable one"), (0.01, "; the one before is 1.0% as bright, perhaps noise or nearly empty"),
-])  # fmt: skip
+])
 def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made, grey, told):
     body = made.body()
     frames = np.stack([grey * body.voxels, body.voxels, body.voxels[::-1]], axis=3)
@@ -130,7 +130,7 @@ def test_of_interleaved_frames_the_first_is_taken(tmp_path, made):
     lines = ["NRRD0005", "type: float", "dimension: 4", f"sizes: {' '.join(map(str, both.shape))}", "space: right-anterior-superior",
              "space directions: none " + " ".join(f"({','.join(map(str, column))})" for column in body.vox_to_ras[:3, :3].T),
              f"space origin: ({','.join(map(str, body.vox_to_ras[:3, 3]))})", "kinds: list domain domain domain", "endian: little",
-             "encoding: raw", "", ""]  # fmt: skip
+             "encoding: raw", "", ""]
     path = tmp_path / "frames.nrrd"
     path.write_bytes("\n".join(lines).encode() + both.astype("<f4").tobytes(order="F"))
     assert_same(slice_volume(path, NEVER_WHOLE), slice_volume(path))

@@ -39,7 +39,7 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     assert {row["ladder"] for row in rows} == {"decision", "ensemble", "network"}
     rates = read_tsv(results / "evaluation" / "rates.tsv")
     decided = {row["measure"]: row["value"] for row in rates
-               if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")}  # fmt: skip
+               if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")}
     for measure in ("slice_error", "exact_set", "span_f1", "border_within_10_mm", "border_abs_mean_mm"):
         last = {row["value"] for row in rows if row["measure"] == measure and row["arm"] in ("exact + none", "ensemble")}
         assert last == {decided[measure]}, "the last arm is the decision that was evaluated"
@@ -99,7 +99,7 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
     ("decision", {"method": "intersections"}, ("decide", "report"), "rule-other-settings"),
     ("ensemble", {"members": 1}, ("report",), "ensemble-other-settings"),
     ("training", {"epochs": 77}, ("report",), "search-other-settings"),
-])  # fmt: skip
+])
 def test_a_run_is_read_by_the_settings_it_was_made_with(
     smoke: Path, tmp_path: Path, shell: Shell, section: str, change: object, verbs: tuple[str, ...], code: str
 ) -> None:

@@ -206,7 +206,7 @@ def test_broken_files_are_answered_and_stop_nobody(answers: tuple[Path, subproce
     assert all(row["message"] and not row["region"] for row in rows if row["status"] == "refused")
     assert list(rows[0])[:10] == [
         "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_volume_gets_a_json_with_its_slices_and_a_picture(answers: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

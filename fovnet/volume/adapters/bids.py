@@ -23,7 +23,7 @@ from fovnet.volume.unpacking import regular
 SUFFIXES = (
     "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS",
     "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
-)  # fmt: skip
+)
 OF_PARTICIPANT = {"site": "site", "sex": "sex", "scanner": "scanner"}
 OF_SIDECAR = {"Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site"}
 NOT_RAW = ("derivatives", "sourcedata", "code")

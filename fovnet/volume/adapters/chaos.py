@@ -41,4 +41,4 @@ def _add_subject(gathered: Gathered, subject: Path) -> None:
         row = VolumeRow(f"{subject.name}_{sequence}", subject.name, series, attributes={"sequence": sequence, "plane": "axial"})
         gathered.add(row)
         gathered.leave(series, f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do not say "
-                               "which slice they show", NOT_LABELLED)  # fmt: skip
+                               "which slice they show", NOT_LABELLED)

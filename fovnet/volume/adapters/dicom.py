@@ -83,7 +83,7 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
     told = {
         "manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame),
         "body_part_examined": body_part(frame.facts.body_part),
-    }  # fmt: skip
+    }
     return {name: value for name, value in told.items() if value}
 
 

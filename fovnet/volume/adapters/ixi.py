@@ -46,6 +46,6 @@ def _add(gathered: Gathered, path: Path, named: re.Match[str]) -> None:
         return
     first, last = body_slices(volume)
     attributes = {"site": named["site"], "sequence": named["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
-                  "field_strength": FIELD_STRENGTH.get(named["site"], "")}  # fmt: skip
+                  "field_strength": FIELD_STRENGTH.get(named["site"], "")}
     name = readers.volume_name(path)
     gathered.add(VolumeRow(name, named["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])

@@ -105,7 +105,7 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
         for rung in sorted(set(rungs.tolist())) for begin, end in runs_of(rungs == rung) if max(first, begin) <= min(last, end)
-    ]  # fmt: skip
+    ]
     gathered.add(volume, rows)
 
 

@@ -61,7 +61,7 @@ HIPS = ("hip_left", "hip_right", "hip")
 LUNGS = (
     "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left", "lung_upper_lobe_right",
     "lung_middle_lobe_right", "lung_lower_lobe_right",
-)  # fmt: skip
+)
 LIMITS = (
     Limit(0, HIPS, False, 250.0),
     Limit(1, HIPS, True, 250.0),

@@ -18,7 +18,7 @@ from fovnet.volume.collection import VolumeRow
 
 IMAGE, META = "mri.nii.gz", "meta.csv"
 TAKEN = {"institute": "site", "manufacturer": "manufacturer", "field_strength": "field_strength", "scanner_model": "scanner_model",
-         "source": "source", "split": "published_split"}  # fmt: skip
+         "source": "source", "split": "published_split"}
 
 
 def gather_totalsegmentator(tree: Path) -> Gathered:

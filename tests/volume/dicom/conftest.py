@@ -42,7 +42,7 @@ def geometry(affine: np.ndarray, k: float) -> dict[str, Any]:
         "ImagePositionPatient": [number(x) for x in LPS @ (affine @ [0, 0, k, 1])[:3]],
         "ImageOrientationPatient": [number(x) for x in (directions / spacing).T.ravel()],
         "PixelSpacing": [number(spacing[1]), number(spacing[0])],
-    }  # fmt: skip
+    }
 
 
 def header(sop_class: str, uid: str, pixels: np.ndarray, **more: Any) -> FileDataset:
@@ -80,7 +80,7 @@ def images(voxels: np.ndarray, affine: np.ndarray = AFFINE, series: int = 7, **m
             "SeriesInstanceUID": f"{STUDY}.{series}", "SeriesNumber": series, "InstanceNumber": k + 1, **geometry(affine, k),
             **{key: given(value, k) for key, value in more.items()},
         }) for k in range(voxels.shape[2])
-    ]  # fmt: skip
+    ]
 
 
 def save(folder: Path, datasets: list[FileDataset], names: str = "im") -> Path:
@@ -157,7 +157,7 @@ def mosaic(voxels: np.ndarray, affine: np.ndarray = AFFINE, csa: bytes | None = 
     apart = number(float(np.linalg.norm(step)))
     one = header(MR, f"{STUDY}.9.1", large, InstanceNumber=1, Manufacturer="SIEMENS", **{
         **place, "SpacingBetweenSlices": apart, "ImageType": ["ORIGINAL", "PRIMARY", "M", "ND", "MOSAIC"], **more,
-    })  # fmt: skip
+    })
     private = one.private_block(0x0029, "SIEMENS CSA HEADER", create=True)
     private.add_new(0x10, "OB", csa_header(slices, step / np.linalg.norm(step)) if csa is None else csa)
     return one
@@ -167,7 +167,7 @@ def csa_header(slices: int, normal: np.ndarray) -> bytes:
     """A CSA header of two entries, in the second form ("SV10")."""
     def entry(name: str, vr: str, values: list[str]) -> bytes:
         items = b"".join(struct.pack("<4i", len(value) + 1, len(value) + 1, 77, len(value) + 1) + value.encode() + b"\0"
-                         + b"\0" * (-(len(value) + 1) % 4) for value in values)  # fmt: skip
+                         + b"\0" * (-(len(value) + 1) % 4) for value in values)
         return struct.pack("<64si4s3i", name.encode(), len(values), vr.encode(), 0, len(values), 77) + items
 
     entries = [entry("NumberOfImagesInMosaic", "US", [str(slices)]), entry("SliceNormalVector", "FD", [f"{x:.8f}" for x in normal])]
@@ -187,4 +187,4 @@ def write() -> SimpleNamespace:
     return SimpleNamespace(
         noise=noise, geometry=geometry, images=images, save=save, swapped=swapped, compressed=compressed, enhanced=enhanced,
         mosaic=mosaic, csa_header=csa_header, zipped=zipped, put=put, dataset=dataset, header=header, AFFINE=AFFINE, STUDY=STUDY,
-    )  # fmt: skip
+    )

@@ -24,7 +24,7 @@ ORDERS = list(itertools.product(itertools.permutations(range(3)), itertools.prod
 SYNTAXES = {
     "JPEG lossless": "1.2.840.10008.1.2.4.70", "JPEG-LS": "1.2.840.10008.1.2.4.80", "JPEG 2000": "1.2.840.10008.1.2.4.90",
     "RLE": "1.2.840.10008.1.2.5",
-}  # fmt: skip
+}
 
 
 def turned(voxels: np.ndarray, affine: np.ndarray, order: tuple) -> tuple[np.ndarray, np.ndarray]:

@@ -64,7 +64,7 @@ def test_both_knees_of_one_sagittal_series_are_two_volumes(tmp_path, write):
 
 
 @pytest.mark.parametrize("more", [{"AcquisitionNumber": (1, 2, 3)}, {"AcquisitionTime": ("101500", "101630", "101800")}],
-                         ids=["acquisition number", "acquisition time"])  # fmt: skip
+                         ids=["acquisition number", "acquisition time"])
 def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, more):
     """Nine slices each, two of them at the heights of the next station's: three parts, and no height with more than two images."""
     voxels = [write.noise(seed=seed) for seed in (1, 2, 3)]
@@ -208,7 +208,7 @@ DIRECTIONS = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     (lambda write, n: {"MRDiffusionSequence": {"DiffusionBValue": 800.0, "DiffusionGradientDirectionSequence": [
         write.dataset(DiffusionGradientOrientation=DIRECTIONS[n])]}}, "gradient direction"),
     (lambda write, n: {"UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}}, "echo"),
-])  # fmt: skip
+])
 def test_frames_in_any_order_are_parted_by_what_lies_deeper(tmp_path, write, group, by):
     """Where the standard has gradient directions, and where what was converted from classic images keeps what it knows no group for."""
     order = np.random.default_rng(3).permutation([(k, n) for k in range(9) for n in range(3)]).tolist()

@@ -155,7 +155,7 @@ def planted(one) -> None:
     """A rare name, and a birthday, in every text element that says something of a person, a place or a day."""
     for key in ("PatientName", "OtherPatientIDs", "AccessionNumber", "InstitutionName", "ReferringPhysicianName", "StudyDescription",
                 "SeriesDescription", "ProtocolName", "SequenceName", "PatientComments", "StationName", "ImageComments", "StudyID",
-                "OperatorsName", "PatientAddress", "PatientID", "ReceiveCoilName", "RequestedProcedureDescription"):  # fmt: skip
+                "OperatorsName", "PatientAddress", "PatientID", "ReceiveCoilName", "RequestedProcedureDescription"):
         setattr(one, key, NAME)
     for key in ("PatientBirthDate", "StudyDate", "SeriesDate", "AcquisitionDate", "ContentDate"):
         setattr(one, key, BORN)
@@ -210,7 +210,7 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
         "abd_CMB_T2_a": (536, 512, 37), "abd_dbdicom_B0": (128, 128, 13), "chest_breast_UCSF_06": (256, 256, 60),
         "chest_breast_uta4_p1": (352, 352, 128), "head_dashvtk_T1post": (260, 320, 24), "leg_thigh_STS001_T2": (384, 384, 40),
         "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19), "pelvis_px0218_tfl": (64, 48, 36),
-    }  # fmt: skip
+    }
     folder = shared / "data" / "volumes"
     said = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
     for path in sorted([*folder.glob("*.zip"), *folder.glob("*.dcm")]):
@@ -229,7 +229,7 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     gathered = gather_dicom(tree(tmp_path / "tree", write))
     assert sorted(one.kind for one in gathered.aside) == ["broken", "broken", "left out", "left out"]
     assert sorted((one.path.name, one.code) for one in gathered.aside if one.kind == "broken") == [
-        ("broken.dcm", "volume-format"), ("half.dcm", "volume-truncated")]  # fmt: skip
+        ("broken.dcm", "volume-format"), ("half.dcm", "volume-truncated")]
     assert not [one for one in gathered.aside if "[volume-" in one.reason], "aside.tsv has a column for the code"
     assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {short_hash("someone")}
     table = write_tables(tmp_path / "tables", gathered)
