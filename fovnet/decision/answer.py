@@ -102,7 +102,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
-        "disorder": signs.disorder, "passes": signs.passes,
+        "disorder": signs.disorder, "passes": signs.passes, "extent_mm": signs.extent_mm,
         "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
     }
 

@@ -44,7 +44,8 @@ class Doubt:
 @dataclass(frozen=True)
 class Signs:
     """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it,
-    `bearing` where it cannot tell which way a body lies, or nothing is shown that could.  `passes` as `interleaved` has it."""
+    `bearing` where it cannot tell which way a body lies, or nothing is shown that could.  `passes` as `interleaved` has it; `extent_mm` how
+    far the picture reaches along the axis along which it reaches farthest, None where nobody measured it."""
 
     agreement: float
     disorder: float
@@ -53,6 +54,7 @@ class Signs:
     slice_unusual: Floats | None = None
     bearing: Bearing | None = None
     passes: int = 1
+    extent_mm: float | None = None
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -89,6 +91,10 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
     if signs.agreement < rule.least_agreement:
         said, wanted = _below(signs.agreement, rule.least_agreement, 1)
         yield Doubt("members-disagree", f"the networks disagree: agreement {said}, at least {wanted} wanted")
+    if signs.extent_mm is not None and signs.extent_mm < rule.least_extent_mm:
+        reach, least = math.floor(10 * signs.extent_mm) / 10, math.ceil(10 * rule.least_extent_mm) / 10
+        size = f"{reach:g} mm along its longest side, at least {least:g} mm wanted"
+        yield Doubt("too-small", f"much smaller than anything the networks were validated on: {size}")
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")

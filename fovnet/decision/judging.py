@@ -17,6 +17,7 @@ from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.spans import Decision, Rule, decide, outer_edges
 from fovnet.maths.agreement import agreement
 from fovnet.regions import Vocabulary
+from fovnet.volume.planes import extents_mm
 from fovnet.volume.slices import SliceStack
 
 Floats = NDArray[np.float64]
@@ -70,11 +71,13 @@ class Judge:
 
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
-    def signs(self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None) -> Signs:
-        """What else was measured on a volume of slices (s, side, side); `bearing` as `orientation` has it."""
+    def signs(
+        self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
+    ) -> Signs:
+        """What else was measured on a volume of slices (s, side, side); `bearing` and `extent_mm` as `Signs` has them."""
         each = agreement(look.members, self.rule.say(len(look.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
-                     passes=interleaved(pixels[lit(empty(pixels))]))
+                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm)
         if self.familiar is None or look.distances is None:
             return seen
         raw = self.raw(look)
@@ -88,5 +91,5 @@ class Judge:
     def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
         decision = self.decision(look, stack.z_mm, stack.edges_mm, empty(stack.pixels))
-        signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None)
+        signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

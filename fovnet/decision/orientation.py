@@ -22,7 +22,7 @@ from fovnet.errors import ModelError
 from fovnet.maths.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
 from fovnet.volume.outlines import SHAPE, outlines
-from fovnet.volume.planes import LEAST_MM, pictures, reach_mm
+from fovnet.volume.planes import LEAST_MM, extents_mm, pictures
 from fovnet.volume.slices import SliceStack
 
 FILE = "orientation.safetensors"
@@ -48,7 +48,7 @@ class Orientation:
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
         """Of a volume; None where it reaches less than LEAST_MM along an axis, as nothing can be told from a slab."""
-        if reach_mm(stack) < LEAST_MM:
+        if min(extents_mm(stack)) < LEAST_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
 

@@ -27,7 +27,7 @@ from fovnet.decision.tuning import Example
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack
-from fovnet.volume.planes import tells_axes
+from fovnet.volume.planes import extents_mm, tells_axes
 from fovnet.volume.slices import SliceStack
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientati
     return [
         Shown(
             pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
-            None if orientation is None else orientation.bearing(stack), tells_axes(stack),
+            None if orientation is None else orientation.bearing(stack), tells_axes(stack), max(extents_mm(stack)),
         )
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]

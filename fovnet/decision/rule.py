@@ -45,6 +45,7 @@ MEANINGS = {
     "heights_for": "all, or presence: heights tell which regions are shown, and the slices alone where the borders lie",
     "least_agreement": "a volume whose members agree less is uncertain",
     "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
+    "least_extent_mm": "a volume that reaches less far along each axis is uncertain",
 }
 """What each setting of a rule is, for its table in the report too."""
 
@@ -54,6 +55,7 @@ POSITIVE = (lambda value: value > 0), "a number above 0"
 NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
 RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE, "sigma_mm": NOT_NEGATIVE,
+    "least_extent_mm": NOT_NEGATIVE,
     "protocol_threshold": SHARE, "beside_protocol": SHARE, "min_confidence": SHARE,
     "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
     "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
@@ -88,6 +90,7 @@ class Rule:
     heights_for: str = "all"
     least_agreement: float = 0.0
     least_upright: float = 0.0
+    least_extent_mm: float = 0.0
 
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
         """Nothing, where these settings can decide for so many members and chain regions.

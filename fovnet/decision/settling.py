@@ -4,6 +4,7 @@
     least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
     least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
     least_upright    so that at most FALSE_ALARMS of those whose headers tell their axes seem to lie otherwise
+    least_extent_mm  SMALLER of that of the smallest of them, where they are so many that at most FALSE_ALARMS of unseen ones are smaller
     min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
 
 The bar's promise takes the rest of the rule as given, and that was tuned on the same subjects: a dozen numbers, which the promise does
@@ -31,6 +32,8 @@ from fovnet.decision.tuning import FALSE_ALARMS, right
 
 MOST_UPRIGHT = 0.2
 """The highest bar for running from feet to head, one of five ways: below it, another way is more probable."""
+SMALLER = 0.75
+"""Of the smallest validation volume: what is a little smaller was mostly right, and mice, a tenth of people, were surely called spines."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Shown:
 
     edges_mm  (s + 1,) where they begin and end, as `spans.decide` has it
     bearing   which way the body lies, where that can be told        tells_axes  whether its header says anything of its axes
+    extent_mm  how far its picture reaches along the axis along which it reaches farthest; None where nobody measured it
     """
 
     subject: str
@@ -49,13 +53,14 @@ class Shown:
     edges_mm: NDArray[np.float64] | None = None
     bearing: Bearing | None = None
     tells_axes: bool = True
+    extent_mm: float | None = None
 
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
     """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
     decisions = [_decided(one, judge) for one in volumes]
     seen = [lit(empty(one.pixels)) for one in volumes]          # margins are none for sure, which teaches nothing of how sure the rest is
-    signs = [judge.signs(one.look, one.pixels, one.bearing) for one in volumes]
+    signs = [judge.signs(one.look, one.pixels, one.bearing, one.extent_mm) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     told = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
@@ -66,6 +71,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
         least_novelty=floor(known),
         least_agreement=floor(np.array([sign.agreement for sign in signs])),
         least_upright=min(MOST_UPRIGHT, floor(_uprights(volumes, decisions), FALSE_ALARMS)),
+        least_extent_mm=_smallest([one.extent_mm for one in volumes if one.extent_mm is not None]),
     )
     rule = replace(rule, line=_line(replace(judge, rule=rule), volumes))
     settled = replace(judge, rule=rule)
@@ -88,6 +94,11 @@ def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArra
     """How probably the slices run from feet to head, of volumes that show something and whose headers say that they do."""
     told = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
     return np.array([one.bearing.upright for one in told if one.bearing is not None])
+
+
+def _smallest(extents_mm: Sequence[float]) -> float:
+    """SMALLER of the smallest of n extents, below which one like them lies once in n + 1; 0 where that is more than FALSE_ALARMS."""
+    return SMALLER * min(extents_mm) if FALSE_ALARMS * (len(extents_mm) + 1) >= 1 else 0.0
 
 
 def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:

@@ -42,11 +42,11 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
     return grey.reshape(PICTURES)
 
 
-def reach_mm(stack: SliceStack) -> float:
-    """How far a volume's picture reaches along the axis along which it reaches least; what is black counts for nothing."""
+def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
+    """How far a volume's picture reaches from side to side, front to back and feet to head; what is black counts for nothing."""
     lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
     high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
-    return float(min(high_mm, *(lit.any(axis=axes).sum() * pixel_mm for axes in ((0, 1), (0, 2)))))
+    return float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm), float(high_mm)
 
 
 def tells_axes(stack: SliceStack) -> bool:
@@ -68,7 +68,7 @@ def tells_axes(stack: SliceStack) -> bool:
 
 def lies_as_told(stack: SliceStack) -> bool:
     """Whether a volume may be taken to lie as its header says, which says it, and reaches far enough to show it."""
-    return tells_axes(stack) and reach_mm(stack) >= LEAST_MM
+    return tells_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:

@@ -145,7 +145,8 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
-    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), least_novelty=0.03, least_agreement=0.7, least_upright=0.02)
+    floors = {"least_novelty": 0.03, "least_agreement": 0.7, "least_upright": 0.02, "least_extent_mm": 80.0}
+    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), **floors)
     save_rule(tmp_path, rule, {}, settings={}, seed=1)
     assert read_rule(tmp_path) == rule
 
@@ -173,6 +174,31 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_t
     clear = [replace(one, bearing=Bearing(0.9, "feet to head"))] * 120
     sure, _ = settle(Judge(DEFAULT, Rule()), clear, stated_error=0.2, at_risk=0.1, seed=1)
     assert sure.rule.least_upright == MOST_UPRIGHT
+
+
+def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_these_are_enough(bodies: Bodies) -> None:
+    """Of 99 volumes one in a hundred like them is smaller than the smallest; of 98 more than that would be, and nothing is doubted."""
+    one = shown(bodies(1, noise=0.5), 1)
+    told = [replace(one, subject=f"s{at}", extent_mm=100.0 + at) for at in range(99)]
+    judge, _ = settle(Judge(DEFAULT, Rule()), told, stated_error=0.2, at_risk=0.1, seed=1)
+    assert judge.rule.least_extent_mm == pytest.approx(75.0)
+    few, _ = settle(Judge(DEFAULT, Rule()), told[1:], stated_error=0.2, at_risk=0.1, seed=1)
+    assert few.rule.least_extent_mm == 0.0
+    decision = judge.decision(one.look, one.z_mm)
+    for size, doubted in ((None, []), (74.96, ["74.9 mm along its longest side, at least 75 mm wanted"]), (75.0, []), (300.0, [])):
+        why = doubts(decision, judge.signs(one.look, one.pixels, None, size), judge.rule, DEFAULT)
+        assert [doubt.sentence.split(": ")[1] for doubt in why if doubt.code == "too-small"] == doubted
+
+
+@pytest.mark.parametrize(("mm", "doubted"), [(5.0, False), (0.5, True)])
+def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
+    """The same pixels at a tenth of the size: whatever is surely said of a person is not surely said of it."""
+    voxels = np.tile(np.linspace(0, 900, 60, dtype=np.float32)[:, None, None], (1, 60, 80))
+    stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
+    example = bodies(1, noise=0.5)
+    look = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
+    codes = Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", look, stack).codes
+    assert ("too-small" in codes.split()) == doubted
 
 
 def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodies: Bodies) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
 from fovnet.volume.outlines import SHAPE, outlines
-from fovnet.volume.planes import LEAST_MM, pictures, reach_mm, tells_axes
+from fovnet.volume.planes import LEAST_MM, extents_mm, pictures, tells_axes
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, cut
 from fovnet.volume.volume import Volume
@@ -92,14 +92,14 @@ def test_a_body_beside_the_middle_of_a_wide_frame_is_shown(begin: tuple[int, int
     np.testing.assert_allclose(sizes, [(60, 40), (50, 60), (50, 40)], atol=3)
 
 
-def test_a_reach_is_that_of_the_shortest_axis_and_black_counts_for_nothing() -> None:
-    assert reach_mm(stack({})) == pytest.approx(160, abs=8)       # 40 voxels across; 50 slices of 70 are lit, and all 70 counted
+def test_extents_are_those_of_the_picture_and_black_counts_for_nothing() -> None:
+    assert extents_mm(stack({})) == pytest.approx((160, 160, 200), abs=8)       # 40 voxels across; 50 slices of 70 are lit
     thin = cut(volume({}, shape=(60, 50, 70), mm=4.0), target_spacing_mm=4.0)
     rows = slice(20, 30)
     few = SliceStack(thin.pixels[rows], thin.z_mm[rows], thin.covers[rows], thin.side_mm, thin.vox_to_ras, "few", "")
-    assert reach_mm(few) == pytest.approx(40) and reach_mm(few) < LEAST_MM
+    assert extents_mm(few)[2] == pytest.approx(40) and min(extents_mm(few)) < LEAST_MM
     dark = replace(thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None])
-    assert reach_mm(dark) == pytest.approx(40)
+    assert extents_mm(dark)[2] == pytest.approx(40)
 
 
 def test_a_header_of_voxel_sizes_alone_tells_no_axes() -> None:
@@ -125,7 +125,7 @@ def test_nor_does_one_whose_corner_is_at_0(corner: tuple[int, int, int]) -> None
 def test_a_volume_without_anything_has_black_pictures() -> None:
     covers = np.stack([np.arange(20)] * 2, axis=1)
     nothing = SliceStack(np.zeros((20, SIDE, SIDE), np.uint8), np.arange(20.0), covers, 200.0, np.eye(4), "", "")
-    assert not pictures(nothing).any() and reach_mm(nothing) == 0
+    assert not pictures(nothing).any() and extents_mm(nothing) == (0, 0, 0)
     assert not outlines(pictures(nothing).reshape(-1, SIDE, SIDE)).any()
 
 
