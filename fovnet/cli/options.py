@@ -100,7 +100,7 @@ def model_folder(model: Path | None) -> Path:
 
 def kinds_included(kinds: str) -> list[str]:
     """The kinds of DICOM series named in `--include`.  Raises ConfigError for one that there is not."""
-    from fovnet.volume.dicom_triage import INCLUDABLE
+    from fovnet.volume.dicom.triage import INCLUDABLE
 
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     unknown = [kind for kind in named if kind not in INCLUDABLE]

@@ -188,7 +188,7 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
     from fovnet.records import write_json, write_tsv
     from fovnet.report.wording import several
-    from fovnet.volume.dicom_table import COLUMNS, ID_COLUMNS
+    from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
     if not series:                                  # those of an earlier run speak of other volumes
         for name in ("found.tsv", "found.json"):

@@ -23,7 +23,7 @@ from fovnet.evaluate.slices import said_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
-from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom.address import split_address
 from fovnet.volume.slices import edges_of
 
 

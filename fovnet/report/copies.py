@@ -25,9 +25,9 @@ from fovnet.report.answers import Told, read_answers
 from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
 from fovnet.report.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.body_part import regions_told
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_header import dataset_of, quietly
-from fovnet.volume.dicom_pixels import with_transfer_syntax
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.header import dataset_of, quietly
+from fovnet.volume.dicom.pixels import with_transfer_syntax
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")

@@ -13,7 +13,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
 from fovnet.report.sources import sources_of
 from fovnet.volume.body_part import regions_told
-from fovnet.volume.dicom_header import quietly
+from fovnet.volume.dicom.header import quietly
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
 VERDICTS = (

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.errors import FovnetError, ModelError
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_header import quietly
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.header import quietly
+from fovnet.volume.dicom.survey import survey
 
 
 def refuse_foreign(path: Path) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 from fovnet.decision.kept import unchanged
 from fovnet.errors import ModelError
 from fovnet.report.answers import Told
-from fovnet.volume.dicom import images_of
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_header import quietly, whole_header
-from fovnet.volume.dicom_source import Item
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.header import quietly, whole_header
+from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.survey import images_of
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2

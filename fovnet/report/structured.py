@@ -20,7 +20,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.answers import Told
 from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
 from fovnet.report.sources import UTF_8, Source, sources_of, told_apart, uid_for
-from fovnet.volume.dicom_header import quietly
+from fovnet.volume.dicom.header import quietly
 
 if TYPE_CHECKING:
     from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations

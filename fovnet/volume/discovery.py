@@ -1,7 +1,7 @@
 """Which files under the paths a user names may hold volumes, and what to call them.
 
 A DICOM series is one volume, however many files it has: it is found under its folder or archive, which stands for it where it holds no
-other, and else with the series' digits behind `#` (see dicom_address).
+other, and else with the series' digits behind `#` (see `dicom.address`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import BLANKED
-from fovnet.volume import dicom
 from fovnet.volume.collection import LONGEST
-from fovnet.volume.dicom_address import address
-from fovnet.volume.dicom_series import Series
-from fovnet.volume.dicom_source import HALVES, OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
-from fovnet.volume.dicom_table import series_row, unread_row
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.series import Series
+from fovnet.volume.dicom.source import HALVES, OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
+from fovnet.volume.dicom.survey import read as read_dicom
+from fovnet.volume.dicom.survey import survey, survey_of
+from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.readers import is_known, reader_of, volume_name
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
@@ -33,7 +34,7 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 
 @dataclass(frozen=True)
 class Found:
-    """The paths to read, each once; a row of dicom_table for every DICOM series, those set aside too; the files of folders that do not
+    """The paths to read, each once; a row of `dicom.table` for every DICOM series, those set aside too; the files of folders that do not
     look like volumes, but for those called as a volume beside them is (an `.img`, a `.raw`, a `.json`), and links to folders."""
 
     volumes: list[Path]
@@ -49,7 +50,7 @@ def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[P
 def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
     """What to read: files named themselves, whatever they are; what looks like a volume in folders; DICOM series; sorted by folder.
 
-    include   kinds of DICOM series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
+    include   kinds of DICOM series that are read though triage sets them aside (`triage.INCLUDABLE`)
     Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
     passed over, so that a loop of links ends.  A folder without a volume, below none of the others, is given itself, to be refused by
     name: an archive that is not mounted is one.  Raises VolumeError where none of the paths holds anything to read.
@@ -126,8 +127,8 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
             found.append(path)
         else:
             others.append(path)
-    survey = dicom.survey_of(items)
-    wanted, more = _listed(survey.series, survey.unread, None, include, show_ids)
+    held = survey_of(items)
+    wanted, more = _listed(held.series, held.unread, None, include, show_ids)
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
     return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed + links)
@@ -138,13 +139,13 @@ def _series_under(
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """The volumes of an archive, a file, or `only` these files of a folder; and the rows.  An archive that cannot be opened is one path."""
     try:
-        survey = dicom.survey(place)
+        held = survey(place)
     except (VolumeError, OSError):
         return [place], []
     if not only:
-        return _listed(survey.series, survey.unread, place, include, show_ids)
-    unread = [one for one in survey.unread if one.item.path in only]
-    return _listed(survey.series, unread, None, include, show_ids, only)
+        return _listed(held.series, held.unread, place, include, show_ids)
+    unread = [one for one in held.unread if one.item.path in only]
+    return _listed(held.series, unread, None, include, show_ids, only)
 
 
 def _listed(
@@ -176,7 +177,7 @@ def _listed(
 def _is_of_another_format(unread: Unread) -> bool:
     """Whether a file that is called DICOM and is none can be read all the same: a NIfTI called `.dcm`."""
     try:
-        return not unread.item.member and reader_of(unread.item.path).read is not dicom.read
+        return not unread.item.member and reader_of(unread.item.path).read is not read_dicom
     except VolumeError:
         return False
 

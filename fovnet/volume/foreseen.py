@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection import Collection
-from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom.address import split_address
 from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
 
 THICKEST_MM = 20.0

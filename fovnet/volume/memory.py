@@ -10,9 +10,8 @@ from typing import Any
 import nibabel
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom import MAX_VOXELS as MOST_VOXELS
-from fovnet.volume.dicom import stamp, survey
-from fovnet.volume.dicom_address import split_address
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.survey import MAX_SERIES_VOXELS, stamp, survey
 from fovnet.volume.grid import WHOLE_VOXELS
 from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
 
@@ -40,7 +39,7 @@ def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
             wanted = _bytes_of_file(place, whole_voxels)
     except (OSError, ValueError, VolumeError):       # ValueError: a null byte in the name; VolumeError: a pipe
         wanted = 0
-    return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
+    return LEAST_BYTES + min(wanted, MAX_SERIES_VOXELS * BYTES_PER_VOXEL)
 
 
 @lru_cache(maxsize=64)

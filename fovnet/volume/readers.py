@@ -19,9 +19,10 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
-from fovnet.volume import analyze, dicom, gipl, metaimage, mgh, nifti, nrrd
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_source import begins_like_dicom, is_archive, looks_like_dicom
+from fovnet.volume import analyze, gipl, metaimage, mgh, nifti, nrrd
+from fovnet.volume.dicom import survey as dicom
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.source import begins_like_dicom, is_archive, looks_like_dicom
 from fovnet.volume.fitness import refuse_ct, refuse_labels
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular

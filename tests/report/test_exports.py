@@ -37,8 +37,8 @@ from fovnet.report.copies import refuse_beside_sources, said_together, write_cop
 from fovnet.report.headers import compare, write_headers
 from fovnet.report.sources import sources_of, told_apart, uid_for
 from fovnet.report.structured import LOWER, UPPER, structured_report, write_report
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices import Slicing, slice_volume
 
 
@@ -224,7 +224,7 @@ def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(tmp_
         answers = answered(tmp_path / "answers", source, ["head"], name=name)
         rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows):])
     (answers / "spans.tsv").write_text(rows)
-    monkeypatch.setattr("fovnet.volume.dicom_source.is_closed", lambda folder: folder.name == "closed")
+    monkeypatch.setattr("fovnet.volume.dicom.source.is_closed", lambda folder: folder.name == "closed")
     for what, out in (("sr", "sr"), ("copies", "copies"), ("headers", "headers.tsv")):
         done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / out)])
         assert done.exit_code == 3 and "export-unreadable" in done.output, (what, done.output)

@@ -26,7 +26,7 @@ from fovnet.report.predictions import page_name
 from fovnet.report.raster import brightened, contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
-from fovnet.volume.dicom_triage import INCLUDABLE
+from fovnet.volume.dicom.triage import INCLUDABLE
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
 

@@ -18,10 +18,10 @@ from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
 from fovnet.volume.adapters.grids import PLANES
 from fovnet.volume.body_part import body_part
 from fovnet.volume.collection import VolumeRow
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import split_address
-from fovnet.volume.dicom_header import Frame
-from fovnet.volume.dicom_source import is_archive
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.source import is_archive
+from fovnet.volume.dicom.survey import survey
 from fovnet.volume.discovery import find
 
 GAUSS = 100.0           # a field above it is given in gauss, as older GE scanners do (15000)
@@ -30,7 +30,7 @@ GAUSS = 100.0           # a field above it is given in gauss, as older GE scanne
 def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
     """Every series that is read, one volume each, and why the others are not.
 
-    include   kinds of series that are read though triage sets them aside (dicom_triage.INCLUDABLE)
+    include   kinds of series that are read though triage sets them aside (`triage.INCLUDABLE`)
     Volumes of other formats in the tree are noted and left out.  Raises VolumeError where there is nothing to read.
     """
     gathered, found = Gathered(), find([tree], include)

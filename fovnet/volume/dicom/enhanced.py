@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_header import Facts, Frame, frame_from, getter, many, whole
-from fovnet.volume.dicom_source import Item
+from fovnet.volume.dicom.header import Facts, Frame, frame_from, getter, many, whole
+from fovnet.volume.dicom.source import Item
 
 GROUPS = (
     # what nobody knew a group for when a classic series was converted; what has one stands there

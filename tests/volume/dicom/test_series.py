@@ -14,10 +14,10 @@ from pydicom.config import disable_value_validation
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import address, split_address
-from fovnet.volume.dicom_grid import Stand, grid_of
-from fovnet.volume.dicom_table import COLUMNS, series_row
+from fovnet.volume.dicom.address import address, split_address
+from fovnet.volume.dicom.grid import Stand, grid_of
+from fovnet.volume.dicom.survey import survey
+from fovnet.volume.dicom.table import COLUMNS, series_row
 from fovnet.volume.discovery import find
 from fovnet.volume.readers import file_checksum, read
 from fovnet.volume.slices import slice_volume

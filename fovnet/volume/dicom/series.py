@@ -2,7 +2,7 @@
 
 A series, as scanners number them, may hold several volumes: echoes, phases of a heart or of a contrast agent, b-values, magnitude and
 phase, the three planes of a localiser.  Images are kept apart by what always tells volumes apart (orientation, matrix, pixel size,
-`dicom_header.APART`), and then by where they lie (`dicom_parting`).
+`header.APART`), and then by where they lie (`parting`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fovnet.volume.dicom_header import Frame, Vector
-from fovnet.volume.dicom_parting import REPEATED_MM, field_mm, is_stack, parted, placed_by
-from fovnet.volume.dicom_people import digest_of, folder_of, named, shares_of
-from fovnet.volume.dicom_source import Item, opened
-from fovnet.volume.dicom_triage import CAPTURES, kind_of
+from fovnet.volume.dicom.header import Frame, Vector
+from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, is_stack, parted, placed_by
+from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
+from fovnet.volume.dicom.source import Item, opened
+from fovnet.volume.dicom.triage import CAPTURES, kind_of
 
 MOST_DIRECTIONS = 256           # orientations of one series told apart: a radial one has a hundred, and 8,000 frames with one each hang
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit

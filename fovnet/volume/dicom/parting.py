@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.dicom_header import PERHAPS, Frame
+from fovnet.volume.dicom.header import PERHAPS, Frame
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
 REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from fovnet.volume.dicom_header import Facts, Frame
+from fovnet.volume.dicom.header import Facts, Frame
 
 INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat")
-"""Kinds that can be read all the same, if asked for.  "repeat" is found in dicom_series: it takes two groups to see it."""
+"""Kinds that can be read all the same, if asked for.  "repeat" is found in `series`: it takes two groups to see it."""
 
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
 CAPTURES = "1.2.840.10008.5.1.4.1.1.7"

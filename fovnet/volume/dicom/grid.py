@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_header import Frame
-from fovnet.volume.dicom_parting import MAX_GAP, SAME_PLACE_MM, position_labels
+from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.parting import MAX_GAP, SAME_PLACE_MM, position_labels
+from fovnet.volume.grid import LPS_TO_RAS
 
 EVEN = 0.1                      # of the spacing that an image may lie off its place on the regular grid
 SAME_LINE_PX = 0.1              # that an image may lie beside the normal through the first
-MAX_TILT_DEG = 45.0             # of the line through the images from the normal; gantries tilt to 30°
+MAX_GANTRY_TILT_DEG = 45.0      # of the line through the images from the normal; gantries tilt to 30°
 MAX_SPREAD = 2.0                # times the field of view that shifted images may cover together
 UNIT = 0.02                     # that a direction's length, or the cosine between the two, may be off
-LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
     vox_to_lps[:3, 1] = stand.axes[1] * stand.spacing_mm[0]
     vox_to_lps[:3, 2] = stand.axes[2] * step_mm
     vox_to_lps[:3, 3] = stand.origin + start @ stand.axes[:2]
-    vox_to_ras = np.vstack([LPS_TO_RAS @ vox_to_lps[:3], vox_to_lps[3]])
-    return Grid(planes.transpose(2, 1, 0), vox_to_ras + 0.0, nearest, tilt_notes + gap_notes)
+    return Grid(planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes)
 
 
 def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
@@ -130,10 +129,10 @@ def _upright(
     low = np.floor(moved.min(axis=0))
     size = np.ceil(moved.max(axis=0) - low).astype(int) + np.asarray(planes.shape[:0:-1])
     spread = float((size / planes.shape[:0:-1]).max())
-    if tilt > MAX_TILT_DEG or spread > MAX_SPREAD:
+    if tilt > MAX_GANTRY_TILT_DEG or spread > MAX_SPREAD:
         most = np.abs(stand.across).max()
         raise VolumeError("volume-tilt", f"{source}: the images are shifted against each other by up to {most:.1f} mm, {tilt:.1f}° from "
-                                         f"a right-angled stack (limit {MAX_TILT_DEG:g}°). Reformat the series.")
+                                         f"a right-angled stack (limit {MAX_GANTRY_TILT_DEG:g}°). Reformat the series.")
     fill = float(planes.min())
     upright = np.stack([
         ndimage.affine_transform(plane, np.ones(2), (low - offset)[::-1], tuple(size[::-1]), order=1, mode="constant", cval=fill)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_header import Frame, getter, real, whole
+from fovnet.volume.dicom.header import Frame, getter, real, whole
 
 
 def is_mosaic(frame: Frame) -> bool:

@@ -10,9 +10,9 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from fovnet.volume.dicom_series import Series
-from fovnet.volume.dicom_source import Unread
-from fovnet.volume.dicom_triage import MODALITIES, NO_IMAGES
+from fovnet.volume.dicom.series import Series
+from fovnet.volume.dicom.source import Unread
+from fovnet.volume.dicom.triage import MODALITIES, NO_IMAGES
 
 COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns", "modality", "reason", "path")
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.survey import survey
 from fovnet.volume.readers import read
 from fovnet.volume.slices import slice_volume
 

@@ -7,8 +7,8 @@ import pytest
 from pydicom.dataset import Dataset, FileDataset
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import address
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.survey import survey
 from fovnet.volume.readers import read
 
 CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])     # rows run down, slices from front to back
@@ -194,9 +194,9 @@ def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, m
     whole = write.enhanced(np.ascontiguousarray(write.noise().transpose(2, 1, 0)), places, [{} for _ in range(9)])
     write.save(tmp_path, [whole, whole])
     asked = []
-    from fovnet.volume import dicom_series
+    from fovnet.volume.dicom import series as grouping
 
-    monkeypatch.setattr(dicom_series, "opened", lambda item, opened=dicom_series.opened: asked.append(item) or opened(item))
+    monkeypatch.setattr(grouping, "opened", lambda item, opened=grouping.opened: asked.append(item) or opened(item))
     [series] = survey(tmp_path).series
     assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, "two to compare bytes, two to compare sizes"
 

@@ -1,7 +1,7 @@
 """DICOM: a place (file, folder, zip archive) to the volumes in it, and one of them to a Volume.
 
 `survey` says what a place holds, from headers alone; `read` gives the one volume there is to read, or the one that a path names
-behind `#` (see dicom_address).  A series that is named so is read even where triage would have set it aside.
+behind `#` (see `address`).  A series that is named so is read even where triage would have set it aside.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_address import address, split_address
-from fovnet.volume.dicom_grid import Stand, grid_of, stand_of, without_doubles
-from fovnet.volume.dicom_header import Frame, frames_of
-from fovnet.volume.dicom_pixels import planes_of
-from fovnet.volume.dicom_series import Series, series_of
-from fovnet.volume.dicom_source import ZIP_MAGIC, Item, Unread, begins_like_dicom, items_of
-from fovnet.volume.dicom_triage import INCLUDABLE
+from fovnet.volume.dicom.address import address, split_address
+from fovnet.volume.dicom.frames import frames_of
+from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
+from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.pixels import planes_of
+from fovnet.volume.dicom.series import Series, series_of
+from fovnet.volume.dicom.source import ZIP_MAGIC, Item, Unread, begins_like_dicom, items_of
+from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.volume.fitness import refuse_affine, times, usable
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
 
-MAX_VOXELS = 2**29              # a series is held whole: 2 GiB as float32
+MAX_SERIES_VOXELS = 2**29       # a series is held whole: 2 GiB as float32
 LISTED = 6                      # series that a message names
 CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot", "localizer": "volume-localizer",
          "derived": "volume-derived", "phase": "volume-phase", "single": "volume-single", "modality": "volume-modality",
@@ -119,11 +120,11 @@ def read(path: Path, limits: Limits) -> Volume:
     """The one volume of a place, or the one an address names, on the grid of its images (columns, rows, slices).
 
     Raises VolumeError: "volume-several" where there are several to read, listing them; the code of the triage where there is none;
-    "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that make no regular grid; those of dicom_pixels.
+    "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that make no regular grid; those of `pixels`.
     """
     source, series = _chosen(path)
     try:
-        volume = _stacked(source, series, min(limits.max_voxels, MAX_VOXELS))
+        volume = _stacked(source, series, min(limits.max_voxels, MAX_SERIES_VOXELS))
         return replace(volume, notes=(*volume.notes, *_unused_beside(path)))
     except (VolumeError, MemoryError, OSError):
         raise

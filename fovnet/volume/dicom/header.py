@@ -1,20 +1,16 @@
 """What the header of a DICOM object says of each image in it, read without the pixels.
 
 Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; what follows knows no
-other difference.  Free text, names and dates are left behind here: of a description only the kind it stands for travels on, of a name and a
-birthday digests to compare.
+other difference.
 Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8.13 enhanced MR.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import logging
 import math
-import re
 import struct
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_source import Item, opened, refuse_deflate_bomb
+from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb
 
 Vector = tuple[float, ...]
 
@@ -51,12 +47,6 @@ PRIVATE = {                     # vendors' tags before the standard had any: b-v
 """(group, element in its block, whose block it is): which block of 0x10 to 0x1F that is, each file says (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # there may be 240; scanners and archives take a handful
 NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
-MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
-MANUFACTURERS = {
-    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
-    "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
-}
-"""The first word of a manufacturer's name, in capitals, and how tables name it."""
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
 
@@ -175,33 +165,6 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     return dataset
 
 
-def frames_of(item: Item) -> list[Frame]:
-    """The images of an object; of one that has no pixels a single one of 0 × 0.  Raises VolumeError."""
-    from fovnet.volume.dicom_enhanced import enhanced_frames
-    from fovnet.volume.dicom_mosaic import is_mosaic, mosaic_frames
-
-    dataset = dataset_of(item, pixels=False)
-    with quietly():
-        get = getter(dataset)
-        if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
-            raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
-        facts = _facts(get)
-        if not facts.has_pixels and facts.sop_class in MR_IMAGES:
-            raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
-        number = whole(get("NumberOfFrames"))
-        if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
-            raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
-        if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
-            return enhanced_frames(item, dataset, facts)
-        frame = frame_from(item, facts, get, 1 if number > 1 else 0)
-        if is_mosaic(frame):
-            return mosaic_frames(frame, dataset)
-        if number > 1 and facts.modality == "MR" and not facts.captured:
-            raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
-                                                 "Export it as an enhanced or as a classic series.")
-        return [frame]
-
-
 def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int) -> Frame:
     """The Frame that a look-up by keyword describes."""
     image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
@@ -314,44 +277,6 @@ def _value(value: Any) -> str:
 def _b_value(get: Callable[[str], Any]) -> str:
     number = next((found for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b") if (found := real(get(key))) is not None), None)
     return "" if number is None else f"{number % 1e5:.0f}"              # GE adds a multiple of 10^5 to some
-
-
-def _facts(get: Callable[[str], Any]) -> Facts:
-    photometric = text(get("PhotometricInterpretation")).upper()
-    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (0, 1)
-    words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
-    has_pixels = get("Rows") is not None or get("Columns") is not None
-    return Facts(
-        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
-        text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
-        text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
-        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
-        text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
-    )
-
-
-def birthday_of(written: str) -> str:
-    """A digest of the digits of a whole date; empty for none."""
-    digits = re.sub(r"\D", "", written)
-    return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
-
-
-LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters with strokes and pairs, which have no accent
-
-
-@functools.lru_cache(maxsize=256)
-def name_of(written: str) -> frozenset[str]:
-    """A digest of each word of a name, whatever is capital, accented, an umlaut in two letters, and between words; initials beside words
-    are left out."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
-    plain = plain.translate(LETTERS)
-    words = re.findall(r"[^\W_]+", plain)
-    told = [word for word in words if len(word) > 1] or words
-    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in told)
-
-
-def _digest(word: str) -> str:
-    return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
 @functools.cache

@@ -1,22 +1,43 @@
 """Whose images share a series UID, or have none: people told apart by what headers say of them.
 
-Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests here
-(`dicom_header`), compared and never written, nor hashed into what is: who guesses names could tell which gives the hash.
+Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests,
+compared and never written, nor hashed into what is: who guesses names could tell which gives the hash.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from fovnet.volume.dicom_header import Facts, Frame
+from fovnet.volume.dicom.header import Facts, Frame
 
 MOST_PEOPLE = 64                # spellings held against each other, three at a time: of thousands, a name an image, it would take minutes
+LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters with strokes and pairs, which have no accent
 
 Person = tuple[str, str, frozenset[str]]
 """PatientID, birthday, words of the name; each empty where nothing is said."""
+
+
+def birthday_of(written: str) -> str:
+    """A digest of the digits of a whole date; empty for none."""
+    digits = re.sub(r"\D", "", written)
+    return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
+
+
+@functools.lru_cache(maxsize=256)
+def name_of(written: str) -> frozenset[str]:
+    """A digest of each word of a name, whatever is capital, accented, an umlaut in two letters, and between words; initials beside words
+    are left out."""
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
+    plain = plain.translate(LETTERS)
+    words = re.findall(r"[^\W_]+", plain)
+    told = [word for word in words if len(word) > 1] or words
+    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in told)
 
 
 def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
@@ -75,6 +96,10 @@ def folder_of(frame: Frame) -> tuple[str, str]:
     """The folder an image lies in, or its archive and the folder in that."""
     path, member = frame.item.path, frame.item.member
     return (str(path), str(PurePosixPath(member).parent)) if member else (str(path.parent), "")
+
+
+def _digest(word: str) -> str:
+    return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
 def _person(facts: Facts) -> Person:

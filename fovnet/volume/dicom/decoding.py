@@ -1,7 +1,7 @@
 """JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a process of their own.
 
 GDCM 3.2 ends the whole process where JPEG data are damaged in certain ways ("terminate called after throwing ... gdcm::Exception", met
-at the 686th of files changed at random; tests/volume/dicom/test_dicom_fuzz.py keeps it), and libjpeg fills what it cannot decode with
+at the 686th of files changed at random; tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with
 grey and tells stderr alone.  Neither may reach a batch: the child may die, and what it says of damage counts as damage.  One child
 serves a whole volume; it takes 0.6 s to start.
 
@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_header import dataset_of, quietly
-from fovnet.volume.dicom_source import Item
+from fovnet.volume.dicom.header import dataset_of, quietly
+from fovnet.volume.dicom.source import Item
 
 ENDED = "the decoder ended"
 DAMAGE = re.compile(rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]")
@@ -83,7 +83,7 @@ class Decoder:
         # -P: the folder of the call is not searched for modules, and may hold anything; a module system's PYTHONPATH may hold pydicom
         places = [str(Path(fovnet.__file__).parents[1]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", "fovnet.volume.dicom_decoding"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-P", "-W", "ignore", "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )
         return self._child

@@ -20,9 +20,9 @@ from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.dicom import gather_dicom
 from fovnet.volume.adapters.gathered import write_tables
-from fovnet.volume.dicom import survey
-from fovnet.volume.dicom_address import address
-from fovnet.volume.dicom_table import COLUMNS, short_hash
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.survey import survey
+from fovnet.volume.dicom.table import COLUMNS, short_hash
 from fovnet.volume.discovery import find, find_volumes, name_volumes
 from fovnet.volume.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
 from fovnet.volume.pack import slice_collections

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom_decoding import Decoder
-from fovnet.volume.dicom_header import Frame, dataset_of, getter, quietly, real, text, whole
-from fovnet.volume.dicom_source import Item
+from fovnet.volume.dicom.decoding import Decoder
+from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
+from fovnet.volume.dicom.source import Item
 from fovnet.volume.fitness import times
 
 BITS = (8, 16, 32)

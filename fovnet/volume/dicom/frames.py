@@ -1,0 +1,62 @@
+"""The images of a DICOM object: itself, the frames of an enhanced object, or the tiles of a mosaic.
+
+Free text, names and dates are left behind here: of a description only the kind it stands for travels on, of a name and a birthday digests
+to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom.enhanced import enhanced_frames
+from fovnet.volume.dicom.header import Facts, Frame, dataset_of, frame_from, getter, quietly, real, text, whole
+from fovnet.volume.dicom.mosaic import is_mosaic, mosaic_frames
+from fovnet.volume.dicom.people import birthday_of, name_of
+from fovnet.volume.dicom.source import Item
+
+MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
+MANUFACTURERS = {
+    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
+    "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
+}
+"""The first word of a manufacturer's name, in capitals, and how tables name it."""
+
+
+def frames_of(item: Item) -> list[Frame]:
+    """The images of an object; of one that has no pixels a single one of 0 × 0.  Raises VolumeError."""
+    dataset = dataset_of(item, pixels=False)
+    with quietly():
+        get = getter(dataset)
+        if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
+            raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
+        facts = _facts(get)
+        if not facts.has_pixels and facts.sop_class in MR_IMAGES:
+            raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
+        number = whole(get("NumberOfFrames"))
+        if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
+            raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
+        if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
+            return enhanced_frames(item, dataset, facts)
+        frame = frame_from(item, facts, get, 1 if number > 1 else 0)
+        if is_mosaic(frame):
+            return mosaic_frames(frame, dataset)
+        if number > 1 and facts.modality == "MR" and not facts.captured:
+            raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
+                                                 "Export it as an enhanced or as a classic series.")
+        return [frame]
+
+
+def _facts(get: Callable[[str], Any]) -> Facts:
+    photometric = text(get("PhotometricInterpretation")).upper()
+    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (0, 1)
+    words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
+    has_pixels = get("Rows") is not None or get("Columns") is not None
+    return Facts(
+        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
+        text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
+        text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
+        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
+        text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
+    )
