@@ -31,7 +31,7 @@ def check(config: ConfigFile) -> None:
     from fovnet.config import vocabulary
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.foreseen import between_labelled, empty_splits, missing_files
+    from fovnet.volume.preflight import between_labelled, empty_splits, missing_files
     from fovnet.volume.split import shares
 
     settings = settings_of(config)
@@ -74,7 +74,7 @@ def check(config: ConfigFile) -> None:
 def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
     """What the labels leave out: regions, splits of a region, and stretches between two regions; a mistyped number, perhaps."""
     from fovnet.report.wording import several
-    from fovnet.volume.foreseen import between, gaps, is_inner, unlabelled, unlearned
+    from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
 
     told, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
     if there and not settings.phantom.subjects:             # enough simulated people are in every split, with labels of every region
@@ -96,7 +96,7 @@ def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
     """Whether the validation split has too few people to promise the stated error at all."""
     from fovnet.decision.abstaining import fewest_people
     from fovnet.report.wording import several
-    from fovnet.volume.foreseen import people
+    from fovnet.volume.preflight import people
     from fovnet.volume.split import shares
 
     split, stated = settings.prepare.split, settings.decision.stated_error

@@ -46,8 +46,8 @@ from fovnet.phantom.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection import BEYOND_MM
+from fovnet.volume.formats.nifti import header_of
 from fovnet.volume.grid import WHOLE_VOXELS, Limits
-from fovnet.volume.nifti import header_of
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import LARGEST, times
+from fovnet.volume.checks import LARGEST, times
 from fovnet.volume.intensity import CLIP_PERCENTILE
 from fovnet.volume.unpacking import DAMAGED, numbers
 

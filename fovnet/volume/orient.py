@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import times
+from fovnet.volume.checks import times
 from fovnet.volume.intensity import window
 from fovnet.volume.volume import NO_AXIS, Volume
 

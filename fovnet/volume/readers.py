@@ -19,11 +19,11 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
-from fovnet.volume import analyze, gipl, metaimage, mgh, nifti, nrrd
+from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import survey as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import begins_like_dicom, is_archive, looks_like_dicom
-from fovnet.volume.fitness import refuse_ct, refuse_labels
+from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular
 from fovnet.volume.volume import Volume

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import (
+from fovnet.volume.checks import (
     A_GLANCE,
     CT_AIR,
     LARGEST,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths.threads import one_thread
 from fovnet.volume import readers
-from fovnet.volume.fitness import refuse_plane
+from fovnet.volume.checks import refuse_plane
 from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
@@ -129,7 +129,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
     counted = None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
     return SliceStack(
-        pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum, volume.notes + _grouping_note(covers, z_mm),
+        pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum, volume.notes + _grouping_note(covers),
         counted, None if volume.counted_z_mm is None else len(volume.counted_z_mm), volume.images,
     )
 
@@ -167,7 +167,7 @@ def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iter
         yield plane
 
 
-def _grouping_note(covers: NDArray[np.int64], z_mm: NDArray[np.float64]) -> tuple[str, ...]:
+def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
     """A sentence on how many slices went into a cut, if more than one."""
     n = int(covers[0, 1] - covers[0, 0]) + 1
     return () if n == 1 else (f"{n} neighbouring slices averaged in each cut",)

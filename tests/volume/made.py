@@ -1,7 +1,7 @@
 """A body on a grid, and files that hold it: every format, storage order, number type and byte order.
 
 NIfTI, MGH and Analyze are written by nibabel.  NRRD, MetaImage and GIPL are written here, field by field, so that a test may say
-anything a program somewhere may have written; SimpleITK reads them back as the judge (test_formats.py).
+anything a program somewhere may have written; SimpleITK reads them back as the judge (formats/test_second_library.py).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume import metaimage, nifti
+from fovnet.volume.formats import metaimage, nifti
 from fovnet.volume.orient import closest_axes
 
 THICKER = 1.5           # a slice thickness of so many in-plane spacings tells the plane of the scan; nearer to 1 it is a 3-D scan

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
+from fovnet.volume.checks import times
 from fovnet.volume.dicom.decoding import Decoder
 from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
 from fovnet.volume.dicom.source import Item
-from fovnet.volume.fitness import times
 
 BITS = (8, 16, 32)
 

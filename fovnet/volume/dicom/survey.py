@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.errors import VolumeError
+from fovnet.volume.checks import refuse_affine, times, usable
 from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.frames import frames_of
 from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
@@ -22,7 +23,6 @@ from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series, series_of
 from fovnet.volume.dicom.source import ZIP_MAGIC, Item, Unread, begins_like_dicom, items_of
 from fovnet.volume.dicom.triage import INCLUDABLE
-from fovnet.volume.fitness import refuse_affine, times, usable
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.checks import refuse_affine
 from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, stored_type
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine, refuse_modality, times
+from fovnet.volume.checks import refuse_affine, refuse_modality, times
+from fovnet.volume.formats.text_header import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
 from fovnet.volume.grid import MAX_AXES, Grid, Limits, refuse_grid
-from fovnet.volume.headers import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
@@ -84,7 +84,7 @@ def read(path: Path, limits: Limits) -> Volume:
         encoding = _encoding(path, header)
         directions = _directions(path, header)
         grid = _grid(path, header, directions)
-        vox_to_ras = _affine(path, header, directions, grid)
+        vox_to_ras = _affine(path, header, directions)
         data_path = _data_file(path, header) if "data file" in header.fields else path
         with regular(data_path).open("rb") if data_path != path else nullcontext(file) as data:
             stored = plain_bytes(data) if encoding == "raw" else None
@@ -219,7 +219,7 @@ def _vector(path: Path, field: str, text: str) -> NDArray[np.float64]:
     return found
 
 
-def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None], grid: Grid) -> NDArray[np.float64]:
+def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" as `refuse_affine`, or without an origin."""
     origin = header.fields.get("space origin")
     if origin is None:

@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine, refuse_modality, times
+from fovnet.volume.checks import refuse_affine, refuse_modality, times
+from fovnet.volume.formats.text_header import (
+    beside,
+    corrupt,
+    header_line,
+    one_of,
+    real_numbers,
+    scattered,
+    unoriented,
+    whole_number,
+    whole_numbers,
+)
 from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid
-from fovnet.volume.headers import beside, corrupt, header_line, one_of, real_numbers, scattered, unoriented, whole_number, whole_numbers
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.checks import refuse_affine
+from fovnet.volume.formats.nifti import files_of as nifti_files_of
+from fovnet.volume.formats.nifti import header_opening
 from fovnet.volume.grid import Grid, Limits, refuse_grid
-from fovnet.volume.nifti import files_of as nifti_files_of
-from fovnet.volume.nifti import header_opening
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine, times
+from fovnet.volume.checks import refuse_affine, times
 from fovnet.volume.grid import Grid, Limits, refuse_grid
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip

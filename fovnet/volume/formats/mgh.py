@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.fitness import refuse_affine
+from fovnet.volume.checks import refuse_affine
+from fovnet.volume.formats.text_header import unoriented
 from fovnet.volume.grid import Grid, Limits, refuse_grid, stored_type
-from fovnet.volume.headers import unoriented
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
