@@ -16,7 +16,7 @@ from fovnet.results import Results
 
 if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
-    from fovnet.report.answers import Told
+    from fovnet.report.exports.answers import Told
 
 export = typer.Typer(
     no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
@@ -35,8 +35,8 @@ def export_sr(
     regions: Regions = "default",
 ) -> None:
     """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
-    from fovnet.report.copies import refuse_beside_sources
-    from fovnet.report.structured import write_report
+    from fovnet.report.exports.copies import refuse_beside_sources
+    from fovnet.report.exports.structured import write_report
 
     refuse_beside_sources(answers, folder)
     _exported(answers, "SR", lambda told, words: write_report(told, words, folder), folder, regions)
@@ -48,7 +48,7 @@ def export_copies(
     regions: Regions = "default",
 ) -> None:
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
-    from fovnet.report.copies import refuse_beside_sources, write_copies
+    from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
     refuse_beside_sources(answers, folder)
     _exported(answers, "copies", lambda told, words: write_copies(told, words, folder), folder, regions)
@@ -60,8 +60,8 @@ def export_bids(
 ) -> None:
     """A BIDS derivative: a JSON with BodyPart and the spans for every volume."""
     from fovnet.config import vocabulary
-    from fovnet.report.answers import read_answers
-    from fovnet.report.bids import write_bids
+    from fovnet.report.exports.answers import read_answers
+    from fovnet.report.exports.bids import write_bids
     from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
@@ -78,8 +78,8 @@ def export_headers(
 ) -> None:
     """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone."""
     from fovnet.config import vocabulary
-    from fovnet.report.answers import read_answers
-    from fovnet.report.headers import VERDICTS, compare, write_headers
+    from fovnet.report.exports.answers import read_answers
+    from fovnet.report.exports.headers import VERDICTS, compare, write_headers
 
     words = vocabulary(regions)
     told = read_answers(answers, words)
@@ -121,7 +121,7 @@ def export_shipped(
 def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
     """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
     from fovnet.config import vocabulary
-    from fovnet.report.answers import read_answers
+    from fovnet.report.exports.answers import read_answers
     from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)

@@ -33,7 +33,7 @@ from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
-from fovnet.report.answers import read_answers
+from fovnet.report.exports.answers import read_answers
 from fovnet.report.predictions import claimed, write
 from fovnet.volume.slices import Slicing, looks
 

@@ -21,7 +21,7 @@ from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.answers import read_answers
+from fovnet.report.exports.answers import read_answers
 from fovnet.volume.collection import read_collection
 from fovnet.volume.slices import SliceStack
 

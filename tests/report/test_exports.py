@@ -31,12 +31,12 @@ from fovnet.decision.spans import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.answers import read_answers
-from fovnet.report.bids import write_bids
-from fovnet.report.copies import refuse_beside_sources, said_together, write_copies
-from fovnet.report.headers import compare, write_headers
-from fovnet.report.sources import sources_of, told_apart, uid_for
-from fovnet.report.structured import LOWER, UPPER, structured_report, write_report
+from fovnet.report.exports.answers import read_answers
+from fovnet.report.exports.bids import write_bids
+from fovnet.report.exports.copies import refuse_beside_sources, said_together, write_copies
+from fovnet.report.exports.headers import compare, write_headers
+from fovnet.report.exports.sources import sources_of, told_apart, uid_for
+from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices import Slicing, slice_volume

@@ -14,7 +14,7 @@ from typing import Any
 
 from fovnet.decision.kept import unchanged
 from fovnet.errors import ModelError
-from fovnet.report.answers import Told
+from fovnet.report.exports.answers import Told
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
 from fovnet.volume.dicom.source import Item

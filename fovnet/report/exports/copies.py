@@ -21,9 +21,9 @@ from typing import Any
 from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
-from fovnet.report.answers import Told, read_answers
-from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.report.exports.answers import Told, read_answers
+from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
 from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
@@ -135,7 +135,7 @@ def _refuse_other_places(told: Told, source: Source) -> None:
 
 
 def _withdraw(place: Path, told: Told) -> None:
-    """As `owned.withdraw`, of the copies in a volume's folder."""
+    """As `withdraw`, of the copies in a volume's folder."""
     _clear_begun(place)
     withdraw(sorted(place.glob(NUMBERED)), told.path)
 

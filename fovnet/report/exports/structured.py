@@ -17,9 +17,9 @@ from fovnet.errors import FovnetError, ModelError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
-from fovnet.report.answers import Told
-from fovnet.report.owned import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.sources import UTF_8, Source, sources_of, told_apart, uid_for
+from fovnet.report.exports.answers import Told
+from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.sources import UTF_8, Source, sources_of, told_apart, uid_for
 from fovnet.volume.dicom.header import quietly
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
     """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
 
     Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
-    lies there that is no report of fovnet's, "export-other-study" where one on other images does; "export-stays" as `owned.withdraw`.
+    lies there that is no report of fovnet's, "export-other-study" where one on other images does; "export-stays" as `withdraw`.
     """
     path = folder / f"{told.volume_id}.dcm"
     if told.status == "refused":

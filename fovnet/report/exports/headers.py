@@ -10,8 +10,8 @@ from pathlib import Path
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
-from fovnet.report.answers import Told
-from fovnet.report.sources import sources_of
+from fovnet.report.exports.answers import Told
+from fovnet.report.exports.sources import sources_of
 from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom.header import quietly
 

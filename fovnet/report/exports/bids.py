@@ -20,8 +20,8 @@ from fovnet import __version__
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary
-from fovnet.report.answers import Told
-from fovnet.report.copies import said_together
+from fovnet.report.exports.answers import Told
+from fovnet.report.exports.copies import said_together
 
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
