@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ FLOORS = {
     "cli": 7, "__main__": 8,
 }
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
+FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
+    "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
+    "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
+    "report.exports": set(),
+}
+ENTANGLED = {"net", "report"}           # each has two files that import each other, one of them inside a function
 
 
 def room_of(path: Path) -> str:
@@ -50,6 +58,37 @@ def test_a_room_imports_only_from_lower_floors(path: Path) -> None:
     for other in rooms_imported(path) - {room}:
         same_ground = FLOORS[room] == 0 and FLOORS[other] == 0
         assert FLOORS[other] < FLOORS[room] or same_ground, f"{room} (floor {FLOORS[room]}) imports {other} (floor {FLOORS[other]})"
+
+
+def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
+    """What each file of a room imports of it; a package in it counts as its files, or as one."""
+    def part(name: str) -> str:
+        return ".".join(name.split(".")[:2]) if packages_whole else name
+
+    found: dict[str, set[str]] = {}
+    for name in (name for name in MODULES if name.startswith(f"{room}.")):
+        others = {other.removeprefix("fovnet.") for other in imports(MODULES[name])} & MODULES.keys()
+        found.setdefault(part(name), set()).update({part(other) for other in others if other.startswith(f"{room}.")} - {part(name)})
+    return found
+
+
+@pytest.mark.parametrize("packages_whole", [False, True])
+@pytest.mark.parametrize("room", sorted({room_of(path) for path in FILES if path.parent != PACKAGE} - ENTANGLED))
+def test_no_imports_within_a_room_go_in_a_circle(room: str, packages_whole: bool) -> None:
+    TopologicalSorter(imported_within(room, packages_whole=packages_whole)).prepare()          # its CycleError names the circle
+
+
+@pytest.mark.parametrize("package", FOOTINGS)
+def test_a_package_within_a_room_stands_on_what_lies_below_it(package: str) -> None:
+    """Formats and DICOM know the checks and the grid, but neither each other nor who reads, finds or slices; exports know no page."""
+    beyond = imported_within(package.split(".")[0], packages_whole=True)[package] - FOOTINGS[package]
+    assert not beyond, f"{package} imports {beyond}"
+
+
+@pytest.mark.parametrize("package", sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli"))
+def test_a_package_opens_with_what_it_is_and_imports_nothing(package: str) -> None:
+    statements = ast.parse(MODULES[package].read_text()).body
+    assert len(statements) == 1 and ast.get_docstring(ast.Module(statements, [])), f"{package} does more than say what it is"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
