@@ -22,6 +22,16 @@ FLOORS = {
     "report": 6,
     "cli": 7, "__main__": 8,
 }
+FLOORS_OF_THE_PHANTOM = {
+    "__init__": 0, "geometry": 0, "scanner": 0, "features": 0,
+    "person": 1,
+    "anatomy": 2,
+    "finish": 3,
+    "acquisition": 4,
+    "oddities": 5, "variety": 5,
+    "collection": 6,
+    "own_labels": 7,
+}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
 MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
@@ -89,6 +99,16 @@ def test_a_package_within_a_room_stands_on_what_lies_below_it(package: str) -> N
 def test_a_package_opens_with_what_it_is_and_imports_nothing(package: str) -> None:
     statements = ast.parse(MODULES[package].read_text()).body
     assert len(statements) == 1 and ast.get_docstring(ast.Module(statements, [])), f"{package} does more than say what it is"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "phantom"],
+                         ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> None:
+    part = path.relative_to(PACKAGE).parts[1].removesuffix(".py")
+    assert part in FLOORS_OF_THE_PHANTOM, f"{part} has no floor in the phantom"
+    for other in {name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")} - {part}:
+        assert FLOORS_OF_THE_PHANTOM[other] < FLOORS_OF_THE_PHANTOM[part], \
+            f"{part} (floor {FLOORS_OF_THE_PHANTOM[part]}) imports {other} (floor {FLOORS_OF_THE_PHANTOM[other]})"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fovnet.decision.ensemble import Ensemble
-from fovnet.phantom.body import landmarks
+from fovnet.phantom.acquisition.families import choose_families
+from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import acquire
-from fovnet.phantom.families import choose_families
 from fovnet.phantom.oddities import ODDITIES, oddity
-from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import SITES, plan
+from fovnet.phantom.person.traits import sample_person
 from fovnet.volume.slices import SliceStack, cut
 
 BODY, SHUFFLED, REVERSED = "a body", "its slices shuffled", "upside down"

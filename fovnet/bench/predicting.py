@@ -32,12 +32,12 @@ from fovnet.decision.predicting import predict
 from fovnet.errors import FovnetError
 from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.maths.memory import forget_peak, peak_bytes
-from fovnet.phantom.body import label_volume
+from fovnet.phantom.acquisition.protocols import SEQUENCES
+from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.collection import nifti_bytes
-from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import SEQUENCES
-from fovnet.phantom.raster import Grid
-from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.traits import sample_person
+from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.grid import Limits
 from fovnet.volume.orient import to_ras

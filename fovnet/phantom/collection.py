@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.locks import alone
-from fovnet.phantom.artefacts import wrapped
-from fovnet.phantom.body import Landmarks, label_volume, landmarks
-from fovnet.phantom.families import choose_families
+from fovnet.phantom.acquisition.families import choose_families
+from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.acquisition.protocols import SITES, Plan, Site, plan
+from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.features import left_out
-from fovnet.phantom.headers import along_claimed_axes, claimed, region_alone
-from fovnet.phantom.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.masks import Finish, along_slices, finished, shown
+from fovnet.phantom.finish.headers import along_claimed_axes, claimed, region_alone
+from fovnet.phantom.finish.masks import Finish, along_slices, finished, shown
+from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
-from fovnet.phantom.person import Person, sample_person
-from fovnet.phantom.protocols import SITES, Plan, Site, plan
-from fovnet.phantom.raster import Grid
-from fovnet.phantom.scanner import LabelVolume, averaged, scan
-from fovnet.phantom.tissues import AIR
+from fovnet.phantom.person.traits import Person, sample_person
+from fovnet.phantom.scanner.artefacts import wrapped
+from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
+from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import varied
 from fovnet.records import read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary

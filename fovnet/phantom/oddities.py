@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from fovnet.phantom.protocols import SEQUENCES
-from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
-from fovnet.phantom.tissues import Tissue
+from fovnet.phantom.acquisition.protocols import SEQUENCES
+from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
+from fovnet.phantom.scanner.tissues import Tissue
 from fovnet.volume.volume import Volume
 
 WATER = (

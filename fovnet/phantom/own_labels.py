@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
-from fovnet.phantom.artefacts import Flaws, draw_flaws
-from fovnet.phantom.coils import fallen_off
+from fovnet.phantom.acquisition.coils import fallen_off
+from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES
 from fovnet.phantom.collection import (
     OWN_LABELS,
     REGION_COLUMNS,
@@ -36,13 +36,13 @@ from fovnet.phantom.collection import (
     only_writer,
     refuse_other_tables,
 )
-from fovnet.phantom.contrasts import freely
 from fovnet.phantom.features import left_out
-from fovnet.phantom.masks import BACKGROUND, Finish, draw_finish, finished
-from fovnet.phantom.protocols import SEQUENCES, SITES
-from fovnet.phantom.raster import Grid
-from fovnet.phantom.scanner import Acquisition, Coil, LabelVolume, averaged, scan
-from fovnet.phantom.tissues import TISSUES, Tissue
+from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.scanner.artefacts import Flaws, draw_flaws
+from fovnet.phantom.scanner.contrasts import freely
+from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged, scan
+from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection import BEYOND_MM

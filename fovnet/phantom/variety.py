@@ -11,24 +11,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from fovnet.phantom.artefacts import draw_flaws
-from fovnet.phantom.body import Landmarks
-from fovnet.phantom.breast_coils import cups
-from fovnet.phantom.breast_shapes import of_a_kind
-from fovnet.phantom.coils import bright_within, fallen_off
-from fovnet.phantom.contrasts import freely
-from fovnet.phantom.echo_planar import EchoPlanar
-from fovnet.phantom.families import LEG_MASS, named_field, small_family
-from fovnet.phantom.fitting import fitted, of_any_size
-from fovnet.phantom.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
-from fovnet.phantom.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
-from fovnet.phantom.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
-from fovnet.phantom.masks import BRAIN, draw_finish, stripped
-from fovnet.phantom.organ_fields import organ_field
-from fovnet.phantom.person import Person
-from fovnet.phantom.protocols import Plan, plan
-from fovnet.phantom.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
-from fovnet.phantom.sequence import Sequence
+from fovnet.phantom.acquisition.breast_coils import cups
+from fovnet.phantom.acquisition.coils import bright_within, fallen_off
+from fovnet.phantom.acquisition.families import LEG_MASS, named_field, small_family
+from fovnet.phantom.acquisition.fitting import fitted, of_any_size
+from fovnet.phantom.acquisition.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
+from fovnet.phantom.acquisition.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
+from fovnet.phantom.acquisition.organ_fields import organ_field
+from fovnet.phantom.acquisition.protocols import Plan, plan
+from fovnet.phantom.acquisition.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
+from fovnet.phantom.anatomy.body import Landmarks
+from fovnet.phantom.finish.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
+from fovnet.phantom.finish.masks import BRAIN, draw_finish, stripped
+from fovnet.phantom.person.breast_shapes import of_a_kind
+from fovnet.phantom.person.traits import Person
+from fovnet.phantom.scanner.artefacts import draw_flaws
+from fovnet.phantom.scanner.contrasts import freely
+from fovnet.phantom.scanner.echo_planar import EchoPlanar
+from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.volume.orient import closest_axes
 
 SMALL_SHARE = 0.66      # of a person's volumes but the first, which covers several regions

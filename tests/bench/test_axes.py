@@ -22,11 +22,11 @@ from fovnet.decision.ensemble import load
 from fovnet.decision.scoring import FEWEST, JUDGES, oriented
 from fovnet.errors import ModelError
 from fovnet.maths.turns import TURNS, shown_by
-from fovnet.phantom.body import landmarks
+from fovnet.phantom.acquisition.families import FAMILIES
+from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import acquire
-from fovnet.phantom.families import FAMILIES
-from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import SITES, plan
+from fovnet.phantom.person.traits import sample_person
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.outlines import outlines
 from fovnet.volume.pack import Pack, slice_collections

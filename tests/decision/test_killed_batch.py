@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from fovnet.phantom.oddities import BRIGHT, WATER
-from fovnet.phantom.scanner import Acquisition, LabelVolume, scan
+from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import read_json, read_tsv
 
 VOLUMES = 1000 if os.environ.get("FOVNET_LARGE") == "1" else 200

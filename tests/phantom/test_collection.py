@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.phantom.body import landmarks
+from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family, choose_families
+from fovnet.phantom.acquisition.protocols import SITES, Plan, plan
+from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import (
     RECIPE,
     SLIVER_MM2,
@@ -31,9 +33,7 @@ from fovnet.phantom.collection import (
     simulate_subject,
     unlisted,
 )
-from fovnet.phantom.families import FAMILIES, SMALL, Family, choose_families
-from fovnet.phantom.person import sample_person
-from fovnet.phantom.protocols import SITES, Plan, plan
+from fovnet.phantom.person.traits import sample_person
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.volume import Volume

@@ -12,27 +12,27 @@ from hypothesis import strategies as st
 from nibabel.orientations import io_orientation
 
 from fovnet.errors import ConfigError
-from fovnet.phantom.artefacts import draw_flaws
-from fovnet.phantom.body import Landmarks, label_volume, landmarks
-from fovnet.phantom.breast import breast
-from fovnet.phantom.breast_shapes import of_a_kind
-from fovnet.phantom.coils import _arrays
+from fovnet.phantom.acquisition.coils import _arrays
+from fovnet.phantom.acquisition.families import FAMILIES, LEG_MASS, Family, _box, choose_families, small_family
+from fovnet.phantom.acquisition.heart_stacks import along_the_axis, short_axis
+from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.acquisition.protocols import SITES, Plan, _field, plan
+from fovnet.phantom.acquisition.regrid import canonical, recut
+from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
+from fovnet.phantom.anatomy.breast import breast
+from fovnet.phantom.anatomy.heart import long_axis
+from fovnet.phantom.anatomy.lesions import leg_mass
 from fovnet.phantom.collection import REGION_COLUMNS, _reached, acquire, nifti_bytes
-from fovnet.phantom.families import FAMILIES, LEG_MASS, Family, _box, choose_families, small_family
 from fovnet.phantom.features import SCANNING, left_out
-from fovnet.phantom.headers import along_claimed_axes, as_picture, draw_turn, region_alone
-from fovnet.phantom.heart import long_axis
-from fovnet.phantom.heart_stacks import along_the_axis, short_axis
-from fovnet.phantom.lesions import leg_mass
-from fovnet.phantom.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.masks import BRAIN, FACE, Finish, finished, shown
-from fovnet.phantom.person import Person, sample_person
-from fovnet.phantom.protocols import SITES, Plan, _field, plan
-from fovnet.phantom.raster import Grid
-from fovnet.phantom.regrid import canonical, recut
-from fovnet.phantom.scanner import sensitivity
-from fovnet.phantom.stripping import CEREBELLUM, Stripping
-from fovnet.phantom.tissues import AIR, TISSUES, label_of
+from fovnet.phantom.finish.headers import along_claimed_axes, as_picture, draw_turn, region_alone
+from fovnet.phantom.finish.masks import BRAIN, FACE, Finish, finished, shown
+from fovnet.phantom.finish.stripping import CEREBELLUM, Stripping
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.breast_shapes import of_a_kind
+from fovnet.phantom.person.traits import Person, sample_person
+from fovnet.phantom.scanner.artefacts import draw_flaws
+from fovnet.phantom.scanner.scan import sensitivity
+from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 from fovnet.phantom.variety import CHANGES, _tilted, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT

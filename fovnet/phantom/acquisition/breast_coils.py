@@ -1,0 +1,54 @@
+"""Coils about hanging breasts: rows of small elements in the wall of each opening, a few centimetres off the skin."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.breast_shapes import shaped
+from fovnet.phantom.person.traits import Person
+from fovnet.phantom.scanner.scan import Coil
+
+REACH_MM = (10.0, 34.0)         # radius of an element: arrays of 7 to 18 a breast have loops of 2 to 7 cm across
+OFF_MM = (3.0, 20.0)            # from the skin to the elements
+KNOWN_MM = 10.0                 # distance at which what they hear is known: finer than the reach
+NEAR_MM = 60.0                  # elements farther than this outside a field of view are not switched on
+
+
+def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+    """Elements round each breast that the grid shows: they hear the skin 1.3 to 4 times as well as the middle, the chest half to a tenth
+    as well as the breast.
+
+    Of a woman whose breasts are `of_a_kind`, prone.  Rows stand round the base, the middle and the nipple's end; half of the coils leave
+    the sides open that a needle comes from, one element of eight is off, and what lies deep in the chest is nearly dark.
+    """
+    reach, off = float(rng.uniform(*REACH_MM)), float(rng.uniform(*OFF_MM))
+    rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
+    around, first, open_to_the_sides = int(rng.integers(4, 9)), float(rng.uniform(0, 2 * np.pi)), rng.random() < 0.5
+    places = []
+    for side in (1, -1):
+        for row in rows:
+            for turn in (first + np.arange(around) * 2 * np.pi / around).tolist():
+                if not (open_to_the_sides and abs(np.cos(turn)) > 0.85):
+                    places.append(_element(person, side, row, turn, off))
+    seen = [place for place in places if _is_near(place, grid) and rng.random() < 0.875] or places
+    centres = tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(seen) - isocentre_mm)
+    return Coil(centres, reach, float(rng.uniform(0.93, 1.0)), power=float(rng.uniform(1.0, 1.5)), known_mm=KNOWN_MM)
+
+
+def _element(person: Person, side: int, row: float, turn: float, off_mm: float) -> NDArray[np.float64]:
+    """(3,) mm of the person, `off_mm` beside the skin of a breast at that share of its length and that angle; past the end, before it."""
+    whole = shaped(person, side)
+    wide = float(whole.squared[int(np.clip(row, 0, 1) * (len(whole.squared) - 1))]) ** 0.5
+    a, c = (half * min(wide, plate) + off_mm for half, plate in zip(whole.half, whole.plates, strict=True))
+    x, y, z = whole.within_mm(row, a * float(np.cos(turn)) / whole.half[0], c * float(np.sin(turn)) / whole.half[1])
+    beyond = off_mm * max(0.0, row) ** 4        # the last row stands before the nipple
+    return np.array([x * person.morph.trunk[0], (y + beyond) * person.morph.trunk[1], person.morph.height_mm(z)])
+
+
+def _is_near(place_mm: NDArray[np.float64], grid: Grid) -> bool:
+    """Whether a point lies in the grid or less than NEAR_MM beside it."""
+    index = np.linalg.solve(grid.vox_to_ras[:3, :3], place_mm - grid.vox_to_ras[:3, 3])
+    room = NEAR_MM / np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
+    return bool(((index > -room) & (index < np.asarray(grid.shape) + room)).all())

@@ -1,0 +1,134 @@
+"""Fields of view measured on the body: ending with the trunk, with air on one side only, or of any size about one organ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.acquisition.protocols import Plan
+from fovnet.phantom.acquisition.regrid import about_its_middle, recut, regridded, slice_axis
+from fovnet.phantom.anatomy import limbs, skin_folds, trunk
+from fovnet.phantom.anatomy.layers import Layer
+from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.person.traits import Person
+
+STEP_MM, EVERY_MM = 6.0, 30.0       # voxels on which outlines are measured: across, and along the body
+
+
+@dataclass(frozen=True)
+class Contour:
+    """Where a person without arms and head ends at `heights` (n,) above the soles: `low` and `high` (n, 2), x and y in mm of the person."""
+
+    heights: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def between(self, low_mm: float, high_mm: float) -> Contour:
+        """The part between two heights."""
+        part = (self.heights >= low_mm) & (self.heights <= high_mm)
+        return Contour(self.heights[part], self.low[part], self.high[part])
+
+
+@lru_cache(maxsize=2)
+def contour(person: Person) -> Contour:
+    """The outline of the person's trunk and legs, right to 4 mm."""
+    affine = np.diag([STEP_MM, STEP_MM, EVERY_MM, 1.0])
+    affine[:3, 3] = -390, -300, 0
+    grid = Grid((131, 117, 70), affine)
+    body = [paint for paint in (*trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person)) if paint.layer == Layer.SKIN]
+    seen = np.asarray(rasterise(pieces_of(body), grid, person.morph) > 0)
+    there = np.flatnonzero(seen.any(axis=(0, 1)))
+    ends = []
+    for axis, first in enumerate(affine[:2, 3].tolist()):
+        along = np.asarray(seen.any(axis=1 - axis))[:, there]
+        last = len(along) - 1 - along[::-1].argmax(axis=0)
+        ends.append((first + STEP_MM * (along.argmax(axis=0) - 0.5), first + STEP_MM * (last + 0.5)))
+    (left, right), (back, front) = ends
+    return Contour(EVERY_MM * there.astype(float), np.stack([left, back], axis=1), np.stack([right, front], axis=1))
+
+
+CLOSE_MM = (-20.0, 20.0)        # a field that fits ends so far outside the skin
+AIR_MM = (50.0, 180.0)          # beside the body, of one that lies off centre
+OFF_CENTRE, ALL_ROUND = 0.28, 0.3
+"""Of fitted fields, those off centre, and those fitted in front and behind too."""
+
+
+def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
+    """The field ending about the skin of the trunk or the legs at both sides, or at one side with much air on the other.
+
+    It is measured at the body's widest place in it, or in half of the fields that show one region or two at any height: what is wider
+    there is cut.  Voxels stay as large as they are.  A field above the neck stays as it is.
+    """
+    z = _heights_mm(plain.grid)
+    body = contour(person).between(*z)
+    if not len(body.heights) or z[0] > person.morph.height_mm(trunk.OUTLINE[-1][0] - 60.0):
+        return plain
+    low, high = body.low.min(axis=0), body.high.max(axis=0)
+    anywhere, at, kind = rng.random(), int(rng.integers(len(body.heights))), rng.random()
+    if anywhere < 0.5 and z[1] - z[0] < 600:
+        low, high = body.low[at], body.high[at]
+    close, air = rng.uniform(*CLOSE_MM) + rng.uniform(-6, 6, (2, 2)), float(rng.uniform(*AIR_MM))
+    ends = low - close[0], high + close[1]
+    axes = (0, 1) if kind > 1 - ALL_ROUND else (0,)
+    if kind < OFF_CENTRE:
+        axes, beyond = (int(rng.random() < 0.3),), int(rng.random() < 0.5)
+        ends[beyond][axes[0]] += air * (1 if beyond else -1)
+    grid = plain.grid
+    for axis in axes:
+        grid = _ending(grid, axis, float(ends[0][axis]), float(ends[1][axis]))
+    return regridded(plain, grid)
+
+
+def _heights_mm(grid: Grid) -> tuple[float, float]:
+    """The lowest and the highest point of a field."""
+    ends = np.array(np.meshgrid(*([-0.5, size - 0.5] for size in grid.shape))).reshape(3, -1)
+    z = grid.vox_to_ras[2, :3] @ ends + grid.vox_to_ras[2, 3]
+    return float(z.min()), float(z.max())
+
+
+def _middle_mm(grid: Grid) -> NDArray[np.float64]:
+    """(3,) the middle of a field."""
+    return np.asarray(grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3])
+
+
+def _ending(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
+    """The grid cut or drawn out along an axis to end at these mm of the person, voxels as large as they are; tilted by 8° at most."""
+    step = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+    edge = _middle_mm(grid)[axis] - grid.shape[axis] * step / 2
+    return recut(grid, axis, low_mm - edge, max(4, round((high_mm - low_mm) / step)), step)
+
+
+SIZES_MM = (90.0, 420.0)        # of pictures of one organ, from cropped to the whole trunk, the same for all of them
+ASTRAY = 0.1                    # of its size, by which such a picture lies beside what it is about
+
+
+def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
+    """The field about the same place with pictures of any size in SIZES_MM, in as many pixels, so that size tells no organ.
+
+    Large ones lie up to four fifths of the way towards the middle of the body, as they are planned.  Pictures are slices, or where voxels
+    are cubes what is axial; slices are as many and as thick.  A coil of elements about the field grows with it.
+    """
+    grid = plain.grid
+    through = 2 if plain.plane == "isotropic" else slice_axis(plain)
+    across = [axis for axis in range(3) if axis != through]
+    axes, shape = grid.vox_to_ras[:3, :3].copy(), np.asarray(grid.shape)
+    size = float(np.exp(rng.uniform(*np.log(SIZES_MM))))
+    grown = size / float((np.linalg.norm(axes, axis=0) * shape)[across].max())
+    axes[:, across] *= grown
+    resized, middle = about_its_middle(grid, axes), _middle_mm(grid)
+    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((size - 170) / 200, 0, 1)
+    units = axes[:, across] / np.linalg.norm(axes[:, across], axis=0)
+    moved = units @ (units.T @ inwards + np.clip(rng.normal(0, ASTRAY / 2, 2), -ASTRAY, ASTRAY) * size)
+    affine = resized.vox_to_ras.copy()
+    affine[:3, 3] += moved
+    widened = regridded(plain, Grid(grid.shape, affine))
+    if grown <= 1:
+        return widened
+    coil, about = plain.acquisition.coil, middle[:2] - np.asarray(plain.isocentre_mm)[:2]
+    places = np.asarray(coil.centres_mm, dtype=float).reshape(-1, 3)
+    places[:, :2] = about + moved[:2] + grown * (places[:, :2] - about)
+    centres = tuple((float(x), float(y), float(z)) for x, y, z in places)
+    return replace(widened, acquisition=replace(widened.acquisition, coil=replace(coil, centres_mm=centres)))

@@ -1,0 +1,65 @@
+"""Grids turned, cut anew and made coarser, and what a plan then says of its label voxels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from nibabel.orientations import inv_ornt_aff
+from numpy.typing import NDArray
+
+from fovnet.phantom.acquisition.protocols import Plan, label_voxels
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.volume.orient import closest_axes
+
+
+def canonical(grid: Grid) -> Grid:
+    """The grid with its axes in the closest RAS order, covering the same voxels."""
+    order = closest_axes(grid.vox_to_ras)
+    affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
+    shape = [0, 0, 0]
+    for axis, (becomes, _) in enumerate(order.tolist()):
+        shape[int(becomes)] = grid.shape[axis]
+    return Grid((shape[0], shape[1], shape[2]), np.asarray(affine))
+
+
+def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
+    """The grid with other axes (3, 3), mm a voxel, its middle where it was."""
+    half = (np.asarray(grid.shape) - 1) / 2
+    affine = np.eye(4)
+    affine[:3, :3] = axes
+    affine[:3, 3] = grid.vox_to_ras[:3, :3] @ half + grid.vox_to_ras[:3, 3] - axes @ half
+    return Grid(grid.shape, affine)
+
+
+def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
+    """The grid with `slices` voxels of `spacing_mm` along an axis, the first beginning `first_mm` behind the edge."""
+    old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+    affine = grid.vox_to_ras.copy()
+    affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_mm - 0.5)
+    affine[:3, axis] *= spacing_mm / old_mm
+    shape = list(grid.shape)
+    shape[axis] = slices
+    return Grid((shape[0], shape[1], shape[2]), affine)
+
+
+def coarse(grid: Grid, spacing_mm: float) -> Grid:
+    """The grid with voxels of at least that size."""
+    for axis in range(3):
+        old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+        if old_mm < spacing_mm:
+            grid = recut(grid, axis, 0.0, max(4, round(grid.shape[axis] * old_mm / spacing_mm)), spacing_mm)
+    return grid
+
+
+def slice_axis(acquired: Plan) -> int:
+    """The axis across the slices: the coarsest, or where all are alike the one of the plane."""
+    named = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
+    spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+    return named if spacing[named] >= spacing.max() * 0.99 else int(spacing.argmax())
+
+
+def regridded(plain: Plan, grid: Grid) -> Plan:
+    """The plan on that grid, with the label voxels that its spacing asks for."""
+    spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
+    return replace(plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape)))

@@ -1,0 +1,179 @@
+"""Breasts: cones and domes under their skin that hang or lie flat, and the gland within, in strands towards the nipple."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.anatomy import axilla, gland
+from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.pectoral import front, pectoral
+from fovnet.phantom.geometry.dome import Dome
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Loft, Solid, tube
+from fovnet.phantom.person.breast_shapes import bust, of_a_kind, shaped
+from fovnet.phantom.person.traits import Person
+
+LONGEST_MM = 160.0
+"""From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
+
+HANGS_MM = 1345.0
+"""Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
+
+
+@dataclass(frozen=True)
+class Strands(Solid):
+    """Sheets within a dome that run together at its nipple, thicker within its middle until they are one mass.
+
+    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  what is added to it in the middle of the gland
+    fine  how many times finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0 for smooth ones
+    """
+
+    dome: Dome
+    thin: float
+    mass: float
+    phase: tuple[float, float, float]
+    fine: float = 1.0
+    ragged: float = 0.0
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.dome.box
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, t, w = self.dome.within(x, y, z)
+        ahead = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
+        f, frayed = np.float32(self.fine), np.float32(self.ragged)
+        X = f * 9 * u * ahead + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
+        Y = f * 9 * w * ahead + self.phase[1] + np.sin(4 * t + 4 * u)
+        Z = f * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
+        if self.ragged:
+            wound = [frayed * np.sin(np.float32(per) * other) for per, other in ((2.7, Y + 0.4), (2.9, Z + 0.7), (3.1, X))]
+            X, Y, Z = X + wound[0], Y + wound[1], Z + wound[2]
+        g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
+        middle = np.clip(1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1)
+        if self.ragged:
+            middle *= np.clip(1 + frayed * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2)
+        return np.asarray((g <= self.thin + self.mass * middle) & self.dome.inside(x, y, z))
+
+    def shrunk(self, mm: float) -> Solid:
+        return replace(self, dome=self.dome.shrunk(mm))
+
+
+def breast(person: Person, side: int) -> Dome:
+    """One breast under its skin: long and round or pointed where it hangs, of a woman who lies on her back flat and to the side."""
+    if of_a_kind(person):
+        return shaped(person, side)
+    rng = person.generator(71)
+    size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
+    power, point, low = (float(value) for value in rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)))
+    size = 0.25 if person.age < 12 else size * float(person.generator(72 + (side > 0)).uniform(0.93, 1.07))
+    wide, front = size**0.38, 84 + 0.5 * person.fat_mm
+    if person.prone:
+        plain = Dome((side * 86.0, front, HANGS_MM), (56 * wide, 60 * wide), 42 + 56 * size, (side * 4.0, -14.0 * low), power, point)
+        return _hung(plain, person.generator(74))
+    half = (60 * wide, 60 * wide)
+    return Dome((side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0, 0.5 + 0.5 * point)
+
+
+def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
+    """How a breast hangs into a coil: three of ten a column with a round end, four of ten a dome as broad as its side of the chest,
+    others pears and cones, half of these and of the columns squeezed flat by plates.
+
+    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman are given the same numbers.
+    A dome is 12 to 18 cm across and half to once as long as half of that: in axial cuts a half moon, at whose horns skin meets chest.
+    """
+    kind, plates = rng.random(2)
+    slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
+    if kind > 0.6:
+        across, long, point = rng.uniform((1.1, 0.55, 0.75), (1.4, 1.05, 1.1)).tolist()
+        half = float(np.clip(plain.half[0] * across, 55, 92)), float(np.clip(plain.half[1] * across, 55, 88))
+        return replace(plain, half=half, length=max(0.8 * plain.length, half[0] * long), point=point, flare=abs(flare))
+    if kind < 0.3:
+        plain = replace(plain, power=blunt, point=1.0)
+        slender, flare = slender * 0.92, abs(flare) + 0.1
+    across = slender * (flat if plates < 0.5 else 1.0)
+    half = plain.half[0] * across, plain.half[1] * 1.12 / (flat**0.4 if plates < 0.5 else 1.0)
+    return replace(plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare)
+
+
+def outside(person: Person, muscle: Loft) -> list[Paint]:
+    """Skin and fat of both breasts, with a gland in them, a plain one but in breasts of a kind; `muscle` is the trunk under its fat."""
+    if of_a_kind(person):
+        return _of_a_kind(person, muscle)
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = breast(person, side)
+        made += [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
+        made.append(paint(gland_of(whole), "gland", Layer.SEAM, over=("fat",)))
+    return made
+
+
+def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
+    """Skin, fat, gland, pectoral muscles and armpits of a woman who has breasts of a kind of their own."""
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = shaped(person, side)
+        made += [paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
+    chest = front(person, muscle)
+    return made + pectoral(chest) + axilla.armpits(person) + gland.glands(person, chest)
+
+
+def gland_of(whole: Dome) -> Ellipsoid:
+    """Where the gland of a breast lies."""
+    x, y, z = whole.within_mm(0.5)
+    return Ellipsoid((x, y, z), (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1]))
+
+
+def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
+    """From almost all fat to almost all gland; ligaments, veins, nipple and the thick skin about it; an implant where there is one."""
+    if of_a_kind(person):
+        return _inner_of_a_kind(person)
+    dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
+    fine, ragged = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole = breast(person, side)
+        made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
+        phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
+        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # one nearly all of fat has few strands
+        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged)
+        made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
+        made += _nipple(whole) + _veins(whole, rng)
+        if "natural breasts" in person.missing and person.age > 20:
+            bag = Ellipsoid(whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1]))
+            made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
+    return made
+
+
+def _inner_of_a_kind(person: Person) -> list[Paint]:
+    made: list[Paint] = []
+    for side in (1, -1):
+        whole, rng = shaped(person, side), person.generator(7327 + (side > 0))
+        made += gland.strands(person, side) + _nipple(whole) + _veins(whole, rng)
+    return made
+
+
+def _nipple(whole: Dome) -> list[Paint]:
+    """The nipple stands out by 6 mm; the skin about it is twice as thick, and ducts run together behind it."""
+    x, y, z = whole.tip
+    areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & whole
+    ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0])
+    return [paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN), paint(areola, "skin", Layer.CAVITY, over=("fat",)),
+            paint(ducts & whole, "gland", Layer.CAVITY, over=("fat",))]
+
+
+def _veins(whole: Dome, rng: np.random.Generator) -> list[Paint]:
+    """Four vessels between skin and gland, from the base towards the nipple."""
+    made = []
+    for turn in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
+        line = [whole.within_mm(t, r * float(np.cos(turn + bend)), r * float(np.sin(turn + bend)))
+                for t, r, bend in ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))]
+        made.append(paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland")))
+    return made

@@ -1,0 +1,60 @@
+"""The lowest parts of the lungs: the sickle between chest wall and diaphragm that reaches down behind liver and spleen.
+
+The recess of the pleura ends at the tenth rib at the side and at the twelfth beside the spine, 5 to 10 cm below the dome; the lung fills
+the upper half to three quarters of it when a breath is held (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.anatomy.belly import cavity, dome_mm
+from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Loft
+from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.traits import Person
+
+BELOW_DOME_MM = 20.0
+"""The recess is drawn from here on down; above, the dome itself leaves room for the lung."""
+
+
+def parts(person: Person) -> list[Paint]:
+    """The lung in the recess of both sides and the 3 mm of diaphragm that part it from liver and spleen."""
+    wall, within = _wall(person), ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content")
+    inner = _inner(person, wall)
+    low = wall.table[0][0]
+    return [
+        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),       # nothing is left below
+        paint(wall - inner.shrunk(3.0), "muscle", Layer.CONTENT, within),
+        paint(wall - inner, "lung", Layer.CONTENT, within),
+    ]
+
+
+def reach_mm(person: Person) -> tuple[float, float]:
+    """How far below the dome the lung reaches behind, and how thick it is there 2 cm below the dome."""
+    rng = person.generator(39)
+    deep = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_mm, 55, 140))
+    return deep, float(rng.uniform(16, 32))
+
+
+def _wall(person: Person) -> Loft:
+    """The inner face of the chest from the end of the recess to 2 cm below the dome."""
+    top, deep = dome_mm(person) - BELOW_DOME_MM, reach_mm(person)[0]
+    room = cavity(person)
+    heights = np.linspace(dome_mm(person) - deep, top, 9)
+    at = np.clip(np.rint(heights - room.table[0][0]), 0, len(room.profile) - 1).astype(int)
+    return Loft(tuple((float(z), *row) for z, row in zip(heights, room.profile[at].tolist(), strict=True)), square=room.square)
+
+
+def _inner(person: Person, wall: Loft) -> Loft:
+    """What the diaphragm encloses: it comes up to the wall behind last, at the sides sooner, in front at once."""
+    _, thick = reach_mm(person)
+    low, high = wall.table[0][0], wall.table[-1][0]
+    rows = []
+    for z, cx, cy, a, front, back in wall.table:
+        up = (z - low) / (high - low)
+        side, ahead = (float(np.clip((up - ends) / (1 - ends), 0, 1)) for ends in (0.25, 0.6))
+        rows.append((z, cx, cy, a - thick * side**1.2, front - 0.7 * thick * ahead, back - thick * up**0.6))
+    return Loft(tuple(rows), square=wall.square)
+

@@ -1,0 +1,57 @@
+"""Rolls of skin and fat on the trunk: above the hips, beside the loins, at the foot of the belly, below the shoulder blades.
+
+Lengths in mm of the written anatomy, as in `trunk`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.trunk import on_table, under_skin
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Ellipsoid
+from fovnet.phantom.person.traits import Person
+
+
+def rolls(person: Person) -> list[Paint]:
+    """The rolls of this person's figure, those at the sides on both, the right one as thick as the left within a fifth."""
+    made: list[Paint] = []
+    for roll in _rolls(person, person.generator(961)):
+        made.append(paint(on_table(person, roll.shrunk(-1.8)), "skin", Layer.SKIN))
+        made.append(paint(on_table(person, roll, 1.8), "fat", Layer.FAT))
+    return made
+
+
+def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
+    of = person.figure
+    made = []
+    # How far each stands out; least and most of: behind the middle, height, half axes to the side, to the front and up.
+    for out_mm, low, high in (
+        (of.handles_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
+        (of.hang_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
+        (of.under_blades_mm, (25, 1210, 40, 40, 18), (60, 1290, 60, 65, 40)),
+    ):
+        behind, z, *semi = rng.uniform(low, high).tolist()
+        for side in (1, -1):
+            out = out_mm * float(rng.uniform(0.8, 1.0))
+            if out:
+                x = side * (_reach_mm(person, z, behind, side) + out - semi[0])
+                made.append(Ellipsoid((x, -behind, z), (semi[0], semi[1], semi[2]), (0.0, 0.0, float(side * rng.uniform(-15, 25)))))
+    z, wide, deep, tall = rng.uniform((965, 95, 40, 34), (1010, 150, 60, 60)).tolist()
+    if of.apron_mm:
+        _, cy, _, front, _ = _row(person, z)
+        made.append(Ellipsoid((0.0, cy + front + of.apron_mm - deep, z), (wide, deep, tall)))
+    return made
+
+
+def _row(person: Person, z: float) -> list[float]:
+    """Centre x, centre y, half width, front and back of the trunk with its fat at a height."""
+    outline = under_skin(person)
+    return [float(value) for value in outline.profile[int(np.clip(z - outline.table[0][0], 0, len(outline.profile) - 1))]]
+
+
+def _reach_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
+    """How far the fat reaches to that side at a height and so far behind the middle, had it the outline of an ellipse."""
+    cx, cy, a, _, back = _row(person, z)
+    return side * cx + a * float(np.sqrt(max(1 - ((cy + behind_mm) / back) ** 2, 0.2)))

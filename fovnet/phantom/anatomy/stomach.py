@@ -1,0 +1,30 @@
+"""What a stomach holds: under the heart it is a bright ball, a black bubble, dark food, or folds that lie against each other."""
+
+from __future__ import annotations
+
+from fovnet.phantom.anatomy.belly import dome_mm
+from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Side
+from fovnet.phantom.geometry.tissue_structure import Box, Sheets
+from fovnet.phantom.person.traits import Person
+
+FILLINGS = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
+"""How often a stomach holds what: people are scanned fasting or not, and swallow air in both cases."""
+
+
+def parts(person: Person) -> list[Paint]:
+    """What is there instead of the fluid, of which some have nothing else under the gas in front."""
+    rng, top = person.generator(904), dome_mm(person)
+    kind = str(rng.choice(list(FILLINGS), p=list(FILLINGS.values())))
+    room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
+    if kind == "gas":       # who lies on the back has it in front, at times down to the back of the fundus
+        level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), float(rng.uniform(-12, 30)))
+        return [paint(room & level, "gas", Layer.DETAIL, over=("stomach content",))]
+    if kind == "food":
+        return [paint(room, "stool", Layer.DETAIL, over=("stomach content",))]
+    if kind == "folds":     # rugae are 3 to 5 mm thick where the stomach is empty
+        a, b, c = rng.uniform(0, 6, 3).tolist()
+        rugae = Sheets(room, (22.0, 18.0, 26.0), float(rng.uniform(0.45, 0.8)), (a, b, c))
+        return [paint(rugae, "bowel wall", Layer.DETAIL, over=("stomach content",))]
+    return []

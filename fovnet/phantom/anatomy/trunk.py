@@ -1,0 +1,314 @@
+"""The outside of the trunk, its muscles, and the skeleton from the skull base to the pelvis.
+
+Lengths in mm of the written anatomy: x to the right, y to the front with 0 in the middle of the trunk, z from the soles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.anatomy import breast, wings
+from fovnet.phantom.anatomy.layers import Layer, bone, paint
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
+from fovnet.phantom.person.organ_heights import RIBS_MM
+from fovnet.phantom.person.traits import Person
+
+# z, half width, front, back of the muscular trunk of a man; then how much of the fat at the waist lies at sides, front, back.
+OUTLINE = (
+    (812.0, 20.0, 20.0, 40.0, 0.3, 0.3, 0.3),
+    (826.0, 70.0, 45.0, 62.0, 0.6, 0.6, 0.8),
+    (845.0, 128.0, 68.0, 82.0, 1.0, 0.9, 1.2),
+    (870.0, 160.0, 84.0, 96.0, 1.2, 1.0, 1.5),
+    (900.0, 170.0, 90.0, 102.0, 1.3, 1.0, 1.6),
+    (940.0, 168.0, 92.0, 104.0, 1.3, 1.1, 1.6),
+    (985.0, 158.0, 91.0, 98.0, 1.25, 1.2, 1.4),
+    (1030.0, 148.0, 91.0, 90.0, 1.2, 1.2, 1.2),
+    (1075.0, 139.0, 91.0, 86.0, 1.1, 1.15, 1.0),
+    (1120.0, 137.0, 94.0, 86.0, 1.0, 1.0, 0.8),
+    (1170.0, 142.0, 99.0, 88.0, 0.8, 0.9, 0.7),
+    (1220.0, 149.0, 104.0, 91.0, 0.7, 0.8, 0.6),
+    (1280.0, 156.0, 106.0, 95.0, 0.6, 0.7, 0.6),
+    (1340.0, 162.0, 100.0, 98.0, 0.6, 0.7, 0.6),
+    (1385.0, 172.0, 86.0, 96.0, 0.5, 0.6, 0.6),
+    (1412.0, 172.0, 70.0, 90.0, 0.45, 0.5, 0.55),
+    (1432.0, 148.0, 56.0, 82.0, 0.4, 0.45, 0.5),
+    (1450.0, 108.0, 47.0, 75.0, 0.4, 0.4, 0.5),
+    (1468.0, 76.0, 45.0, 69.0, 0.35, 0.4, 0.45),
+    (1490.0, 60.0, 46.0, 66.0, 0.3, 0.35, 0.4),
+    (1520.0, 56.0, 48.0, 68.0, 0.25, 0.35, 0.35),
+    (1560.0, 57.0, 40.0, 74.0, 0.2, 0.3, 0.3),
+    (1600.0, 56.0, 30.0, 78.0, 0.15, 0.2, 0.2),
+)
+
+# z, y of the middle of the spinal column: lordosis, kyphosis, lordosis, and the hollow of the sacrum.
+COLUMN_Z = np.array(
+    [905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0]
+)
+COLUMN_Y = np.array([-62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0, -40.0, -50.0, -54.0, -46.0, -32.0, -22.0, -20.0, -28.0])
+
+
+def column_y(z: float) -> float:
+    """y of the middle of the vertebral bodies at a height."""
+    return float(np.interp(z, COLUMN_Z, COLUMN_Y))
+
+
+def muscular_trunk(person: Person) -> Loft:
+    """The trunk under its fat, from the perineum into the head."""
+    hips, shoulders = (1.03, 0.93) if person.female else (1.0, 1.0)
+    rows = []
+    for z, a, front, back, *_ in OUTLINE:
+        wide = hips if z < 1030 else shoulders if z > 1330 else 0.97 if person.female else 1.0
+        stout = 1 + 0.35 * (person.brawn - 1)
+        belly = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
+        more = person.build.wall_mm(z)
+        beside = a * wide * stout + 0.35 * belly + person.build.waist(z) + more
+        rows.append((z, 0.0, 0.0, beside, front * stout + belly + 0.5 * more, back * stout))
+    return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
+
+
+def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
+    """The trunk with its fat, and with `skin_mm` of skin on it."""
+    hips, figure = 1.35 if person.female else 1.0, person.figure
+    rows = []
+    for row, (z, _, _, _, sides, front, back) in zip(muscular_trunk(person).table, OUTLINE, strict=True):
+        fat = person.fat_mm * (hips if z < 1000 else 1.0)
+        beside, ahead, behind = figure.trunk(z)
+        right, sunk = (mm * float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0))) for mm in (figure.uneven_mm, figure.sunk_mm))
+        reaches = (row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk, row[5] + fat * back * behind - sunk)
+        rows.append((row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches)))
+    return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
+
+
+def wall(person: Person) -> list[Paint]:
+    """Skin, fat and muscle of the trunk, with buttocks and breasts."""
+    muscle = muscular_trunk(person)
+    made = [
+        paint(on_table(person, under_skin(person, 1.8)), "skin", Layer.SKIN),
+        paint(on_table(person, under_skin(person), 1.8), "fat", Layer.FAT),
+        paint(muscle, "muscle", Layer.MUSCLE),
+    ]
+    for side in (1, -1):
+        made += _buttock(person, side)
+        made += _back_muscles(person, side)
+    return made + (breast.outside(person, muscle) if person.female else [])
+
+
+def _buttock(person: Person, side: int) -> list[Paint]:
+    fat = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
+    thick = 44.0 * person.brawn * person.build.hips
+    gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, thick, 72.0), (0.0, 18.0 * side, -25.0 * side))
+    pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
+    return [
+        paint(on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
+        paint(on_table(person, gluteus.shrunk(-fat), 1.8), "fat", Layer.FAT),
+        paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over=("muscle",)),
+        paint(on_table(person, gluteus, pressed), "muscle", Layer.SEAM),
+    ]
+
+
+def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+    """The solid where it is at least `above_mm` above the table that the person lies on; as it is where nothing is flattened.
+
+    Beside what touches the table the outline rises at 35°: flesh that is pressed leaves no edge.
+    """
+    if person.table_mm == float("inf"):
+        return solid
+    rise, touching = np.deg2rad(35.0), 90.0 + person.fat_mm
+    across, up = float(np.sin(rise)), float(np.cos(rise))
+    beside = touching * across + person.table_mm * up - above_mm
+    flat = solid & Side((0.0, -1.0, 0.0), person.table_mm - above_mm)
+    return flat & Side((across, -up, 0.0), beside) & Side((-across, -up, 0.0), beside)
+
+
+def _back_muscles(person: Person, side: int) -> list[Paint]:
+    """The erector of the spine and the seams between the layers of the back and the abdominal wall."""
+    thick = 19 * person.brawn * person.build.back
+    back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
+    erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
+    return [paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(erector, "muscle", Layer.SEAM)]
+
+
+# --- skeleton ----------------------------------------------------------------------------------------------------------
+
+VERTEBRAE = (
+    # first level at z, step down, count, half width, half depth
+    ("cervical", 1568.0, 19.0, 6, 11.5, 9.0),  # C2 to C7
+    ("thoracic", 1452.0, 23.4, 12, 14.5, 13.5),  # T1 to T12
+    ("lumbar", 1166.0, 33.0, 5, 22.0, 16.5),  # L1 to L5
+)
+
+
+def spine(person: Person) -> list[Paint]:
+    """Vertebrae C2 to L5 with discs, sacrum, coccyx, canal, cord and nerve roots."""
+    made: list[Paint] = []
+    for kind, top, step, count, wide, deep in VERTEBRAE:
+        for level in range(count):
+            grow = 1.0 + (0.035 * level if kind == "thoracic" else 0.02 * level)
+            made += _vertebra(kind, top - step * level, step, wide * grow, deep * grow)
+    made += _sacrum()
+    return made + _canal(person)
+
+
+def _vertebra(kind: str, z: float, step: float, wide: float, deep: float) -> list[Paint]:
+    y = column_y(z)
+    lean = float(np.rad2deg(np.arctan2(column_y(z + 10) - column_y(z - 10), 20)))
+    body = Ellipsoid((0.0, y, z), (wide, deep, 0.39 * step + 1.2), (-lean, 0.0, 0.0), square=0.85)
+    disc_y, gap = column_y(z - step / 2), z - step / 2
+    disc = Ellipsoid((0.0, disc_y, gap), (wide + 0.5, deep + 0.5, 0.15 * step + 0.8), (-lean, 0.0, 0.0), square=0.8)
+    back = y - deep
+    drop = {"cervical": 4.0, "thoracic": 20.0, "lumbar": 4.0}[kind]
+    long_ = {"cervical": 20.0, "thoracic": 25.0, "lumbar": 30.0}[kind]
+    out = {"cervical": 20.0, "thoracic": 30.0, "lumbar": 38.0}[kind]
+    thin = 0.11 * step + 2.0
+    made = [paint(disc, "disc", Layer.BONE), *bone(body, 1.2)]
+    made += bone(tube([(0, back - 18, z), (0, back - 18 - long_ * 0.7, z - drop)], [thin, thin * 0.9]), 1.2)
+    for side in (1, -1):
+        made += bone(tube([(side * wide * 0.75, back, z), (side * 13, back - 12, z - 3), (0, back - 19, z - 2)], thin * 0.85), 1.2)
+        made += bone(tube([(side * 13, back - 8, z), (side * out, back - 10, z + 2)], thin * 0.7), 1.2)
+    return made
+
+
+def _sacrum() -> list[Paint]:
+    made: list[Paint] = []
+    for at, (z, wide, deep) in enumerate(((1002, 46, 17), (978, 42, 15), (955, 33, 12), (935, 24, 9), (918, 15, 7))):
+        made += bone(Ellipsoid((0.0, column_y(z), float(z)), (wide, deep, 15.0), (-28.0 + 14 * at, 0.0, 0.0), square=0.5), 1.4)
+    made += bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
+    return made
+
+
+def _canal(person: Person) -> list[Paint]:
+    """Dural sac to S2, cord to L1, then the roots of the cauda equina."""
+    heights = np.concatenate([[1600.0], np.arange(1580, 960, -20.0)])
+    line = [(0.0, column_y(z) - canal_depth(z), z) for z in heights]
+    sac = tube(line, [9.0 if z > 1440 else 7.5 if z > 1180 else 8.5 if z > 1000 else 5.0 for z in heights])
+    cord_end = person.generator(12).uniform(1140, 1175)
+    cord = [(point, 5.6 if point[2] > 1440 else 4.2) for point in line if point[2] > cord_end]
+    made = [
+        paint(sac.shrunk(-2.2), "fat", Layer.DETAIL, over=("muscle", "cortical bone", "red marrow")),
+        paint(sac, "cerebrospinal fluid", Layer.DETAIL),
+        paint(tube([point for point, _ in cord], [radius for _, radius in cord]), "spinal cord", Layer.DETAIL),
+    ]
+    roots = [(0.0, y - 4.0, z) for _, y, z in line if 990 < z <= cord_end]
+    return [*made, paint(tube(roots, 2.6), "spinal cord", Layer.DETAIL)]
+
+
+def canal_depth(z: float) -> float:
+    """How far the middle of the canal lies behind the middle of the vertebral bodies."""
+    return float(np.interp(z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]))
+
+
+def ribs(person: Person, fine: bool = False) -> list[Paint]:
+    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
+
+    With `fine` the last two are left to `shoulder`, and the sternum lies right under the fat: no muscle covers it, 2.5 mm of fascia do, and
+    what is drawn deeper stands in the right ventricle of some.
+    """
+    trunk = muscular_trunk(person)
+    made: list[Paint] = []
+    for side in (1, -1):
+        for number in range(12):
+            made += _rib(trunk, number, side, person.organs.ribs * RIBS_MM[number])
+        made += [] if fine else _collar_bone(side) + _shoulder_blade(side)
+    front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
+    front += 5.0 if fine else 0.0
+    manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
+    body = Ellipsoid((0.0, front - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5)
+    return made + bone(manubrium, 1.6) + bone(body, 1.6)
+
+
+def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Paint]:
+    """One rib: from its vertebra backwards and out, round the wall 11 mm under the muscle's surface, down to the cartilage."""
+    start = 1452 - 23.4 * number
+    reach = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[number]
+    fall = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[number] + lower_mm
+    angles = np.linspace(0.06, reach, 11) * np.pi
+    points = []
+    for angle in angles:
+        z = start - fall * (angle / np.pi) ** 1.1
+        row = trunk.profile[int(np.clip(z - trunk.table[0][0], 0, len(trunk.profile) - 1))]
+        narrow = (0.56, 0.7, 0.8, 0.88, 0.93, 0.97, 1, 1, 1, 1, 1, 1)[number]
+        a, front, back = (min(row[2], 150) - 13) * narrow, row[3] - 13, row[4] - 18
+        x = a * np.sin(angle)
+        y = -back * np.cos(angle) if angle < np.pi / 2 else -front * np.cos(angle) * (0.75 if number < 2 else 1.0)
+        points.append((side * x, y, z))
+    first = (side * 14.0, column_y(start) - 8, start)
+    bony = 9 if number < 10 else 11
+    made = bone(tube([first, *points[:bony]], 5.0), 1.5)
+    return made + ([paint(tube(points[bony - 1 :], 4.5), "cartilage", Layer.BONE)] if bony < 11 else [])
+
+
+def _collar_bone(side: int) -> list[Paint]:
+    way = [(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)]
+    return bone(tube(way, [8, 6, 6, 7], step_mm=25), 1.6)
+
+
+def _shoulder_blade(side: int) -> list[Paint]:
+    blade = Ellipsoid((side * 98.0, -80.0, 1362.0), (48.0, 5.0, 66.0), (8.0, -14.0 * side, 26.0 * side), square=0.2)
+    rim = tube([(side * 70, -92, 1392), (side * 118, -70, 1418), (side * 158, -22, 1436)], [5, 6, 8])
+    socket = Ellipsoid((side * 138.0, -26.0, 1402.0), (10.0, 14.0, 18.0))
+    return bone(blade, 1.6) + bone(rim, 2.0) + bone(socket, 1.8)
+
+
+CREST_MM, ISCHIUM_MM = 1060.0, 830.0
+MARROW = "mixed marrow"         # of the adult pelvis
+
+
+def pelvis(person: Person, fine: bool = False) -> list[Paint]:
+    """Iliac wings, bent blades where `fine`, that top out at CREST_MM, hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
+    made: list[Paint] = []
+    wide = 1.06 if person.female else 1.0
+    for side in (1, -1):
+        made += wings.wing(person, side, muscular_trunk(person), MARROW) if fine else _iliac_wing(person, side, wide)
+        socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
+        made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0, MARROW)
+        made += bone(
+            tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0,
+            MARROW,
+        )
+        ischium = tube(
+            [mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17]
+        )
+        made += bone(ischium, 2.0, MARROW)
+        made += bone(
+            tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8,
+            MARROW,
+        )
+        made += bone(
+            tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8,
+            MARROW,
+        )
+    return [*made, paint(Ellipsoid((0.0, 50.0, 892.0), (4.0, 13.0, 19.0)), "cartilage", Layer.MARROW)]
+
+
+def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
+    """A thin dished plate from the sacro-iliac joint to the front spine, its thick rim along the top, and the muscles on its two faces.
+
+    The rim, the crest, is 12 to 19 mm thick, most behind the front spine, at the tubercle.
+    """
+    semi, turn = (8.5, 74.0, 70.0), (-12.0, 20.0 * side, 38.0 * side)
+    top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
+    plate = Ellipsoid((side * 98.0 * wide, -10.0, CREST_MM - top), semi, turn)
+    around = np.deg2rad(np.linspace(20.0, 160.0, 11))                     # in the plane of the plate, from the front over the top
+    radii = np.interp(around, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
+    along, up = np.cos(around)[:, None] * 70.0, np.sin(around)[:, None] * 66.0
+    points = np.asarray(plate.centre) + along * plate.axes[:, 1] + up * plate.axes[:, 2]
+    points[:, 2] += CREST_MM - (points[:, 2] + radii).max()
+    joint = points[:, 1] > -62.0
+    rim = tube(points[joint], radii[joint])
+    bones = bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, MARROW) + bone(rim, 1.8, MARROW)
+    return _on_the_wing(person, side, plate) + bones
+
+
+def _on_the_wing(person: Person, side: int, plate: Ellipsoid) -> list[Paint]:
+    """Iliacus on the inner face, and the fat between the three gluteal muscles on the outer."""
+    outwards = plate.axes[:, 0] * np.sign(plate.axes[0, 0]) * side
+
+    def at(mm: float, semi: tuple[float, float, float]) -> Ellipsoid:
+        x, y, z = (np.asarray(plate.centre) + mm * outwards).tolist()
+        return Ellipsoid((x, y, z), semi, plate.turn_deg)
+
+    thick = 1.2 + 0.05 * person.fat_mm
+    seams = [at(18.0, (thick, 62.0, 56.0)), at(31.0, (thick, 56.0, 50.0))]
+    iliacus = at(-11.0, (11.0 * person.brawn, 62.0, 58.0))
+    return [paint(iliacus, "muscle", Layer.CAVITY), *(paint(seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for seam in seams)]

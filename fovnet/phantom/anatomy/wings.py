@@ -1,0 +1,127 @@
+"""The wings of the ilium: thin blades, an S in every horizontal cut, with iliacus within and the gluteal muscles without.
+
+Lengths in mm of the written anatomy.  Sizes: Standring (ed., 2016), Gray's Anatomy, 41st ed.: the crests are 28 cm
+apart, the front spines 24, the hind ones 9; the crest is an S from above, bent outwards in front and inwards behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.anatomy.layers import Layer, bone, paint
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.geometry.solids import Bools, Floats, Solid, every_mm
+from fovnet.phantom.person.traits import Person
+
+
+@dataclass(frozen=True)
+class Blade(Solid):
+    """An upright plate that in every horizontal cut is an S from a hind end to a front end, bent outwards in front by `bow`.
+
+    table    rows (z, hind x, hind y, front x, front y, thickness, bow), mm, z ascending, x of the right side
+    side     1 on the right, -1 on the left          out_mm  how far the plate is moved out of itself, inwards when negative
+    grown    added to the thickness, mm              ends    where along the plate it begins and ends, 0 behind to 1 in front
+    """
+
+    table: tuple[tuple[float, ...], ...]
+    side: int
+    out_mm: float = 0.0
+    grown: float = 0.0
+    ends: tuple[float, float] = (0.0, 1.0)
+
+    @cached_property
+    def profile(self) -> NDArray[np.float32]:
+        """(n, 6) the columns of the table behind z at every mm from the lowest."""
+        return every_mm(self.table)
+
+    def parts(self) -> Iterator[Solid]:
+        """Pieces of two rows' height: what is flared has small boxes then."""
+        for at in range(0, len(self.table) - 1, 2):
+            yield replace(self, table=self.table[at : at + 3])
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        rows = self.profile.astype(float)
+        far = abs(self.out_mm) + float(np.abs(rows[:, 5]).max() + rows[:, 4].max()) + max(self.grown, 0.0)
+        across, deep = self.side * rows[:, (0, 2)], rows[:, (1, 3)]
+        low = across.min() - far, deep.min() - far, self.table[0][0]
+        return np.array([low, (across.max() + far, deep.max() + far, self.table[-1][0])])
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
+        hx, hy, fx, fy, thick, bow = (self.profile[:, column][at] for column in range(6))
+        long_ = np.hypot(fx - hx, fy - hy)
+        ex, ey = (fx - hx) / long_, (fy - hy) / long_
+        dx, dy = np.float32(self.side) * x - hx, y - hy
+        v = (dx * ex + dy * ey) / long_
+        apart = np.clip(4 * v * (1 - v), 0, 1)                          # 0 at both ends, 1 half way
+        off = dx * ey - dy * ex - bow * apart * (np.float32(3.2) * v - np.float32(0.6))
+        rounded = np.clip(3 * apart, 0, 1)
+        half = (thick * (1 - np.float32(0.35) * apart) + np.float32(self.grown)) * rounded / 2
+        low, high = self.ends
+        inside = (np.abs(off - np.float32(self.out_mm)) <= half) & (v >= low) & (v <= high)
+        return np.asarray(inside & ((z >= self.table[0][0]) & (z <= self.table[-1][0])))
+
+    def shrunk(self, mm: float) -> Blade:
+        """The plate thinner by twice `mm`, and shorter by `mm` above and below."""
+        bottom, *between, top = self.table
+        rows = ((bottom[0] + mm, *bottom[1:]), *between, (top[0] - mm, *top[1:]))
+        return replace(self, table=rows, grown=self.grown - 2 * mm)
+
+
+WING = (
+    # z, hind x, y, front x, y, thickness, bow
+    (938.0, 76.0, -34.0, 104.0, 36.0, 24.0, 3.0),
+    (955.0, 72.0, -48.0, 112.0, 46.0, 18.0, 4.0),
+    (972.0, 66.0, -72.0, 120.0, 55.0, 14.0, 5.0),
+    (988.0, 56.0, -90.0, 125.0, 60.0, 12.5, 6.0),
+    (1002.0, 52.0, -96.0, 128.0, 60.0, 12.0, 7.0),
+    (1018.0, 60.0, -94.0, 131.0, 52.0, 12.0, 8.0),
+    (1034.0, 80.0, -82.0, 134.0, 38.0, 12.5, 8.0),
+    (1048.0, 99.0, -64.0, 133.0, 20.0, 14.0, 6.0),
+    (1060.0, 114.0, -40.0, 129.0, -6.0, 14.0, 2.0),
+)
+
+
+def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
+    """The rows of this person's blades: wider in women; flared, bent and thick by the person."""
+    rng, wide = person.generator(920), 1.05 if person.female else 1.0
+    flare, bent, thick = float(rng.uniform(-6, 6)), float(rng.uniform(0.3, 1.5)), float(rng.uniform(0.8, 1.2))
+    rows = []
+    for z, hx, hy, fx, fy, mm, bow in WING:
+        out = flare * (z - 938.0) / 122.0
+        rows.append((z, (hx + out) * wide, hy, (fx + out) * wide, fy, mm * thick, bow * bent))
+    return tuple(rows)
+
+
+def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]:
+    """One blade; iliacus on its inner face, the two small gluteal muscles on the outer, and outside them fat, inside `muscular`.
+
+    At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins 1 cm below the crest.
+    """
+    table, seam = wing_table(person), 0.8 + 0.05 * person.fat_mm
+    blade, brawn = Blade(table, side), person.brawn * person.build.hips
+
+    def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)) -> Blade:
+        rows = tuple((*row[:5], thick, row[6]) for row in table if low <= row[0] <= high)
+        return Blade(rows, side, out_mm, 0.0, ends)
+
+    iliacus = tuple(
+        (*row[:5], 2 * brawn * float(np.interp(row[0], (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))), row[6]) for row in table
+    )
+    made = [paint(Blade(iliacus, side, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)]
+    for out_mm, low in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
+        made.append(paint(beside(out_mm, low, 1034.0, 2.2 * seam, (0.1, 0.95)), "intermuscular fat", Layer.SEAM, over=("muscle",)))
+    fat = 10.0 + 0.5 * min(person.fat_mm, 40.0)
+    hull = beside(12.0 + fat / 2, 1034.0, 1060.0, fat, (0.08, 0.9))
+    made.append(paint(hull & muscular, "fat", Layer.MUSCLE, over=("muscle",)))
+    return [*made, *bone(blade, 1.2, marrow)]

@@ -1,0 +1,78 @@
+"""Headers that turn: an affine of plain voxel sizes, which calls every stack axial.
+
+Converters that know the voxel sizes and no orientation write it.  A brain then comes from the front, a knee from the side, a heart in its
+short axis, all of them as slices from below upwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from nibabel.orientations import apply_orientation
+from numpy.typing import NDArray
+
+from fovnet.phantom.anatomy.body import Landmarks
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.volume.volume import Volume
+
+TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
+UPRIGHT = 0.5           # of turned volumes: what was up, or in front, is at the top of the picture; the others lie any way
+LATTICE = 9             # heights a grid is asked about along each of its axes
+
+Turn = tuple[tuple[int, int], ...]
+"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header makes of it, and its direction; () for a true header."""
+
+
+def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
+    """The rung of the chain in which the grid (mm of the person) lies, or at least that share of it; None where there is none.
+
+    What lies above the vertex or below the soles counts for no rung: a head with air above it is a head alone.
+    """
+    along = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
+    i, j, k = np.meshgrid(*along, indexing="ij")
+    z = grid.vox_to_ras[2, 0] * i + grid.vox_to_ras[2, 1] * j + grid.vox_to_ras[2, 2] * k + grid.vox_to_ras[2, 3]
+    borders = np.asarray(marks.borders_mm)
+    rungs = np.searchsorted(borders, z, side="right") - 1
+    counts = np.bincount(rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1)
+    rung = int(counts.argmax())
+    return rung if counts[rung] and counts[rung] >= least * counts.sum() else None
+
+
+def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
+    """A turn that makes `slice_axis` the third, running either way; the other two as they are, or in any order and direction."""
+    across = [axis for axis in range(3) if axis != slice_axis]
+    signs = rng.choice([-1, 1], 3).tolist()
+    swapped = bool(rng.random() < 0.5)
+    if rng.random() < UPRIGHT:
+        signs[:2], swapped = [1, 1], False
+    becomes = {across[0]: (int(swapped), signs[0]), across[1]: (int(not swapped), signs[1]), slice_axis: (2, signs[2])}
+    return tuple(becomes[axis] for axis in range(3))
+
+
+ROWS_DOWN = 0.3         # of pictures kept in the order of their rows, the first on top; readers turn most of them over
+
+
+def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
+    """A turn that keeps pictures as a scanner stores them: columns from the patient's right, or front, to the left, or back.
+
+    The header calls the first column the left-most, so that everything is mirrored; slices run either way.
+    """
+    first, second = [axis for axis in range(3) if axis != slice_axis]
+    becomes = {first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1), slice_axis: (2, int(rng.choice([-1, 1])))}
+    return tuple(becomes[axis] for axis in range(3))
+
+
+def along_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
+    """Values (i, j, k) of a grid, right, front, up as the header has it."""
+    return np.asarray(apply_orientation(values, np.asarray(turn)))  # type: ignore[no-untyped-call]
+
+
+def claimed(volume: Volume, turn: Turn) -> Volume:
+    """The volume as its header has it: voxel sizes, straight axes, 0 mm in the middle."""
+    voxels, sizes = along_claimed_axes(volume.voxels, turn), np.ones(3)
+    for axis, (becomes, _) in enumerate(turn):
+        sizes[becomes] = volume.spacing_mm[axis]
+    affine = np.diag([*sizes, 1.0])
+    affine[:3, 3] = -sizes * (np.asarray(voxels.shape) - 1) / 2
+    return replace(volume, voxels=np.ascontiguousarray(voxels), vox_to_ras=affine)

@@ -1,0 +1,156 @@
+"""Cross-sections of limbs: outlines that are no ellipses, and the muscles that fill them without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from fovnet.phantom.geometry.solids import Bools, Floats, Solid, every_mm
+
+FARTHEST = 1.4      # the cubic term would have the shape return far out: nothing lies beyond this
+STEP_MM = 2.0       # along z, within which a muscle's place is taken as constant
+
+
+@dataclass(frozen=True)
+class Outline(Solid):
+    """A stack of rounded, asymmetric cross-sections along z: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four reaches.
+
+    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back), mm, z ascending
+    three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: a corner each third of the way round, as in a tibia's triangle
+    """
+
+    table: tuple[tuple[float, ...], ...]
+    three: tuple[float, float] = (0.0, 0.0)
+
+    @cached_property
+    def profile(self) -> NDArray[np.float32]:
+        """(n, 6) centre x, centre y and four reaches at every mm from the lowest z."""
+        return every_mm(self.table)
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        cx, cy, right, left, front, back = self.profile.T.astype(float)
+        far = 1 + 0.8 * float(np.hypot(*self.three))        # how far the corners reach out
+        low = (cx - far * left).min(), (cy - far * back).min(), self.table[0][0]
+        return np.array([low, ((cx + far * right).max(), (cy + far * front).max(), self.table[-1][0])])
+
+    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
+        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
+        cx, cy, *reaches = (self.profile[:, column][at] for column in range(6))
+        right, left, front, back = (1 / np.maximum(reach, np.float32(0.1)) for reach in reaches)
+        u, v = np.asarray(x - cx, dtype=np.float32), np.asarray(y - cy, dtype=np.float32)
+        u *= np.where(u > 0, right, left)
+        v *= np.where(v > 0, front, back)
+        return u, v
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, v = self.within(x, y, z)
+        uu, vv = u * u, v * v
+        level = uu + vv
+        near = level <= FARTHEST**2
+        cos, sin = (np.float32(value) for value in self.three)
+        if cos or sin:      # in place, for a leg is painted over millions of voxels
+            u *= cos
+            v *= sin
+            vv *= 3
+            u *= uu - vv
+            uu *= 3
+            vv /= 3
+            uu -= vv
+            v *= uu
+            level += u
+            level += v
+            near &= level <= 1.0
+        else:
+            near = level <= 1.0
+        return np.asarray(near & ((z >= self.table[0][0]) & (z <= self.table[-1][0])))
+
+    def shrunk(self, mm: float) -> Outline:
+        return replace(self, table=tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table))
+
+
+Oval = tuple[float, float, float, float]
+"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is towards the outer side."""
+
+
+@dataclass(frozen=True)
+class Planes(Solid):
+    """The planes of fat, `thick_mm` thick, between muscles that fill an outline.
+
+    Every point belongs to the muscle whose ovals it is nearest to, in the oval's own half widths; a muscle may have several ovals, with no
+    plane between them.  So small muscles are rounded, large ones fill what is left, and a muscle whose ovals shrink to nothing ends.
+    heights  (h,) mm, ascending         muscles  for each muscle, for each oval of it, an `Oval` at every height
+    """
+
+    outline: Outline
+    side: int
+    heights: tuple[float, ...]
+    muscles: tuple[tuple[tuple[Oval, ...], ...], ...]
+    thick_mm: float
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        box = self.outline.box
+        box[:, 2] = self.heights[0], self.heights[-1]
+        return box
+
+    def shrunk(self, mm: float) -> Planes:
+        return replace(self, thick_mm=max(0.05, self.thick_mm - 2 * mm))
+
+    @cached_property
+    def ovals(self) -> list[list[NDArray[np.float32]]]:
+        """Of every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
+        z = np.arange(self.heights[0], self.heights[-1] + STEP_MM, STEP_MM)
+        return [[_coefficients(self.heights, oval, z) for oval in muscle] for muscle in self.muscles]
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, v = self.outline.within(x, y, z)
+        u = self.side * u
+        # Straight planes would look cut with a knife.
+        u, v = u + np.float32(0.03) * np.sin(9 * v + z / 40), v + np.float32(0.03) * np.sin(8 * u - z / 50)
+        low, high = self.heights[0], self.heights[-1]
+        at = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(np.intp)
+        shape = np.broadcast_shapes(u.shape, at.shape)
+        best, second = np.full(shape, 1e9, dtype=np.float32), np.full(shape, 1e9, dtype=np.float32)
+        size, other = np.ones(shape, dtype=np.float32), np.ones(shape, dtype=np.float32)
+        for muscle in self.ovals:
+            near, own = _nearest(muscle, u, v, at)
+            first = near < best
+            nearer = first | (near < second)
+            other = np.where(first, size, np.where(nearer, own, other))
+            second = np.where(first, best, np.where(nearer, near, second))
+            best, size = np.where(first, near, best), np.where(first, own, size)
+        row = np.clip(np.rint(z - self.outline.table[0][0]), 0, len(self.outline.profile) - 1).astype(np.intp)
+        thick = (np.float32(self.thick_mm) / np.maximum(self.outline.profile[:, 2:].mean(axis=1), np.float32(1.0)))[row]
+        # Across the plane the two distances change by 1 / size each, in opposite directions.
+        apart = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
+        return np.asarray(apart & ((z >= low) & (z <= high)))
+
+
+def _coefficients(heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]) -> NDArray[np.float32]:
+    x, y, a, b = PchipInterpolator(heights, np.asarray(oval))(z).T
+    return np.asarray([1 / a, -x / a, 1 / b, -y / b, np.sqrt(a * b)], dtype=np.float32)
+
+
+def _nearest(muscle: list[NDArray[np.float32]], u: Floats, v: Floats, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
+    nearest: tuple[Floats, Floats] | None = None
+    for per_u, less_u, per_v, less_v, size in muscle:
+        distance = np.square(u * per_u[at] + less_u[at]) + np.square(v * per_v[at] + less_v[at])
+        if nearest is None:
+            nearest = distance, size[at]
+        else:
+            closer = distance < nearest[0]
+            nearest = np.minimum(nearest[0], distance), np.where(closer, size[at], nearest[1])
+    assert nearest is not None
+    return nearest

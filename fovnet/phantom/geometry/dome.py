@@ -1,0 +1,75 @@
+"""The solid that breasts are made of: a cone or a dome that stands on the chest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.geometry.solids import Bools, Floats, Solid
+
+BEHIND_MM = 55.0
+"""How far a breast reaches behind its base, rounded: into the chest, however that bends."""
+
+FLARED = 0.4
+"""Share of the length over which the foot of a hanging breast is wider or narrower than the rest."""
+
+
+@dataclass(frozen=True)
+class Dome(Solid):
+    """Round the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a cone.
+
+    base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
+    lean  (2,) mm by which the nipple lies to the right of and above the base's middle; the shape bends there with t²
+    flare what is added to r² at the base, gone at t = FLARED: above 0 a broad foot on the chest, below 0 a pear on a narrow one
+    """
+
+    base: tuple[float, float, float]
+    half: tuple[float, float]
+    length: float
+    lean: tuple[float, float] = (0.0, 0.0)
+    power: float = 2.0
+    point: float = 1.0
+    flare: float = 0.0
+
+    @property
+    def tip(self) -> tuple[float, float, float]:
+        """Where the nipple is, mm."""
+        return self.base[0] + self.lean[0], self.base[1] + self.length, self.base[2] + self.lean[1]
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        (x, y, z), (a, c), (dx, dz) = self.base, self.half, self.lean
+        if self.flare > 0:
+            a, c = a * (1 + self.flare) ** 0.5, c * (1 + self.flare) ** 0.5
+        low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
+        return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
+
+    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """(u, t, w): shares of the half width, of the length and of the half height, straightened."""
+        t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
+        bent = np.square(np.clip(t, 0, 1))
+        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])
+        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(1 / self.half[1])
+        return u, t, w
+
+    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
+        """The point (x, y, z) mm at shares of the length, the half width and the half height."""
+        bent = min(max(t, 0.0), 1.0) ** 2
+        x = self.base[0] + self.lean[0] * bent + u * self.half[0]
+        return x, self.base[1] + t * self.length, self.base[2] + self.lean[1] * bent + w * self.half[1]
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        u, t, w = self.within(x, y, z)
+        edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
+        behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+        if self.flare:
+            edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
+            behind *= np.float32(1 + self.flare)
+        edge -= behind
+        return np.asarray((u * u + w * w <= edge) & (t <= 1))
+
+    def shrunk(self, mm: float) -> Dome:
+        a, c = (max(0.5, half - mm) for half in self.half)
+        return replace(self, half=(a, c), length=max(0.5, self.length - mm))

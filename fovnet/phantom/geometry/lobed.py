@@ -1,0 +1,53 @@
+"""Ellipsoids with smooth bulges, the outlines of lesions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid
+
+LOBES = 0.45        # the most by which noise moves a lesion's level
+
+
+@dataclass(frozen=True)
+class Lobed(Solid):
+    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the ellipsoid's own size.
+
+    waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
+    """
+
+    base: Ellipsoid
+    waves: tuple[tuple[float, float, float, float], ...]
+    gain: float
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.reach.box
+
+    @cached_property
+    def reach(self) -> Ellipsoid:
+        """The ellipsoid that the bulges touch at most."""
+        a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
+        return replace(self.base, semi=(a, b, c))
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
+        return np.asarray(self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0)
+
+    def shrunk(self, mm: float) -> Lobed:
+        return replace(self, base=self.base.shrunk(mm))
+
+
+def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
+    """The ellipsoid with bulges that are drawn."""
+    size = float(np.mean(base.semi))
+    waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
+    return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))

@@ -1,0 +1,265 @@
+"""One simulated person: what varies between people, and how the written anatomy becomes theirs.
+
+The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights stretched piece by
+piece, widths scaled, the head turned, everything gently bent sideways) and a set of traits the anatomy is built with.
+The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
+
+Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure 4.1; statures of
+adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ± 6.5 cm, a mixed northern and western average).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fovnet.phantom.person.build import Build, draw_build
+from fovnet.phantom.person.cross_sections import draw_cross_sections
+from fovnet.phantom.person.fat_distribution import Figure, draw_figure
+from fovnet.phantom.person.morph import ANCHORS_MM, Morph
+from fovnet.phantom.person.organ_heights import OrganHeights, draw_organ_heights
+from fovnet.phantom.person.swelling import draw_swelling
+
+STATURE_MM = 1750.0
+"""Height of the person the anatomy is written for."""
+
+WAVES_MM = ((620, 3.0), (480, 2.5), (340, 2.0), (230, 1.4), (150, 0.8), (95, 0.5))  # wavelength, largest amplitude along an axis
+DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))  # gentle enough together with WAVES_MM never to fold the body over
+
+
+@dataclass(frozen=True)
+class Person:
+    """A simulated person; every length in mm of the written anatomy unless said otherwise.
+
+    sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
+    seed       two numbers that fix every detail       belly_mm    how far the abdomen stands out
+    morph      written anatomy to person               brawn       muscle relative to the average, about 0.85 to 1.15
+    arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written height
+    age        in years                                spread_mm   how far each leg is turned outwards at the ankle
+    prone      whether she lies on her front and the breasts hang
+    marbling   share of muscle that is streaked with fat, 0 to about 0.3
+    missing    what the person lacks or has instead, names of MISSING
+    loops      how many short loops of small bowel there are, and `gut` how wide they are: 1 is full
+    own_breasts  whether a woman's breasts are of a kind of their own, rather than all much alike
+    table_mm   how far behind the middle of the trunk the table is that the person lies on; infinite where nothing is flattened
+    figure   where the fat lies, and how round or square the trunk is across
+    build    where there is more muscle, and where less
+    organs   how high kidneys, liver and colon lie
+    open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
+    placed   whether scans and muscles lie where they should: recipes before 16 had them a little beside (`features`: "true places")
+    """
+
+    sex: str
+    seed: tuple[int, int]
+    morph: Morph
+    arms: str
+    age: float
+    fat_mm: float
+    belly_mm: float
+    brawn: float
+    breath_mm: float
+    spread_mm: float
+    prone: bool = False
+    marbling: float = 0.05
+    missing: frozenset[str] = frozenset()
+    loops: int = 70
+    gut: float = 1.0
+    table_mm: float = float("inf")
+    own_breasts: bool = False
+    figure: Figure = Figure()  # noqa: RUF009  (frozen)
+    build: Build = Build()  # noqa: RUF009  (frozen)
+    organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
+    open_wall: bool = False
+    placed: bool = False
+
+    @property
+    def female(self) -> bool:
+        """Whether the anatomy is a woman's."""
+        return self.sex == "female"
+
+    def turned_out_mm(self, z: float) -> float:
+        """How far a leg is turned out at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
+
+    def generator(self, place: int) -> np.random.Generator:
+        """The generator of the details of one place in the body, the same at every call."""
+        return np.random.default_rng([*self.seed, place])
+
+
+MISSING = {
+    "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12, "spleen": 0.02,
+    "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
+}
+"""How often it is so that a person lacks it; for a hip, that it is of metal, and for the breasts, that there are implants in them.
+
+Rounded from national registries of adults past sixty (hips, uterus, gall bladder) and taken higher where that is rare but changes much.
+"""
+
+
+def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) -> Person:
+    """The person of a seed (collection seed, subject number): the same person in a collection of any size.
+
+    `without` names features of `features.ANATOMY` to leave out; what else the person is stays as it was.
+    """
+    rng = np.random.default_rng(seed)
+    female = bool(rng.random() < 0.5)
+    stature = float(np.clip(rng.normal(1630, 65) if female else rng.normal(1760, 70), 1470, 1970))
+    fat = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
+    belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
+    arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
+    plain = Person(
+        sex="female" if female else "male",
+        seed=seed,
+        morph=_sample_morph(rng, female, stature),
+        arms=arms,
+        age=float(rng.uniform(18, 85)),
+        fat_mm=fat,
+        belly_mm=belly,
+        brawn=float(np.clip(rng.normal(0.94 if female else 1.02, 0.05), 0.82, 1.15)),
+        breath_mm=float(rng.uniform(-10, 18)),
+        spread_mm=float(rng.uniform(-6, 28)),
+    )
+    varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
+    swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
+    bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
+    plainly = "builds" in without
+    figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
+    built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
+    shaped = built if "cross-sections" in without or built.prone else _shaped(built)
+    high = shaped if "organs high and low" in without else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
+    open_ = replace(high, open_wall="open walls" not in without, placed="true places" not in without)
+    return open_ if "kinds of breasts" in without else _of_own_breasts(open_)
+
+
+def _shaped(person: Person) -> Person:
+    """The person on the back with a trunk that is flat, round, a lens or a box at each height by itself."""
+    return replace(person, morph=replace(person.morph, across=draw_cross_sections(person.generator(971))))
+
+
+def _swollen(person: Person, rng: np.random.Generator) -> Person:
+    """The person with a mass in a leg, where the dice give one."""
+    found = draw_swelling(rng, person.turned_out_mm)
+    return person if found is None else replace(person, morph=replace(person.morph, swelling=found))
+
+
+PRONE_SHARE = 0.34
+"""Of the women who are varied, those seen lying on their fronts: enough that most breasts a collection looks at closely hang."""
+
+
+def _varied(person: Person, rng: np.random.Generator) -> Person:
+    """The person with what is uncommon: a child (1 in 20), very fat, wasted or marbled muscle, lying prone, parts missing or replaced."""
+    kind, size, missing = rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share}
+    marbling = float(np.clip(0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12), 0.02, 0.3))
+    if kind < 0.05:
+        morph = _sample_morph(rng, person.female, 1150 + 330 * float(size[0]))
+        age = 6 + 8 * float(size[0])
+        return replace(person, morph=morph, age=age, fat_mm=5 + 9 * float(size[1]), belly_mm=0.0, brawn=0.85, marbling=0.02)
+    if kind < 0.13:
+        fat, belly = 30 + 26 * float(size[0]), 20 + 45 * float(size[1])
+        person = replace(person, fat_mm=fat, belly_mm=belly, spread_mm=max(person.spread_mm, 8.0))
+    elif kind < 0.21:
+        person = replace(person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1])))
+    elif kind < 0.29:
+        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))        # fat inside, not under the skin
+    prone = person.female and bool(rng.random() < PRONE_SHARE)
+    arms = "raised" if prone and person.arms == "folded" else person.arms
+    return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
+
+
+OWN_BREASTS_SHARE = 0.75
+"""Of women, those whose breasts are of a kind of their own (`breast_shapes`)."""
+
+
+def _of_own_breasts(person: Person) -> Person:
+    return replace(person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE))
+
+
+def _fasted(person: Person) -> Person:
+    """The person with bowel as it is met: mostly collapsed, a few of its loops in much mesenteric fat, or full.
+
+    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol 14:1056).  The lean have no fat
+    for it to lie in: below a belly of 0 mm they have 66 loops or more, 2 cm wide, from 16 mm on any number.
+    """
+    rng = person.generator(94)
+    loops, gut = int(rng.integers(24, 71)), float(rng.uniform(0.5, 1.05))
+    lean = float(np.clip(1 - person.belly_mm / 16, 0, 1))
+    return replace(person, loops=max(loops, round(66 * lean)), gut=max(gut, 0.75 * lean))
+
+
+def _lying(person: Person) -> Person:
+    """The person on the back, whose weight flattens buttocks and loins on the table; of one who lies prone they stay round.
+
+    The sacrum comes within 2 cm of the table and lies under a third to all of the fat that a standing person has there.
+    """
+    if person.prone:
+        return person
+    return replace(person, table_mm=108.0 + person.fat_mm * float(person.generator(93).uniform(0.35, 1.0)))
+
+
+BENT_SHARE = 0.75
+"""Of people on their backs, those with a cushion under the knees or a knee bent in its coil."""
+
+
+def _bent(person: Person) -> Person:
+    """The person with knees bent by 5° to 30°, as far as a cushion or a coil bends them: up to 110 mm ahead of straight ones."""
+    bent, lift = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
+    if person.prone or bent > BENT_SHARE:
+        return person
+    return replace(person, morph=replace(person.morph, lift_mm=lift))
+
+
+def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
+    """The person with fat in places, on a body broader and flatter, or narrower and deeper; one in four is left plain.
+
+    Trunks are 1.2 to 1.8 times as wide as deep; where they may be `flat`, those of lean people 1.1 to 2 times: on the back a lean belly is
+    16 to 18 cm deep and up to 32 cm wide.  Who has much fat behind lies higher above the table, on a part of it.
+    """
+    figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
+    if figure is None:
+        return person
+    # A full belly spreads sideways on the back.
+    spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
+    lean = 0.0 if person.prone or not flat else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
+    broad, under = float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)), float(rng.uniform(0.3, 0.9))
+    broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
+    wide, deep = person.morph.trunk
+    higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
+    morph = replace(person.morph, trunk=(wide * broad, deep / broad))
+    return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher)
+
+
+def _deformed(person: Person, rng: np.random.Generator) -> Person:
+    """The person with the waves of DEFORMATION_MM added, three of each length; they move nothing up or down."""
+    grown = person.morph.trunk[0] ** 0.5
+    waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in DEFORMATION_MM for _ in range(3)]
+    return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
+
+
+def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
+    """Proportions of a person of that stature: each piece between anchors varies by 3 %, and heads vary less than bodies do."""
+    pieces = np.diff(ANCHORS_MM)
+    grown = stature_mm / STATURE_MM
+    stretch = grown * rng.normal(1.0, 0.03, len(pieces))
+    stretch[8] = grown**0.35 * rng.normal(1.0, 0.025)  # chin to vertex
+    body = stretch[1:9] * pieces[1:9]
+    body[:7] *= (stature_mm - body[7]) / body[:7].sum()
+    lengths = np.concatenate([[pieces[0]], body, [pieces[9] * grown]])
+    heights = np.concatenate([[0.0], np.cumsum(lengths)]) - pieces[0]
+    width = grown**0.8 * rng.normal(0.97 if female else 1.0, 0.03)
+    skull = grown**0.3 * rng.normal(0.98 if female else 1.0, 0.025)
+    waves = [_wave(rng, wavelength, size) for wavelength, size in WAVES_MM]
+    return Morph(
+        heights_mm=tuple(heights.tolist()),
+        trunk=(float(width), float(width * rng.normal(1.0, 0.03))),
+        head=(float(skull), float(skull * rng.normal(1.0, 0.03))),
+        yaw_deg=float(np.clip(rng.normal(0, 6), -18, 18)),
+        waves=tuple(waves),
+    )
+
+
+def _wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
+    """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm, phases."""
+    amplitude = rng.uniform(-size_mm, size_mm, 2)
+    k = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
+    return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())

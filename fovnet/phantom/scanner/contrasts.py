@@ -1,0 +1,139 @@
+"""Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any brightness.
+
+A network that has seen any brightness in any tissue has to go by shape.  Source: Billot et al. (2023), *SynthSeg: segmentation of brain
+MRI scans of any contrast and resolution without retraining*, Med Image Anal 86:102789, section 3.2 (a random mean for each label).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.scanner.sequence import Sequence
+from fovnet.phantom.scanner.tissues import Tissue
+
+Floats = NDArray[np.float64]
+DARK_PD = 0.05          # tissues with fewer protons, air and gas, stay black in every contrast
+
+
+@dataclass(frozen=True)
+class FreeContrast:
+    """How far a contrast is from the physics of its sequence.
+
+    share     of each tissue's brightness that is drawn at random, 0 to 1        seed   of those draws
+    gamma     exponent of the brightness                                         inverted  bright is dark, but for air
+    matter    how far grey and white matter keep apart, 1 as by their relaxation times, 0 not at all, below that they change places
+    """
+
+    share: float = 0.0
+    seed: int = 0
+    gamma: float = 1.0
+    inverted: bool = False
+    matter: float = 1.0
+
+    def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
+        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air stays black."""
+        peak = float(bright.max())
+        if peak <= 0:
+            return bright
+        shown = np.array([tissue.pd > DARK_PD for tissue in tissues])
+        if self.matter != 1.0:
+            bright = self._nearer(bright, tissues)
+        own = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
+        mixed = ((1 - self.share) * bright / peak + self.share * own).clip(0, None)
+        mixed = mixed / max(float(mixed[shown].max(initial=0.0)), 1e-9)
+        if self.inverted:
+            mixed = 1.03 - mixed.clip(0, 1)
+        return np.where(shown, peak * mixed**self.gamma, bright)
+
+    def _nearer(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
+        """The brightness with that of grey and white matter moved towards or past their mean."""
+        matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
+        mean = float(bright[matter].mean()) if matter.any() else 0.0
+        return np.where(matter, mean + self.matter * (bright - mean), bright)
+
+
+UNUSUAL: tuple[Sequence, ...] = (
+    Sequence("diffusion, b 50", "spin echo", 4000, 65, fat="suppressed", b=50),
+    Sequence("diffusion, b 800", "spin echo", 4000, 70, fat="suppressed", b=800),
+    Sequence("diffusion, b 1000", "spin echo", 6000, 85, fat="suppressed", b=1000),
+    Sequence("apparent diffusion coefficient", "diffusion coefficient", 4000, 70, fat="suppressed"),
+    Sequence("time of flight", "inflow", 23, 4, flip_deg=22),
+    Sequence("contrast-enhanced angiography", "gradient echo", 4, 1.3, flip_deg=28, contrast=True, dose=5.0),
+    Sequence("dynamic, early", "gradient echo", 5, 1.5, flip_deg=15, contrast=True, dose=2.0),
+    Sequence("dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed", contrast=True, dose=1.5),
+    Sequence("T1 FLAIR", "inversion recovery", 2200, 12, ti=860),
+    Sequence("T2 balanced, fat suppressed", "balanced", 4.5, 2.2, flip_deg=70, fat="suppressed"),
+    Sequence("turbo FLASH", "gradient echo", 5, 1.6, flip_deg=5),
+    Sequence("proton density, fat suppressed", "spin echo", 3000, 30, fat="suppressed"),
+)
+"""Sequences that a whole-body study seldom has and an archive does."""
+
+
+PREPARED: tuple[Sequence, ...] = (
+    Sequence("MPRAGE", "magnetisation prepared", 2200, 3.2, ti=930, flip_deg=8, fat="half"),
+    Sequence("MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"),
+    Sequence("MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half", contrast=True, dose=0.4),
+)
+"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, water 0.1 to 0.25, and the scalp's fat 0.4 to 1.5.
+
+A spin echo's inversion recovery leaves fat at 2.7 and so a brain that is dark.
+"""
+
+PREPARED_ODDS = (0.6, 0.27, 0.13)
+PREPARED_SHARE = 0.75       # of the inversion recoveries of heads; the others stay as they are
+
+OF_HEADS: tuple[Sequence, ...] = (
+    Sequence("T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"),
+    *PREPARED[:2],
+    Sequence("T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True),
+    Sequence("T1 gradient echo, inflow", "inflow", 22, 5, flip_deg=28),
+    Sequence("T1 gradient echo, inflow, water excited", "inflow", 15, 4, flip_deg=20, fat="water only"),
+    Sequence("FLAIR, fat suppressed", "inversion recovery", 9000, 95, ti=2450, fat="suppressed"),
+    Sequence("susceptibility", "gradient echo", 35, 20, flip_deg=15),
+)
+"""What an archive of heads is full of: blood that flows in is bright, or fat is dark, so that the brain is the brightest."""
+
+REPLACED = "T1 inversion recovery"
+LONG_TE_MS = 60.0       # echoes later than this weigh by T2
+
+FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
+"""Of heads, those whose grey and white matter differ less than by one relaxation time each: of all, of T2 and FLAIR, of MPRAGE.
+
+Echo trains and magnetisation transfer bring T2 and FLAIR nearer to even, incomplete myelin reverses the two in infants.  Source: Barkovich
+(2000), AJNR 21:1099.
+"""
+
+
+def freely(sequence: Sequence, rng: np.random.Generator, head: bool = False) -> tuple[Sequence, FreeContrast | None]:
+    """The sequence or an unusual one, and how far its contrast is changed: three in ten have tissues of random brightness."""
+    sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
+    if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
+        chosen = PREPARED[int(rng.choice(len(PREPARED), p=PREPARED_ODDS))]
+        move = rng.uniform(0.92, 1.08, 3)
+        sequence = replace(chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2])
+    if head and rng.random() < _faded_share(sequence):
+        contrast = replace(contrast or FreeContrast(), matter=float(rng.uniform(-0.3, 0.9)))
+    return sequence, contrast
+
+
+def _faded_share(sequence: Sequence) -> float:
+    if sequence.kind == "magnetisation prepared":
+        return FADED_PREPARED
+    return FADED_WATERY if sequence.te > LONG_TE_MS else FADED_SHARE
+
+
+def _freely(sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]) -> tuple[Sequence, FreeContrast | None]:
+    if rng.random() < 0.3:
+        unusual = pool[int(rng.integers(len(pool)))]
+        move = rng.uniform(0.85, 1.15, 2)
+        sequence = replace(unusual, tr=unusual.tr * move[0], te=unusual.te * move[1])
+    free, gamma, inverted = rng.random() < 0.3, rng.random() < 0.25, rng.random() < 0.06
+    if not (free or gamma or inverted):
+        return sequence, None
+    share = float(rng.uniform(0.3, 1.0)) if free else 0.0
+    exponent = float(np.exp(rng.uniform(-0.7, 0.7))) if gamma else 1.0
+    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, bool(inverted))

@@ -1,0 +1,57 @@
+"""Coils about hanging breasts hear what lies next to them, wherever the scanner's zero is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fovnet.phantom.acquisition.breast_coils import NEAR_MM, OFF_MM, cups
+from fovnet.phantom.anatomy.body import label_volume
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
+from fovnet.phantom.person.traits import Person, sample_person
+from fovnet.phantom.scanner.scan import sensitivity
+from fovnet.phantom.scanner.tissues import AIR
+
+WOMEN = [replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))][:6]
+
+
+def grid_about(woman: Person) -> Grid:
+    affine = np.diag([5.0, 5.0, 5.0, 1.0])
+    affine[:3, 3] = -200, -60, woman.morph.height_mm(shaped(woman, 1).base[2]) - 100
+    return Grid((80, 65, 40), affine)
+
+
+def test_the_breast_is_heard_better_than_the_chest_and_its_skin_better_than_its_middle() -> None:
+    skin_to_middle, breast_to_chest = [], []
+    for number, woman in enumerate(WOMEN):
+        grid = grid_about(woman)
+        heard = sensitivity(grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number)))
+        x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
+        point = woman.morph.to_anatomy(x, y, z)
+        whole = shaped(woman, 1)
+        _, along, _ = whole.within(*point)
+        body = label_volume(woman, grid).labels != AIR
+        ahead = whole.inside(*point) & body & (along > 0.15)
+        deep = ahead & whole.shrunk(0.4 * min(*whole.half, whole.length)).inside(*point)
+        skin = ahead & ~whole.shrunk(8.0).inside(*point)
+        chest = body & (point[1] < whole.base[1] - 50) & (point[1] > whole.base[1] - 90)
+        skin_to_middle.append(np.quantile(heard[skin], 0.9) / np.median(heard[deep]))
+        breast_to_chest.append(np.mean(heard[ahead]) / np.mean(heard[chest]))
+    assert np.median(skin_to_middle) > 1.5 and min(skin_to_middle) > 1.1
+    assert np.median(breast_to_chest) > 2.5 and min(breast_to_chest) > 1.5
+
+
+def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
+    """None within a breast, none farther from the field of view than is switched on; wherever the scanner's zero is."""
+    for number, woman in enumerate(WOMEN):
+        grid, zero = grid_about(woman), np.array([12.0, -7.0, 1300.0])
+        own, moved = (np.array(cups(woman, grid, at, np.random.default_rng(number)).centres_mm) for at in (np.zeros(3), zero))
+        assert moved == pytest.approx(own - zero)
+        low, high = grid.vox_to_ras[:3, 3], grid.vox_to_ras[:3, 3] + 5.0 * np.asarray(grid.shape)
+        assert ((own > low - NEAR_MM - 5) & (own < high + NEAR_MM + 5)).all()
+        point = woman.morph.to_anatomy(*(own[:, axis].astype(np.float32) for axis in range(3)))
+        for side in (1, -1):
+            assert not shaped(woman, side).shrunk(OFF_MM[0] + 4).inside(*point).any()

@@ -1,0 +1,188 @@
+"""What a varied anatomy must keep: borders, skin, plausible volumes, and the parts a person lacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fovnet.phantom.anatomy.body import label_volume, landmarks
+from fovnet.phantom.features import ANATOMY
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.geometry.solids import Loft
+from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
+from fovnet.phantom.person.traits import Person, sample_person
+from fovnet.phantom.scanner.tissues import label_of
+
+ALL = frozenset(ANATOMY)
+PEOPLE = [(5, number) for number in range(1, 13)]
+
+
+def around(low: tuple[float, float, float], high: tuple[float, float, float], spacing_mm: float) -> Grid:
+    i, j, k = np.rint(np.subtract(high, low) / spacing_mm).astype(int).tolist()
+    affine = np.diag([spacing_mm] * 3 + [1.0])
+    affine[:3, 3] = low
+    return Grid((i, j, k), affine)
+
+
+def millilitres(labels: NDArray[np.integer], spacing_mm: float, *tissues: str) -> float:
+    return float(np.isin(labels, [label_of(name) for name in tissues]).sum() * spacing_mm**3 / 1000)
+
+
+@pytest.fixture(scope="module")
+def grown() -> list[Person]:
+    people = [sample_person((8, number)) for number in range(1, 40)]
+    return [person for person in people if person.age > 20]
+
+
+@pytest.mark.parametrize("seed", PEOPLE[:4])
+def test_the_deformation_never_folds_the_body_over(seed: tuple[int, int]) -> None:
+    """The in-plane determinant of the map from person to anatomy stays above 0 at points all over the body."""
+    morph, step = replace(sample_person(seed).morph, swelling=None), 0.5
+    rng = np.random.default_rng(0)
+    x, y, z = rng.uniform((-250, -200, 0), (250, 200, 1700), (20_000, 3)).astype(np.float32).T
+    by_x, by_y = (
+        [(b - a) / (2 * step) for a, b in zip(morph.to_anatomy(*low)[:2], morph.to_anatomy(*high)[:2], strict=True)]
+        for low, high in (((x - step, y, z), (x + step, y, z)), ((x, y - step, z), (x, y + step, z)))
+    )
+    assert (by_x[0] * by_y[1] - by_x[1] * by_y[0]).min() > 0.2
+
+
+@pytest.mark.parametrize("tilt_deg", [0.0, 30.0])
+def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(tilt_deg: float) -> None:
+    person, t = sample_person((5, 1)), np.deg2rad(tilt_deg)
+    grid = around((-90, -90, 850), (90, 90, 950), 2.0)
+    turn = np.eye(4)
+    turn[1:3, 1:3] = [[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]]
+    points = Grid(grid.shape, turn @ grid.vox_to_ras).coordinates()
+    seen = person.morph.to_anatomy(*points)
+    exact = person.morph.to_anatomy(*(np.broadcast_to(values, grid.shape).ravel() for values in points))
+    for on_grid, alone in zip(seen[:2], exact[:2], strict=True):
+        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.4
+
+
+def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points() -> None:
+    person = sample_person((5, 2))
+    z = landmarks(person).knee
+    coarse = around((40, -70, z - 45), (160, 70, z + 45), 3.0)
+    fine = label_volume(person, coarse.finer((3, 3, 3))).labels[1::3, 1::3, 1::3]
+    assert (label_volume(person, coarse).labels == fine).mean() > 0.98
+
+
+@pytest.mark.parametrize("seed", PEOPLE[:4])
+def test_a_box_of_the_anatomy_is_enclosed_wherever_the_person_is_bent(seed: tuple[int, int]) -> None:
+    """Points of the person that belong to a box of the anatomy lie in the box that `enclose` makes of it."""
+    morph, rng = replace(sample_person(seed).morph, swelling=None), np.random.default_rng(1)
+    points = rng.uniform((-240, -190, 0), (240, 240, morph.heights_mm[9]), (20_000, 3)).astype(np.float32)
+    there = np.stack(morph.to_anatomy(*points.T), axis=1)
+    boxes = morph.enclose(np.stack([there - 2.0, there + 2.0], axis=1))
+    assert np.all(points >= boxes[:, 0] - 0.5) and np.all(points <= boxes[:, 1] + 0.5)
+    assert (boxes[:, 1] - boxes[:, 0])[:, 0].mean() < 45
+
+
+@pytest.mark.parametrize("seed", PEOPLE)
+def test_no_feature_but_the_varied_bodies_moves_a_landmark(seed: tuple[int, int]) -> None:
+    marks = landmarks(sample_person(seed))
+    assert landmarks(sample_person(seed, ALL - {"varied bodies"})) == marks
+    assert np.all(np.diff(marks.borders_mm) > 30)
+
+
+@pytest.mark.parametrize("seed", PEOPLE[:2])
+def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int]) -> None:
+    """The outline is the same with and without them, but for nipples, skin over a tendon, erectors that stand out behind, and shoulders."""
+    person = replace(sample_person(seed), arms="beside")
+    grid = around((-240, -200, 30), (240, 240, landmarks(person).chin), 5.0)
+    whole, plain = (label_volume(person, grid, without).labels > 0 for without in (frozenset[str](), ALL))
+    behind = np.arange(whole.shape[1])[None, :, None] * 5.0 - 200.0 < -65.0
+    # Shoulders are 16 mm broader on either side, and the arms that hang from them down to their elbows.
+    x, z = np.arange(whole.shape[0])[:, None, None] * 5.0 - 240.0, np.arange(whole.shape[2]) * 5.0 + 30.0
+    shoulder = (np.abs(x) > 45) & (z > person.morph.height_mm(1280)) | (np.abs(x) > 120) & (z > person.morph.height_mm(1095))
+    whole, plain = whole & ~shoulder, plain & ~shoulder
+    assert ((whole != plain) & ~behind).sum() < 0.001 * plain.sum() and (plain & ~whole).sum() < 0.001 * plain.sum()
+    assert 0.002 * plain.sum() < (whole & behind).sum() - (plain & behind).sum() < 0.03 * plain.sum()
+
+
+def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one() -> None:
+    number = next(n for n in range(1, 30) if sample_person((5, n)).marbling > 0.06)
+
+    def seen(without: frozenset[str]) -> NDArray[np.integer]:
+        person = sample_person((5, number), without)
+        z = landmarks(person).knee
+        return label_volume(person, around((40, -70, z - 24), (160, 70, z + 24), 3.0), without).labels
+
+    whole = seen(frozenset())
+    assert np.array_equal(whole, seen(frozenset()))
+    for name in ("deformation", "joints and organs", "tissue structure"):
+        assert not np.array_equal(whole, seen(frozenset([name]))), name
+    assert sample_person((5, number), frozenset(["varied bodies"])) != sample_person((5, number))
+    assert not sample_person((5, number), ALL).missing
+
+
+def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person]) -> None:
+    """Berry et al. (1984), J Urol 132:474: 20 ± 6 g in the young, 33 ± 16 g with hyperplasia, 4 % above 100 g past seventy."""
+    men = [person for person in grown if not person.female and "prostate" not in person.missing][:3]
+    for person in men:
+        z = landmarks(person).ischium
+        labels = label_volume(person, around((-45, -45, z + 25), (45, 45, z + 110), 2.0)).labels
+        assert 10 < millilitres(labels, 2.0, "prostate", "peripheral zone") < 110
+
+
+def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person]) -> None:
+    """Petersen et al. (2017), J Cardiovasc Magn Reson 19:18: 46 to 141 g of left ventricle; the right one and the atria add up to half."""
+    for person in grown[:2]:
+        z = landmarks(person).liver_dome
+        labels = label_volume(person, around((-130, -60, z - 50), (90, 130, z + 120), 3.0)).labels
+        assert 70 < millilitres(labels, 3.0, "myocardium") < 300
+
+
+def test_a_lost_kidney_and_a_metal_hip_are_on_the_side_they_are_said_to_be() -> None:
+    person = replace(sample_person((5, 4)), missing=frozenset(["left kidney", "right hip"]))
+    marks = landmarks(person)
+    kidneys = label_volume(person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)).labels
+    hips = label_volume(person, around((-180, -100, marks.ischium), (180, 100, marks.ischium + 160), 4.0)).labels
+
+    def halves(labels: NDArray[np.integer], tissue: str) -> tuple[int, int]:
+        """Voxels of a tissue in the left and the right half: x grows to the right."""
+        half = labels.shape[0] // 2
+        return int((labels[:half] == label_of(tissue)).sum()), int((labels[half:] == label_of(tissue)).sum())
+
+    left, right = halves(kidneys, "kidney cortex")
+    assert left == 0 and right > 800
+    left, right = halves(hips, "metal")
+    assert left == 0 and right > 300
+
+
+def test_people_vary_as_people_do() -> None:
+    people = [sample_person((1, number)) for number in range(300)]
+    children = [person for person in people if person.age < 15]
+    assert 5 < len(children) < 30 and all(landmarks(person).vertex < 1550 for person in children)
+    assert all(person.female for person in people if person.prone) and 10 < sum(person.prone for person in people) < 60
+    assert max(person.fat_mm for person in people) > 45 and min(person.brawn for person in people) < 0.75
+
+
+def test_sheets_fill_the_stated_share_of_space() -> None:
+    points = np.random.default_rng(0).uniform(-100, 100, (3, 50_000)).astype(np.float32)
+    everywhere = Box((-100.0,) * 3, (100.0,) * 3)
+    shares = [Sheets(everywhere, (30.0, 26.0, 90.0), thick, (0.0, 1.0, 2.0)).inside(*points).mean() for thick in (0.05, 0.1, 0.2)]
+    assert shares[1] == pytest.approx(0.07, abs=0.015)
+    assert shares[0] * 2 == pytest.approx(shares[1], rel=0.15) and shares[2] == pytest.approx(2 * shares[1], rel=0.15)
+
+
+def test_the_wall_between_two_bundles_is_as_thick_as_stated() -> None:
+    """Two lines 20 mm apart: of a strip between them, as long as they are apart, the wall takes its thickness over 20 mm."""
+    walls = Walls((((-10.0, 0.0, -200.0), (-10.0, 0.0, 200.0)), ((10.0, 0.0, -200.0), (10.0, 0.0, 200.0))), 2.0)
+    points = np.random.default_rng(0).uniform((-10, -4, -200), (10, 4, 200), (50_000, 3)).astype(np.float32).T
+    assert walls.inside(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)
+
+
+def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> None:
+    surface = Loft(((1000.0, 0.0, 0.0, 150.0, 100.0, 90.0), (1200.0, 0.0, 0.0, 150.0, 100.0, 90.0)))
+    seams = Shells(surface, Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0)), (7.0, 15.0), 2.0)
+    x = np.arange(120.25, 152, 0.5, dtype=np.float32)
+    held = seams.inside(x, np.zeros_like(x), np.full_like(x, 1100))
+    assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])
+    varied, plain = ([sample_person((5, number), frozenset(without)) for number in range(40)] for without in ((), ("varied bodies",)))
+    assert all((person.loops, person.gut) == (70, 1.0) for person in plain) and all(24 <= person.loops <= 70 for person in varied)
+    assert np.mean([26 * person.gut < 20 for person in varied]) > 0.35           # mm across, 26 being a full one
