@@ -25,6 +25,7 @@ from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import (
     RECIPE,
     SLIVER_MM2,
+    _reached,
     acquire,
     nifti_bytes,
     only_writer,
@@ -36,6 +37,7 @@ from fovnet.phantom.collection import (
 from fovnet.phantom.person.traits import sample_person
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, NONE
+from fovnet.volume.orient import to_ras
 from fovnet.volume.volume import Volume
 
 BODY = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
@@ -221,3 +223,18 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
         told = running.communicate()[1]
     assert running.returncode == 130 and "stopped; the same command goes on from here" in told and "Traceback" not in told
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 30
+
+
+@pytest.mark.parametrize(("tilt_deg", "kept"), [(16.0, ["pelvis"]), (24.0, ["pelvis", "abdomen"])])
+def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_along_its_own_slices(tilt_deg: float, kept: list[str]) -> None:
+    """Slices 28 cm deep: their corners lie 4 cm and more above their middles, where no cut is unless the volume is resampled."""
+    turn = np.deg2rad(tilt_deg)
+    affine = np.diag([2.0, 2.0, 8.0, 1.0])
+    affine[1:3, 1:3] = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ np.diag([2.0, 8.0])
+    volume = Volume(np.zeros((10, 140, 8), np.float32), affine, "")
+    z = volume.slice_heights_mm()
+    ends = z[0] - 20, z[-1] + 25, z[-1] + 35
+    rows = [{"region": name, "from_mm": ends[at], "to_mm": ends[at + 1]} for at, name in enumerate(("pelvis", "abdomen"))]
+    assert [row["region"] for row in _reached(rows, volume)] == kept
+    straight = to_ras(volume).slice_heights_mm()
+    assert (straight.max() > rows[1]["from_mm"]) == (len(kept) == 2)

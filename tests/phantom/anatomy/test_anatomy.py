@@ -12,7 +12,7 @@ from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.features import ANATOMY
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.geometry.solids import Loft
-from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
+from fovnet.phantom.geometry.tissue_structure import Box, Shells
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
@@ -37,49 +37,12 @@ def grown() -> list[Person]:
     return [person for person in people if person.age > 20]
 
 
-@pytest.mark.parametrize("seed", PEOPLE[:4])
-def test_the_deformation_never_folds_the_body_over(seed: tuple[int, int]) -> None:
-    """The in-plane determinant of the map from person to anatomy stays above 0 at points all over the body."""
-    morph, step = replace(sample_person(seed).morph, swelling=None), 0.5
-    rng = np.random.default_rng(0)
-    x, y, z = rng.uniform((-250, -200, 0), (250, 200, 1700), (20_000, 3)).astype(np.float32).T
-    by_x, by_y = (
-        [(b - a) / (2 * step) for a, b in zip(morph.to_anatomy(*low)[:2], morph.to_anatomy(*high)[:2], strict=True)]
-        for low, high in (((x - step, y, z), (x + step, y, z)), ((x, y - step, z), (x, y + step, z)))
-    )
-    assert (by_x[0] * by_y[1] - by_x[1] * by_y[0]).min() > 0.2
-
-
-@pytest.mark.parametrize("tilt_deg", [0.0, 30.0])
-def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(tilt_deg: float) -> None:
-    person, t = sample_person((5, 1)), np.deg2rad(tilt_deg)
-    grid = around((-90, -90, 850), (90, 90, 950), 2.0)
-    turn = np.eye(4)
-    turn[1:3, 1:3] = [[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]]
-    points = Grid(grid.shape, turn @ grid.vox_to_ras).coordinates()
-    seen = person.morph.to_anatomy(*points)
-    exact = person.morph.to_anatomy(*(np.broadcast_to(values, grid.shape).ravel() for values in points))
-    for on_grid, alone in zip(seen[:2], exact[:2], strict=True):
-        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.4
-
-
 def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points() -> None:
     person = sample_person((5, 2))
     z = landmarks(person).knee
     coarse = around((40, -70, z - 45), (160, 70, z + 45), 3.0)
     fine = label_volume(person, coarse.finer((3, 3, 3))).labels[1::3, 1::3, 1::3]
     assert (label_volume(person, coarse).labels == fine).mean() > 0.98
-
-
-@pytest.mark.parametrize("seed", PEOPLE[:4])
-def test_a_box_of_the_anatomy_is_enclosed_wherever_the_person_is_bent(seed: tuple[int, int]) -> None:
-    """Points of the person that belong to a box of the anatomy lie in the box that `enclose` makes of it."""
-    morph, rng = replace(sample_person(seed).morph, swelling=None), np.random.default_rng(1)
-    points = rng.uniform((-240, -190, 0), (240, 240, morph.heights_mm[9]), (20_000, 3)).astype(np.float32)
-    there = np.stack(morph.to_anatomy(*points.T), axis=1)
-    boxes = morph.enclose(np.stack([there - 2.0, there + 2.0], axis=1))
-    assert np.all(points >= boxes[:, 0] - 0.5) and np.all(points <= boxes[:, 1] + 0.5)
-    assert (boxes[:, 1] - boxes[:, 0])[:, 0].mean() < 45
 
 
 @pytest.mark.parametrize("seed", PEOPLE)
@@ -160,21 +123,6 @@ def test_people_vary_as_people_do() -> None:
     assert 5 < len(children) < 30 and all(landmarks(person).vertex < 1550 for person in children)
     assert all(person.female for person in people if person.prone) and 10 < sum(person.prone for person in people) < 60
     assert max(person.fat_mm for person in people) > 45 and min(person.brawn for person in people) < 0.75
-
-
-def test_sheets_fill_the_stated_share_of_space() -> None:
-    points = np.random.default_rng(0).uniform(-100, 100, (3, 50_000)).astype(np.float32)
-    everywhere = Box((-100.0,) * 3, (100.0,) * 3)
-    shares = [Sheets(everywhere, (30.0, 26.0, 90.0), thick, (0.0, 1.0, 2.0)).inside(*points).mean() for thick in (0.05, 0.1, 0.2)]
-    assert shares[1] == pytest.approx(0.07, abs=0.015)
-    assert shares[0] * 2 == pytest.approx(shares[1], rel=0.15) and shares[2] == pytest.approx(2 * shares[1], rel=0.15)
-
-
-def test_the_wall_between_two_bundles_is_as_thick_as_stated() -> None:
-    """Two lines 20 mm apart: of a strip between them, as long as they are apart, the wall takes its thickness over 20 mm."""
-    walls = Walls((((-10.0, 0.0, -200.0), (-10.0, 0.0, 200.0)), ((10.0, 0.0, -200.0), (10.0, 0.0, 200.0))), 2.0)
-    points = np.random.default_rng(0).uniform((-10, -4, -200), (10, 4, 200), (50_000, 3)).astype(np.float32).T
-    assert walls.inside(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)
 
 
 def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> None:

@@ -1,4 +1,4 @@
-"""Breasts of a kind hold what was drawn for them: volume, gland, muscle behind, what is found in them, and fields of view about them."""
+"""Breasts of a kind hold what was drawn for them: volume, gland, muscle behind, what is found in them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.breast_fields import field_about
-from fovnet.phantom.acquisition.families import SMALL, _about_breasts
 from fovnet.phantom.anatomy import breast_findings, gland
-from fovnet.phantom.anatomy.body import label_volume, landmarks
+from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.anatomy.pectoral import front
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.raster import Grid
@@ -114,23 +112,6 @@ def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_pro
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
     assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
     assert breast_findings.findings(replace(WOMEN[0], age=20.0)) == []
-
-
-def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
-    rng, widths, depths = np.random.default_rng(0), [], []
-    for woman in WOMEN[:30]:
-        field = field_about(woman, True, rng)
-        tips = [shaped(woman, side).tip for side in (1, -1)]
-        z = woman.morph.height_mm(tips[0][2])
-        assert any(field.low_mm[0] < x < field.high_mm[0] and field.low_mm[1] < y < field.high_mm[1] for x, y, _ in tips)
-        assert field.low_mm[2] < z < field.high_mm[2] and field.low_mm[2] > landmarks(woman).iliac_crest
-        widths.append(field.size_mm[0])
-        depths.append(tips[0][1] - field.low_mm[1])
-        both = field_about(woman, False, rng)
-        assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)
-    assert min(widths) < 110 and max(widths) > 190 and max(depths) > 2 * min(depths)
-    one = next(family for family in SMALL if family.name == "breast, one")
-    assert {np.sign(_about_breasts(one, WOMEN[0], rng).offset_x[0]) for _ in range(12)} == {-1.0, 1.0}
 
 
 def grid_about(woman: Person) -> Grid:

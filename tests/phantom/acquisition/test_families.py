@@ -1,0 +1,98 @@
+"""Tight fields of view are about what they say: boxes about the body, breasts, a mass in a leg."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fovnet.phantom.acquisition.families import LEG_MASS, Family, _box, small_family
+from fovnet.phantom.acquisition.protocols import SITES, _field, plan
+from fovnet.phantom.anatomy.body import label_volume, landmarks
+from fovnet.phantom.anatomy.breast import breast
+from fovnet.phantom.anatomy.lesions import leg_mass
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.traits import Person, sample_person
+from fovnet.phantom.scanner.tissues import AIR
+
+PERSON = sample_person((4, 2))
+MARKS = landmarks(PERSON)
+
+
+def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
+    """Its middle moves by up to 6 mm from side to side; no point of a child's body is so far from others of it that this leaves it."""
+    small = [person for person in (sample_person((5, number)) for number in range(150)) if person.morph.trunk[0] < 0.8]
+    assert len(small) >= 3
+    for number, person in enumerate(small):
+        marks = landmarks(person)
+        for seed in range(12):
+            rng = np.random.default_rng([number, seed])
+            box = _box(person, marks, rng)
+            low, high = _field(person, marks, box, rng)
+            x, y, z = (low + high) / 2
+            affine = np.eye(4)
+            affine[:3, 3] = x - 6, y, z
+            assert np.any(label_volume(person, Grid((13, 1, 1), affine)).labels != AIR)
+
+
+def test_small_fields_show_some_body() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        family = small_family(PERSON, MARKS, rng)
+        grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
+        coarse = Grid((12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0]))
+        assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
+
+
+def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
+    """A woman, and those of 300 tight fields of view of her that are of breasts."""
+    person = replace(next(p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20), prone=prone)
+    rng = np.random.default_rng(2)
+    drawn = [small_family(person, MARKS, rng) for _ in range(300)]
+    return person, [family for family in drawn if family.hanging]
+
+
+def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
+    """Of one breast, the field ends in air, and on average three tenths or more of the body in it are breast well in front of the chest."""
+    (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
+    assert len(hanging) > 6 * len(lying) > 0
+    marks, rng = landmarks(person), np.random.default_rng(0)
+    plans = [plan(person, marks, family, SITES[0], rng) for family in hanging]
+    assert np.mean([acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0 for acquired in plans]) > 0.65
+    shares = []
+    for acquired in [one for one in plans if one.family.name == "breast, one"][:8]:
+        grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
+        body = label_volume(person, grid).labels != AIR
+        ahead = body & (grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12)
+        shares.append(ahead.sum() / body.sum())
+        assert body[:, -1].mean() < 0.05
+    assert np.mean(shares) > 0.3
+
+
+def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
+    for number in range(1, 25):
+        woman = replace(sample_person((4, number)), sex="female")
+        marks, rng = landmarks(woman), np.random.default_rng(number)
+        for family in (drawn for drawn in (small_family(woman, marks, rng) for _ in range(25)) if drawn.hanging):
+            low, high = _field(woman, marks, family, rng)
+            assert marks.liver_dome - low[2] < 0.12 * (high[2] - low[2]), family.name
+
+
+def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
+    """Of those who have one, half of the tight fields: the mass lies whole within their middle three quarters, in the leg it is in."""
+    people = [(person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))]
+    sides = set()
+    for person, (_, middle, _) in people[:6]:
+        marks, rng = landmarks(person), np.random.default_rng(1)
+        fields = [family for family in (small_family(person, marks, rng) for _ in range(60)) if family.name == LEG_MASS]
+        assert 15 < len(fields) < 45
+        low, high = _field(person, marks, fields[0], rng)
+        step = (high - low) / 40
+        affine = np.diag([*step, 1.0])
+        affine[:3, 3] = low + step / 2
+        with_it, without = (label_volume(person, Grid((40, 40, 40), affine), frozenset(left)).labels for left in ((), ("lesions",)))
+        changed = np.argwhere(with_it != without)
+        assert len(changed) > 20
+        assert (np.abs(changed.mean(axis=0) - 20) < 15).all()
+        sides.add(middle[0] > 0)
+    assert sides == {True, False}

@@ -1,0 +1,77 @@
+"""Lesions come and go alone, and are as large and as frequent as is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fovnet.phantom.anatomy import lesions
+from fovnet.phantom.anatomy.body import label_volume
+from fovnet.phantom.anatomy.layers import Layer
+from fovnet.phantom.anatomy.layers import paint as paint_of
+from fovnet.phantom.geometry.lobed import Lobed, lobed
+from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.geometry.solids import Ellipsoid
+from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.traits import sample_person
+from fovnet.phantom.scanner.sequence import Sequence, signals
+from fovnet.phantom.scanner.tissues import TISSUES, label_of
+
+PLAIN = frozenset(["varied bodies", "lesions"])
+
+
+def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
+    found = [mass for number in range(1200) if (mass := lesions.leg_mass(sample_person((6, number))))]
+    assert 70 < len(found) < 130                                                    # 100 give or take three standard deviations
+    assert all(30 <= across <= 150 for _, _, across in found)
+
+
+def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
+    people = [sample_person((5, number)) for number in range(1, 121)]
+    have = [any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person)) for person in people]
+    assert 22 < sum(have) < 53              # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
+    person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)      # those may bulge
+    low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed))
+    affine = np.diag([4.0, 4.0, 4.0, 1.0])
+    affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
+    grid = Grid((130, 110, 10), affine)
+    whole, plain = (label_volume(person, grid, frozenset(without)).labels for without in ((), ("lesions",)))
+    changed = {"tumour", "watery tumour", "fluid of a lesion", "bruise"}
+    changed |= {"oedematous white matter", "grey matter", "cerebrospinal fluid", "muscle"}
+    assert np.isin(whole[whole != plain], [label_of(name) for name in changed]).all()
+    assert np.array_equal(whole > 0, plain > 0)
+
+
+def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_skin() -> None:
+    women = [replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False) for number in range(1, 81)]
+    tumours = [[paint.solid for paint in lesions._of_the_breast(woman)] for woman in women]
+    assert 20 < sum(map(bool, tumours)) < 44
+    assert not any(lesions._of_the_breast(replace(woman, prone=False)) for woman in women)
+    woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
+    assert all(label_of("skin") not in paint.over for paint in lesions._of_the_breast(woman))
+
+
+def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> None:
+    rng = np.random.default_rng(0)
+    whole = lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
+    affine = np.diag([3.0, 3.0, 3.0, 1.0])
+    affine[:3, 3] = -150
+    paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions.of_a_sarcoma(whole, 95.0, rng)]
+    labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
+    mass = np.isin(labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")])
+    assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
+    bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 85, fat="suppressed"), 1.5)
+    assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7
+
+
+def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
+    person = sample_person((5, 1), PLAIN)
+    mass = lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    skin, fat, muscle = (one.solid.box for one in lesions._bulge(person, mass))
+    assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
+    inside = np.array([skin, fat, muscle])[:, 0, 0]
+    assert (inside <= 130.0).all()
+    near = lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    assert all(one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
+               for one in lesions._bulge(person, near))
