@@ -173,8 +173,11 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
 
 
 def named_field(name: str, person: Person, rng: np.random.Generator) -> Family:
-    """The family of SMALL of that name, a prone woman's breasts as they hang.  Raises StopIteration for no name."""
-    family = next(family for family in SMALL if family.name == name)
+    """The family of SMALL of that name, a prone woman's breasts as they hang.  Raises ValueError for a name that none has."""
+    known = {family.name: family for family in SMALL}
+    if name not in known:
+        raise ValueError(f"{name!r}: no tight field of view has that name; known are {', '.join(known)}")
+    family = known[name]
     return _about_breasts(family, person, rng) if family.hanging and person.prone else family
 
 

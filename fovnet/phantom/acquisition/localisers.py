@@ -44,7 +44,7 @@ LOCALISERS: tuple[Family, ...] = (
 
 NAMES = tuple(family.name for family in LOCALISERS)
 
-TURBO_FLASH, SINGLE_SHOT, BALANCED, SPOILED = 0.5, 0.2, 0.18, 0.12       # how often a localiser is of each kind of sequence
+TURBO_FLASH, SINGLE_SHOT, BALANCED = 0.5, 0.2, 0.18        # how often a localiser is of each kind of sequence; the rest are gradient echoes
 
 
 def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:

@@ -51,7 +51,7 @@ NAPE = (
 
 def head(person: Person, fine: bool = False) -> list[Paint]:
     """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm."""
-    plain = _shell(fine) + _skull(person, fine) + _eyes() + _air(person) + _jaw(person, fine) + _throat(person)
+    plain = _shell(fine) + _skull(person, fine) + _eyes() + _air(person) + _jaw(fine) + _throat(person)
     return plain + (face.nape(person) + face.flesh(person) + face.conchae() if fine else [])
 
 
@@ -140,7 +140,7 @@ def _air(person: Person) -> list[Paint]:
     return [*made, paint(pharynx.shrunk(-3.0), "mucosa", Layer.DETAIL), paint(pharynx, "gas", Layer.DETAIL)]
 
 
-def _jaw(person: Person, fine: bool) -> list[Paint]:
+def _jaw(fine: bool) -> list[Paint]:
     half: list[tuple[float, float, float]] = [(48, 4, 1596), (48, 14, 1560), (44, 38, 1543), (30, 70, 1536), (14, 84, 1533), (0, 87, 1533)]
     if fine:        # a chin under 8 mm of flesh
         half = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in half]

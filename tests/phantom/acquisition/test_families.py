@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from fovnet.phantom.acquisition.families import LEG_MASS, Family, _box, small_family
+from fovnet.phantom.acquisition.families import LEG_MASS, SMALL, Family, _box, named_field, small_family
 from fovnet.phantom.acquisition.protocols import SITES, _field, plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import breast
@@ -42,6 +43,13 @@ def test_small_fields_show_some_body() -> None:
         grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
         coarse = Grid((12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0]))
         assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
+
+
+def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_all() -> None:
+    rng = np.random.default_rng(0)
+    assert all(named_field(family.name, PERSON, rng).name == family.name for family in SMALL)
+    with pytest.raises(ValueError, match=r"'hearts': .* known are .*heart, close"):
+        named_field("hearts", PERSON, rng)
 
 
 def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
