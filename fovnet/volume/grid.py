@@ -28,6 +28,8 @@ WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as m
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16                   # the most an NRRD may have
+LEFT_BYTES, LEFT_SHARE = 4096, 0.005
+"""Behind the voxels: more than padding to a page leaves, and what one column in two hundred holds."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,17 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
                                               f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
+
+
+def refuse_rest(path: Path, grid: Grid, rest_bytes: int) -> None:
+    """Raises VolumeError where so many bytes follow the voxels that the header must have named too small a grid: every plane would shear.
+
+    Whole frames that a header of three axes does not count are left alone, and so is what a program may have added.
+    """
+    frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
+    if rest_bytes >= max(LEFT_BYTES, LEFT_SHARE * grid.bytes) and rest_bytes % frame_bytes:
+        raise VolumeError("volume-corrupt", f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels; the "
+                                            "header seems to name too small a grid. Export it again.")
 
 
 def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]) -> np.dtype[Any]:

@@ -95,14 +95,18 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
         count -= got
 
 
-def drain(stream: BinaryIO) -> None:
-    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.
+def drain(stream: BinaryIO) -> int:
+    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.  How many bytes there were.
 
     Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length.
     """
+    rest = 0
     for _ in range(MAX_BEHIND // PIECE):
-        if not stream.read(PIECE):
-            return
+        got = len(stream.read(PIECE))
+        if not got:
+            break
+        rest += got
+    return rest
 
 
 class _Gzip(igzip.IGzipFile):

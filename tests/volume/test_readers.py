@@ -376,6 +376,35 @@ def test_what_gunzip_would_mend_is_told(tmp_path):
     assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())
 
 
+@pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
+@pytest.mark.parametrize(("columns", "behind", "code"), [(63, 0, "volume-corrupt"), (64, 4095, None), (64, 64 * 80 * 40 * 2, None)])
+def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path, suffix, columns, behind, code):
+    """With a column less than there is every plane shears; a page of padding and a second frame that no header counts move nothing."""
+    plain = saved(tmp_path / "made.nii", noise((64, 80, 40)))
+    plain.write_bytes(plain.read_bytes() + bytes(behind))
+    patched(plain, 42, "<h", columns)                                                    # dim[1]
+    path = tmp_path / f"one{suffix}"
+    path.write_bytes(gzip.compress(plain.read_bytes()) if suffix.endswith("gz") else plain.read_bytes())
+    if code:
+        assert code_of(path) == code
+    else:
+        np.testing.assert_array_equal(read(path).voxels, nibabel.load(saved(tmp_path / "plain.nii", noise((64, 80, 40)))).get_fdata())
+
+
+@pytest.mark.parametrize("header", ["ObjectType = Image\nNDims = 3\nDimSize = {} 80 40\nElementType = MET_SHORT\nElementSpacing = 1 1 3\n"
+                                    "Offset = 0 0 0\nTransformMatrix = 1 0 0 0 1 0 0 0 1\nElementDataFile = LOCAL\n",
+                                    "NRRD0004\ntype: short\ndimension: 3\nsizes: {} 80 40\nencoding: raw\nendian: little\nspace: RAS\n"
+                                    "space directions: (1,0,0) (0,1,0) (0,0,3)\nspace origin: (0,0,0)\n\n"])
+def test_so_it_is_in_other_formats(tmp_path, header):
+    path = tmp_path / "one"
+    for columns, code in ((64, None), (60, "volume-corrupt")):
+        path.write_bytes(header.format(columns).encode() + noise((64, 80, 40)).tobytes())
+        if code:
+            assert code_of(path) == code
+        else:
+            assert read(path).voxels.shape == (64, 80, 40)
+
+
 @pytest.mark.parametrize(("make", "code"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, code):
     assert code_of(make(tmp_path)) == code

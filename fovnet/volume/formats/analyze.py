@@ -17,7 +17,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening
-from fovnet.volume.grid import Grid, Limits, refuse_grid
+from fovnet.volume.grid import Grid, Limits, refuse_grid, refuse_rest
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
@@ -55,7 +55,7 @@ def read(path: Path, limits: Limits) -> Volume:
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         volume = read_grid(path, file, grid, affine, limits, ("placed by the .mat beside it",))
         if grid.sizes[3] == 1:
-            drain(file)
+            refuse_rest(path, grid, drain(file))
     return volume
 
 
