@@ -63,7 +63,7 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume.
 
-    `confidence` is the span's, `volume_confidence` the mean over all slices of the volume, the same in each of its rows; `code` is the
+    `confidence` is the span's, `volume_confidence` the volume's, black margins left out, the same in each of its rows; `code` is the
     fault of a refused volume, or what is doubtful about another, separated by spaces.
     """
     sure = given.decision.sure if given.decision else None

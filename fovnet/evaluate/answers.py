@@ -144,7 +144,7 @@ def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], 
         np.array(said["decided"], dtype=bool), np.array(said["slice_confidence"], dtype=float), stretches(said["spans"]), None,
         float(said["side_mm"]), borders=said_borders(said.get("boundaries")), set_probability=said.get("set_probability"),
         doubts=said_doubts(said), empty=said_empty(said),
-        edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
+        edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))), sure=said.get("confidence"),
     )
 
 

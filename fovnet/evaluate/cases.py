@@ -49,7 +49,7 @@ class Case:
 
     What older decisions do not tell is None: calibrated (s, k) raw probabilities under the rule's temperature;  borders with their
     intervals;  set_probability that the volume shows the regions said and no others;  empty (s,) whether a slice is all dark;
-    edges_mm (s + 1,) where its slices begin and end, feet to head, by which borders and spans were said.
+    edges_mm (s + 1,) where its slices begin and end, feet to head, by which borders and spans were said;  sure the volume's confidence.
     doubts are codes, empty where there is none.
     """
 
@@ -74,6 +74,7 @@ class Case:
     doubts: tuple[str, ...] = ()
     empty: NDArray[np.bool_] | None = None
     edges_mm: NDArray[np.float64] | None = None
+    sure: float | None = None
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:

@@ -83,6 +83,7 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         set_probability=said.get("set_probability"),
         doubts=said_doubts(said),
         empty=said_empty(said),
+        sure=said.get("confidence"),
     )
 
 

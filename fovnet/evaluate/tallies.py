@@ -32,7 +32,7 @@ class Tally:
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
     brier, surprise  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
-    confidence  mean probability of the decided labels
+    confidence  the volume's, as its answer has it and as the bar is held against it: black margins are left out
     lit         slices that are not all dark, and those of them that are wrong after the decision; all count where it is not known
     """
 
@@ -104,6 +104,6 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
         surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
         spans=span_counts(case, vocabulary),
-        confidence=float(case.confidence.mean()),
+        confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
         lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),
     )

@@ -19,6 +19,7 @@ from fovnet.decision.spans import Rule, decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
@@ -78,6 +79,16 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
     dark = sum(int(case.empty.sum()) for case in cases if case.empty is not None)
     assert seen is not None and (seen.numerator, seen.denominator) == (5 - 2, 40 - dark) and dark > 2
+
+
+def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_surer(tmp_path: Path) -> None:
+    """The bar is held against this confidence; the mean over all slices would put volumes above it that are not answered."""
+    answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
+    said = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**said, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]})
+    cases, _, _ = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    right, half = (tally(case, DEFAULT) for case in cases[:2])
+    assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(said["slice_confidence"]))
 
 
 def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(tmp_path: Path) -> None:
