@@ -18,7 +18,7 @@ COLLECTION = "collection"
 MOST_VALUES = 20
 """An attribute with more values than this names single volumes (a series number) and makes no subgroups."""
 FEW_NUMBERS = 6
-"""So many different numbers are levels of their own; more are cut into bins."""
+"""So many different numbers are levels of their own; more, or one a volume, are cut into bins."""
 AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
 UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")         # BIDS writes n/a; one such word must not make words of all ages
 UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
@@ -34,7 +34,7 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
         stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED}
         numbers = _numbers(name, stated)
         values = _sorted(stated) if numbers is None else _binned(name, numbers)
-        if 2 <= len(set(values.values())) <= MOST_VALUES:
+        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):      # one value a volume divides nobody
             found.append((name, values))
     return found
 
@@ -45,7 +45,7 @@ def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
         numbers = {volume: float(value) for volume, value in stated.items()}
     except ValueError:
         return None
-    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= FEW_NUMBERS:
+    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= min(FEW_NUMBERS, len(numbers) - 1):
         return None
     measures = name.casefold() == AGE or name.casefold().endswith(UNITS) or any(value != int(value) for value in numbers.values())
     return numbers if measures else None

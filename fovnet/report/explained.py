@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scipy.stats import binom
+
 from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
 from fovnet.report.wording import duration, percent, score, settings, several
 from fovnet.search.explaining import Explanation, FailureGroup, Share, ends_after
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 
-STATED = 0.95
+STATED, RARE = 0.95, 0.025
 """What the band of a forecast promises."""
 
 PAIRS = 5
@@ -78,7 +80,7 @@ def convergence(explanation: Explanation) -> str:
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
         f"{began}.",
-        f"{several(len(explanation.steps) - explanation.steps.index(best) - 1, 'trial')} after it brought nothing better.",
+        *_since(len(explanation.steps) - explanation.steps.index(best) - 1),
         f"All trainings together took {duration(last.seconds_spent)}, predicted {duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),
     ]
@@ -121,6 +123,10 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     )
 
 
+def _since(trials: int) -> list[str]:
+    return [f"{several(trials, 'trial')} after it brought nothing better."] if trials else ["No trial came after it."]
+
+
 def honesty(explanation: Explanation) -> str:
     """Whether scores fell where they were forecast."""
     told = explanation.forecasts
@@ -145,9 +151,12 @@ def honesty(explanation: Explanation) -> str:
 
 
 def _verdict(share: Share) -> str:
-    if share.high < STATED:
+    """Whether so few, or so many, of the scores would lie inside at most once in forty searches whose bands are right (binomial tails)."""
+    if binom.cdf(share.count, share.total, STATED) < RARE:
         return ": too few, the model was surer than it should be"
-    return ": more than stated, the bands could be narrower" if share.low > STATED else ", which agrees with it"
+    if binom.sf(share.count - 1, share.total, STATED) < RARE:
+        return ": more than stated, the bands could be narrower"
+    return ", which agrees with it"
 
 
 def mattering(explanation: Explanation) -> str:

@@ -47,6 +47,12 @@ def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(plante
     assert len(values_of(found, "echo_time_ms")) == groups
 
 
+def test_a_number_of_its_own_for_every_volume_makes_no_group_for_every_volume(planted):
+    spacings = ["3", "3.54", "4", "5", "5.5", "6"]
+    found = subgroups_of(cases(planted, slice_spacing_mm=spacings, site=list("abcdef")))
+    assert len(values_of(found, "slice_spacing_mm")) == 4 and values_of(found, "site") is None
+
+
 def test_one_value_many_names_or_a_gap_do_not_divide(planted):
     found = subgroups_of(cases(planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)], site=["a", "b", ""] * 10))
     assert [name for name, _ in found] == ["collection", "site"]
