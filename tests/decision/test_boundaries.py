@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import floats, integers
+from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision.boundaries import SHARE, interval
 from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
@@ -67,17 +67,26 @@ def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies)
         assert 0.0 <= decision.set_probability <= 1.0
 
 
-@given(s=integers(1, 7), seed=integers(0, 10**6))
-def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int) -> None:
-    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand."""
+def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> None:
+    example = bodies(3, noise=0.5)
+    told = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).boundaries
+    assert [(one.below, one.above) for one in told] == list(pairwise([NONE, *DEFAULT.chain, NONE]))
+    assert [one.mm for one in told] == pytest.approx(97.5 + 150.0 * np.arange(len(told)))
+
+
+@given(s=integers(1, 7), seed=integers(0, 10**6), evidence_mm=sampled_from([10.0, 25.0]))
+def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int, evidence_mm: float) -> None:
+    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand; slices 10 mm apart count less
+    where evidence comes every 25 mm, and for which way is up as much as ever."""
     p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
     z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
-    decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=10.0))
+    decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=evidence_mm))
     power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of a look
     upright, turned = every_set(p, power), every_set(p[::-1], power)
+    believed = every_set(p, power * 10.0 / evidence_mm)
     said = tuple(sorted({span.region for span in decision.spans}))
     odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
-    assert decision.set_probability == pytest.approx(upright[said] / sum(upright.values()) / (1 + odds))
+    assert decision.set_probability == pytest.approx(believed[said] / sum(believed.values()) / (1 + odds))
 
 
 def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -141,8 +143,10 @@ def test_what_networks_say_of_a_body_turned_over_is_what_tells_its_way_up(seed: 
     example = bodies(seed, noise=1.5)
     uneven = np.flatnonzero(np.random.default_rng(seed).random(len(example.z_mm)) < 0.6)
     said, z_mm = example.probabilities[uneven], example.z_mm[uneven]
-    for heights in ((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)):
-        plain, asked = (decide(said, z_mm, DEFAULT, Rule(heights=heights), turned=over).flipped_gain for over in (None, said[::-1]))
+    edges_mm = np.append(z_mm - 2.0, z_mm[-1] + 3.0)                # as a file tells them, which is not half-way
+    for heights, known_mm in product(((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)), (None, edges_mm)):
+        rule = Rule(heights=heights)
+        plain, asked = (decide(said, z_mm, DEFAULT, rule, turned=over, edges_mm=known_mm).flipped_gain for over in (None, said[::-1]))
         assert asked == pytest.approx(plain) and plain < -50
     assert abs(decide(example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities).flipped_gain) < 1e-6
 
@@ -169,3 +173,27 @@ def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bo
     assert believed[0] > 0.99 and believed[1] < 1e-6
     assert all(span.confidence > 0.5 for span in upright.spans)
     assert all(span.confidence <= believed[1] for span in over.spans) and over.set_probability <= believed[1]
+
+
+def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodies: Bodies) -> None:
+    """Air is air either way up: the regions are not believed, and the slices below and above them are as where nobody asked for the way."""
+    example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    said, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
+    over, unasked = (decide(said, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, said))
+    air = over.decided[:, -1]
+    assert air.any() and over.flipped and over.confidence[~air].max() < 1e-6 < unasked.confidence[~air].min()
+    np.testing.assert_allclose(over.confidence[air], unasked.confidence[air], rtol=1e-9)
+
+
+def test_of_an_order_that_costs_twice_the_usual_a_quarter_is_believed_and_of_a_roughness_what_it_lacks_to_that_of_chance(
+    bodies: Bodies,
+) -> None:
+    """Every region, and the set of them; where usual volumes have half the roughness of slices in no order at all, and this one more."""
+    example, lenient = bodies(6, noise=4.0), Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    whole = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
+    assert whole.misfit > 0 and 0.5 < whole.roughness < 0.95
+    costly, rough = {"usual_misfit": whole.misfit / 2}, {"usual_roughness": 0.5}
+    for usual, share in ((costly, 1 / 4), (rough, 2 * (1 - whole.roughness)), (costly | rough, (1 - whole.roughness) / 2)):
+        less = decide(example.probabilities, example.z_mm, DEFAULT, replace(lenient, **usual))
+        assert [one.confidence for one in less.spans] == pytest.approx([share * one.confidence for one in whole.spans])
+        assert less.set_probability == pytest.approx(share * whole.set_probability)

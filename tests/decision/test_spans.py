@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
+from scipy.special import expit, logit
 
 from fovnet.decision.rule import MEANINGS
-from fovnet.decision.spans import Rule, decide, edges, outline, said
+from fovnet.decision.spans import Rule, decide, edges, outline, said, shares
 from fovnet.decision.tuning import Example
 from fovnet.maths.ladder import best_path
 from fovnet.maths.rungs import Height
@@ -118,6 +119,17 @@ def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probab
     assert (drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)).all()
 
 
+@pytest.mark.parametrize("protocol", ["hand", "foot"])
+def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(protocol: str) -> None:
+    """With four tenths, half of the threshold, beside a tenth of the other one."""
+    two = Vocabulary((Region("low", 0, "#111111"), Region("high", 1, "#222222"), Region("hand", None, "#333333"),
+                      Region("foot", None, "#444444")))
+    p = np.array([[0.3, 0.1, 0.1, 0.1, 0.1]] * 20)
+    p[:, two.classes.index(protocol)] = 0.4
+    drawn = outline(p, 5.0 * np.arange(20), two, Rule(protocol_threshold=0.8, sigma_mm=0.0))
+    assert {name for name in two.protocols if drawn.decided[:, two.classes.index(name)].any()} == {protocol}
+
+
 @settings(max_examples=200)
 @given(spine=floats(0.4, 0.95), levels=lists(floats(0.01, 1.0), min_size=N, max_size=N), slices=integers(2, 40))
 def test_within_a_spine_only_regions_that_are_rather_present_are_said(spine: float, levels: list[float], slices: int) -> None:
@@ -142,6 +154,14 @@ def test_networks_that_give_their_targets_are_sure_however_many_labels_a_slice_h
     found = decide(probabilities, 5.0 * np.arange(40), two, Rule(sigma_mm=0.0))
     assert {span.region for span in found.spans} == set(labels)
     assert min(span.confidence for span in found.spans) > 0.95 and found.set_probability > 0.7
+    assert shares(found.smoothed, found.decided, 2)[:, [two.classes.index(name) for name in labels]].min() > 0.99
+
+
+@given(s=integers(1, 10), seed=integers(0, 10**6))
+def test_of_each_slice_alone_the_rungs_and_none_are_as_probable_as_given_that_they_are_not_spine(s: int, seed: int) -> None:
+    p = np.random.default_rng(seed).dirichlet(np.ones(len(DEFAULT.classes)), s)
+    alone = shares(p, np.zeros(p.shape, dtype=bool), N)
+    np.testing.assert_allclose(np.delete(alone, N, axis=1), np.delete(p, N, axis=1) / (1 - p[:, [N]]), rtol=1e-4)
 
 
 def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: Bodies) -> None:
@@ -220,12 +240,34 @@ def test_every_setting_of_a_rule_has_a_meaning() -> None:
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.2])
 def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share: float) -> None:
-    """Beside a chest a spine is asked for half of a slice: half a spine's share is the chance that there is one."""
+    """Beside a chest a spine is asked for half of a slice: half a spine's share is the chance that there is one, in all slices or in one."""
+    for hinted in (slice(None), slice(12, 13)):
+        p = np.full((30, len(DEFAULT.classes)), 1e-6)
+        p[:, DEFAULT.classes.index("chest")] = 1.0
+        p[hinted, DEFAULT.classes.index("spine")], p[hinted, DEFAULT.classes.index("chest")] = share, 1 - share
+        told = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
+        assert [span.region for span in told.spans] == ["chest"]
+        assert told.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
+
+
+def test_a_set_with_a_spine_is_as_probable_as_its_slices_show_one_on_average() -> None:
+    """Beside a chest that is beyond doubt: 0.9 in half of the slices, 0.7 in the others, of which a spine has half of the target."""
     p = np.full((30, len(DEFAULT.classes)), 1e-6)
-    p[:, DEFAULT.classes.index("spine")], p[:, DEFAULT.classes.index("chest")] = share, 1 - share
-    told = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
-    assert [span.region for span in told.spans] == ["chest"]
-    assert told.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
+    p[:, DEFAULT.classes.index("spine")] = np.repeat([0.45, 0.35], 15)
+    p[:, DEFAULT.classes.index("chest")] = 1 - p[:, DEFAULT.classes.index("spine")]
+    rule = Rule(sigma_mm=0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    told = decide(p / p.sum(axis=1, keepdims=True), 10.0 * np.arange(30), DEFAULT, rule)
+    assert [span.region for span in told.spans] == ["chest", "spine"]
+    assert told.set_probability == pytest.approx(0.8, abs=0.02) == told.spans[-1].confidence
+
+
+def test_the_span_that_is_least_sure_tells_of_the_set(bodies: Bodies) -> None:
+    """Calibrated as a logistic model of two logits, whose weights validation volumes choose."""
+    example, rule = bodies(6, noise=2.0), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    plain, told = (decide(example.probabilities, example.z_mm, DEFAULT, one) for one in (rule, replace(rule, line=(0.7, -0.2, 0.4))))
+    least = min(span.confidence for span in plain.spans)
+    assert least < max(span.confidence for span in plain.spans) - 0.01
+    assert told.set_probability == pytest.approx(expit(0.7 * logit(plain.set_probability) - 0.2 + 0.4 * logit(least)))
 
 
 def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
