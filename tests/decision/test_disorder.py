@@ -175,6 +175,18 @@ def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bo
     assert all(span.confidence <= believed[1] for span in over.spans) and over.set_probability <= believed[1]
 
 
+def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_void_within_it_does_not() -> None:
+    """Ten slices of head between twice ten of air: of 29 neighbours 2 differ, of 435 pairs 200.  Four more without signal in the head's
+    midst change nothing."""
+    p = np.full((30, len(DEFAULT.classes)), 1e-6)
+    p[:, -1] = p[10:20, DEFAULT.classes.index("head")] = 1.0
+    p[10:20, -1] = 1e-6
+    for said in (p, np.insert(p, [15] * 4, p[0], axis=0)):
+        decision = decide(said / said.sum(axis=1, keepdims=True), 10.0 * np.arange(len(said)), DEFAULT, Rule(sigma_mm=0.0))
+        assert {span.region for span in decision.spans} == {"head"}
+        assert decision.roughness == pytest.approx((2 / 29) / (200 / 435), rel=1e-4)
+
+
 def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodies: Bodies) -> None:
     """Air is air either way up: the regions are not believed, and the slices below and above them are as where nobody asked for the way."""
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)

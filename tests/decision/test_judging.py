@@ -19,7 +19,7 @@ from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
 from fovnet.decision.settling import MOST_UPRIGHT, Shown, settle
-from fovnet.decision.spans import Rule, said
+from fovnet.decision.spans import Rule, decide, said
 from fovnet.decision.tuning import Example, right
 from fovnet.errors import ModelError
 from fovnet.net.weights import save_tensors
@@ -114,6 +114,24 @@ def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None
     apart = Look(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
     assert judge.signs(apart, pixels_of(examples[0], 0)).agreement < judge.rule.least_agreement
     assert judge.signs(seen(examples[1], 1), pixels_of(examples[1], 1)).agreement > judge.rule.least_agreement
+
+
+def test_a_member_without_a_say_contradicts_nobody(bodies: Bodies) -> None:
+    example = bodies(1, noise=0.7)
+    look, pixels = seen(example, 1), pixels_of(example, 1)
+    odd = replace(look, members=np.concatenate([look.members[:2], look.members[2:, :, ::-1]]))
+    apart, alike = (Judge(DEFAULT, Rule(weights=weights)).signs(odd, pixels).agreement for weights in ((), (0.5, 0.5, 0.0)))
+    two = Judge(DEFAULT, Rule()).signs(replace(look, members=look.members[:2]), pixels).agreement
+    assert apart < 0.7 < 0.9 < alike == pytest.approx(two)
+
+
+def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
+    """Odd slices first, then even ones, and thirty black ones above."""
+    pixels = pixels_of(bodies(1), 1)
+    acquired = np.concatenate([pixels[::2], pixels[1::2]])
+    padded = np.pad(acquired, ((0, 30), (0, 0), (0, 0)))
+    look = Look(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
+    assert Judge(DEFAULT, Rule()).signs(look, padded).passes == 2
 
 
 def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
@@ -237,8 +255,25 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
     assert all(whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all() for span in whole.spans)
     assert whole.looks == alone.looks
     assert (whole.sure, whole.set_probability) == (pytest.approx(alone.sure), pytest.approx(alone.set_probability))
+    np.testing.assert_array_equal(whole.smoothed[dark], np.eye(k)[np.full(dark.sum(), k - 1)])
     mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
     assert not mistaken.decided[dark, -1].all()
+
+
+def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies: Bodies) -> None:
+    """Whose margins stand the other way round; what networks make of them there tells nothing of which way is up."""
+    one = bodies(3, empty_mm=0.0)
+    look = seen(one, 3)
+    over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members
+    black = np.full((3, 12, over.shape[2]), 1 / over.shape[2], dtype=np.float32)
+    members, turned = np.concatenate([look.members, black], axis=1), np.concatenate([black, over], axis=1)
+    z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
+    rule = Rule(weights=(0.6, 0.4, 0.0))
+    alone = Judge(DEFAULT, rule).decision(replace(look, turned=over), one.z_mm)
+    padded = Judge(DEFAULT, rule).decision(Look(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
+    assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
+    weighed = decide(rule.say(3) @ look.members.swapaxes(0, 1), one.z_mm, DEFAULT, rule, rule.say(3) @ over.swapaxes(0, 1))
+    assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
 
 
 def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> None:

@@ -72,6 +72,10 @@ def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None
     example = bodies(5, spine=True, noise=0.5)
     decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
     assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.protocols]
+    spine = decision.spans[-1]
+    first = said(decision.decided, N)                       # of two labels a slice is called by its spine first, and is so sure
+    assert np.flatnonzero(first == N).tolist() == list(range(spine.first, spine.last + 1))
+    assert spine.confidence == pytest.approx(decision.confidence[first == N].mean())
 
 
 @pytest.mark.parametrize(
@@ -98,12 +102,43 @@ def test_a_sliver_of_the_next_level_is_not_named() -> None:
     assert spine.region == "spine" and spine.levels == ("lumbar",)
 
 
+@pytest.mark.parametrize(("chest_mm", "levels"), [(84.0, ("lumbar", "thoracic")), (76.0, ("lumbar",))])
+def test_a_level_of_eighty_millimetres_is_named_however_long_the_spine_and_however_thick_its_slices(
+    chest_mm: float, levels: tuple[str, ...]
+) -> None:
+    """Above 600 mm of abdomen, in 60 thin slices or 15 thick ones: a seventh or an eighth of the millimetres, a quarter or less of the
+    slices."""
+    for abdomen, chest in ((60, 4), (15, 40)):
+        edges_mm = np.concatenate([np.linspace(0, 600, abdomen + 1), 600 + np.linspace(0, chest_mm, chest + 1)[1:]])
+        p = np.full((abdomen + chest, len(DEFAULT.classes)), 0.001)
+        p[:, N] = 0.5
+        p[:abdomen, DEFAULT.classes.index("abdomen")] = p[abdomen:, DEFAULT.classes.index("chest")] = 0.5
+        z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
+        told = decide(p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0.0), edges_mm=edges_mm).spans
+        assert [span.region for span in told] == ["abdomen", "chest", "spine"]
+        assert told[-1].levels == levels
+
+
 def test_spine_alone_leaves_the_chain_alone() -> None:
     """All spine says nothing about the rung: no chain region is made up from the last percent."""
     p = np.full((30, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.94
     decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
     assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
+
+
+@pytest.mark.parametrize(("shares", "beside"), [([0.02] * 9 + [0.2], False), ([0.02] * 5 + [0.2] * 5, True)])
+def test_within_a_spine_a_region_is_said_by_its_mean_share_along_itself(shares: list[float], beside: bool) -> None:
+    """Pelvis below, where no spine is; then ten slices of spine with so much abdomen, and thirty with nothing else."""
+    p = np.full((50, len(DEFAULT.classes)), 1e-4)
+    spine, abdomen = p[10:, N], p[10:20, DEFAULT.classes.index("abdomen")]
+    p[:10, DEFAULT.classes.index("pelvis")] = spine[:] = 1.0
+    abdomen[:] = shares
+    spine[:10] -= shares
+    p[20:, -1] = 1e-2
+    drawn = outline(p / p.sum(axis=1, keepdims=True), 20.0 * np.arange(50), DEFAULT, Rule(sigma_mm=0.0, beside_protocol=0.06))
+    assert np.flatnonzero(drawn.decided[:, N]).tolist() == list(range(10, 50))
+    assert drawn.decided[:, DEFAULT.classes.index("abdomen")].any() == beside
 
 
 @given(spine=floats(0.02, 0.98), threshold=floats(0.05, 0.95), chest=floats(0.0, 1.0), slices=integers(2, 20))
@@ -192,6 +227,7 @@ def test_edges_meet_half_way_and_leave_no_gap(s: int, seed: int) -> None:
     lower, upper = edges(z_mm)
     np.testing.assert_allclose(upper[:-1], lower[1:])
     assert ((lower < z_mm) & (z_mm < upper)).all()
+    assert (z_mm[0] - lower[0], upper[-1] - z_mm[-1]) == pytest.approx((upper[0] - z_mm[0], z_mm[-1] - lower[-1]))   # outwards as inwards
 
 
 def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodies) -> None:
