@@ -76,8 +76,8 @@ def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> 
 
 @given(s=integers(1, 7), seed=integers(0, 10**6), evidence_mm=sampled_from([10.0, 25.0]))
 def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int, evidence_mm: float) -> None:
-    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand; slices 10 mm apart count less
-    where evidence comes every 25 mm, and for which way is up as much as ever."""
+    """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand; slices 10 mm apart count
+    less where evidence comes every 25 mm, and for which way is up as much as ever."""
     p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
     z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
     decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=evidence_mm))

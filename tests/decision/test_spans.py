@@ -276,7 +276,7 @@ def test_every_setting_of_a_rule_has_a_meaning() -> None:
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.2])
 def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share: float) -> None:
-    """Beside a chest a spine is asked for half of a slice: half a spine's share is the chance that there is one, in all slices or in one."""
+    """Beside a chest a spine is asked for half of a slice: half its share is the chance that there is one, in all slices or in one."""
     for hinted in (slice(None), slice(12, 13)):
         p = np.full((30, len(DEFAULT.classes)), 1e-6)
         p[:, DEFAULT.classes.index("chest")] = 1.0
