@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 import pytest
@@ -102,6 +102,24 @@ def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
                 weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
                 found[key] = found.get(key, 0.0) + float(weight)
     return found
+
+
+@given(s=integers(2, 7), seed=integers(0, 10**6))
+def test_the_interval_of_a_border_is_the_middle_of_where_all_climbs_have_it(s: int, seed: int) -> None:
+    """Either end of the body and the step between its regions, all runs none* lower* upper* none* one by one."""
+    p, z_mm = np.random.default_rng(seed).dirichlet(np.ones(3), s), 10.0 * np.arange(s)
+    blank = np.column_stack([np.maximum(p[:, :2], p[:, 2:] / 19), p[:, 2]])
+    weights: dict[tuple[str, str], np.ndarray] = {}
+    for b, m, e in combinations_with_replacement(range(s + 1), 3):
+        path = np.repeat([NONE, *TWO.chain, NONE], [b, m - b, e - m, s - e])
+        worth = blank[np.arange(s), [(*TWO.chain, NONE).index(name) for name in path]].prod()
+        for at in np.flatnonzero(path[1:] != path[:-1]) + 1:
+            weights.setdefault((path[at - 1], path[at]), np.zeros(s + 1))[at] += worth
+    for border in decide(p, z_mm, TWO, Rule(sigma_mm=0.0)).boundaries:
+        with np.errstate(divide="ignore"):
+            low, high = interval(np.log(weights[border.below, border.above]), z_mm)
+        assert border.low_mm == pytest.approx(min(low, border.mm - SHARE * 5.0))
+        assert border.high_mm == pytest.approx(max(high, border.mm + SHARE * 5.0))
 
 
 @pytest.mark.parametrize("stretch", [0.01, 1.0])

@@ -55,6 +55,17 @@ def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(signs: Signs, 
     assert codes(decision, replace(FINE, novelty=None)) == []
 
 
+def test_what_reaches_its_bar_is_not_doubted() -> None:
+    """Bars are what validation volumes had: those that they were learned from are not turned away."""
+    decision = decided(one_region(0.97, 0.01))
+    at = Signs(agreement=RULE.least_agreement, disorder=DISORDERED, novelty=RULE.least_novelty)
+    assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
+
+
+def test_slices_out_of_order_are_said_to_be_so_once_however_many_passes_they_seem_to_lie_in() -> None:
+    assert codes(decided(one_region(0.97, 0.01)), replace(FINE, disorder=2.0, passes=2)) == ["out-of-order"]
+
+
 def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
     decision = decided(one_region(0.42, 0.40), replace(RULE, evidence_mm=300.0))
     said = doubts(decision, FINE, replace(RULE, min_confidence=0.99), DEFAULT)
@@ -77,6 +88,43 @@ def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
     signs, rule = replace(FINE, novelty=0.1102), replace(RULE, least_novelty=0.1104)
     said = [doubt.sentence for doubt in doubts(decision, signs, rule, DEFAULT)]
     assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in said), said
+    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE), FINE, RULE, DEFAULT)
+    assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
+
+
+@pytest.mark.parametrize("region", ["legs", "pelvis", "abdomen"])
+def test_a_second_answer_along_a_span_is_of_all_its_slices_and_of_them_alone(region: str) -> None:
+    """Ten slices of legs, one of pelvis, twenty of abdomen, each sure but along one span, where head is nearly as probable; a region that
+    any of a span's slices is said to show is no second answer."""
+    p = np.full((31, len(DEFAULT.classes)), 1e-3)
+    rung = np.repeat([0, 1, 2], [10, 1, 20])
+    p[np.arange(31), rung] = 1.0
+    p[rung == DEFAULT.chain.index(region), DEFAULT.classes.index("head")] = 0.9
+    decision, strict = decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0)), replace(RULE, min_confidence=1.0)
+    assert [span.region for span in decision.spans] == ["legs", "pelvis", "abdomen"]
+    said = [doubt.sentence for doubt in doubts(decision, FINE, strict, DEFAULT) if doubt.code == "two-answers"]
+    assert said == [f"two answers are nearly equal: {region} or head"]
+
+
+def test_a_spine_beside_a_region_is_no_second_answer() -> None:
+    """Said of 25 of its 30 slices, each of which gives it half of what it gives all."""
+    p = np.full((30, len(DEFAULT.classes)), 1e-4)
+    p[:, DEFAULT.classes.index("chest")] = 1.0
+    p[:25, [DEFAULT.classes.index("chest"), DEFAULT.classes.index("spine")]] = 0.5
+    decision = decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0))
+    assert [(span.region, span.last) for span in decision.spans] == [("chest", 29), ("spine", 24)]
+    assert codes(decision, rule=replace(RULE, min_confidence=1.0)) == ["low-confidence"]
+
+
+def test_a_region_in_two_pieces_is_listed_once() -> None:
+    """A void of eight slices in the middle of a pelvis."""
+    p = one_region(0.98, 0.001, 40)
+    p[16:24] = 0.001 / 6
+    p[16:24, -1] = 0.999
+    decision = replace(decided(p, replace(RULE, sigma_mm=0.0)), set_probability=0.4)
+    assert [span.region for span in decision.spans] == ["pelvis", "pelvis"]
+    (doubt,) = [one for one in doubts(decision, FINE, RULE, DEFAULT) if one.code == "other-regions"]
+    assert "40% that it shows pelvis and nothing else" in doubt.sentence
 
 
 def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
@@ -129,7 +177,8 @@ def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(spine: fl
 def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.01)
     p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
-    assert codes(decided(p), replace(FINE, disorder=2.0)) == ["none"]
+    assert codes(decided(p), replace(FINE, disorder=2.0)) == codes(decided(p), replace(FINE, passes=2)) == ["none"]
+    assert codes(replace(decided(p), set_probability=0.02)) == ["none"]
 
 
 def test_a_physician_reads_no_double_negative() -> None:

@@ -256,6 +256,7 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
     assert whole.looks == alone.looks
     assert (whole.sure, whole.set_probability) == (pytest.approx(alone.sure), pytest.approx(alone.set_probability))
     np.testing.assert_array_equal(whole.smoothed[dark], np.eye(k)[np.full(dark.sum(), k - 1)])
+    assert (whole.confidence[dark] == 1).all()
     mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
     assert not mistaken.decided[dark, -1].all()
 

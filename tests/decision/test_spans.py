@@ -63,9 +63,10 @@ def test_air_at_the_ends_stays_none_and_is_not_forced_into_a_region(bodies: Bodi
 def test_nothing_but_air_gives_no_span() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.02)
     p[:, -1] = 1 - 0.02 * (len(DEFAULT.classes) - 1)
-    decision = decide(p, 5.0 * np.arange(20), DEFAULT, Rule())
-    assert decision.spans == ()
-    assert decision.sure > 0.9
+    for heights in ((), tuple(Height(150.0, 30.0) for _ in DEFAULT.chain)):
+        decision = decide(p, 5.0 * np.arange(20), DEFAULT, Rule(heights=heights, heights_for="presence"))
+        assert decision.spans == ()
+        assert decision.sure > 0.9
 
 
 def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None:
@@ -239,6 +240,19 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
     decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
     expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)
     np.testing.assert_array_equal(said(decision.decided, N), expected)
+
+
+def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
+    """The pelvis between legs and abdomen is nowhere more probable than both: the exact decoder gives it a slice, the thesis's stays below."""
+    p = np.full((20, len(DEFAULT.classes)), 1e-4)
+    p[:10, DEFAULT.classes.index("legs")] = p[10:, DEFAULT.classes.index("abdomen")] = 0.9
+    p[:10, DEFAULT.classes.index("abdomen")] = p[10:, DEFAULT.classes.index("legs")] = 0.08
+    p[:, DEFAULT.classes.index("pelvis")] = 0.02
+    exact, crossing = (
+        [span.region for span in decide(p, 5.0 * np.arange(20), DEFAULT, Rule(sigma_mm=0.0, method=method)).spans]
+        for method in ("exact", "intersections")
+    )
+    assert exact == ["legs", "pelvis", "abdomen"] and len(crossing) == 1
 
 
 def test_a_void_within_a_region_shows_none_and_the_region_goes_on_above_it(bodies: Bodies) -> None:
