@@ -156,6 +156,23 @@ def test_a_slice_is_never_more_than_one_look_however_thick(s: int, seed: int) ->
     assert ten.set_probability == pytest.approx(thirty.set_probability)
 
 
+def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) -> None:
+    """Beside a spine that takes half of every slice the borders are as uncertain as without one where looks come half as often."""
+    example = bodies(9)
+    p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
+    p[:, DEFAULT.classes.index("spine")] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    beside = p / 2
+    beside[:, DEFAULT.classes.index("spine")] = 0.5
+    rule = Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9, beside_protocol=0.0)
+    with_spine = decide(beside, example.z_mm, DEFAULT, rule)
+    without = decide(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
+    assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {"spine"}
+    told, wanted = ([(one.below, one.above, one.low_mm, one.high_mm) for one in each.boundaries] for each in (with_spine, without))
+    assert [one[:2] for one in told] == [one[:2] for one in wanted]
+    np.testing.assert_allclose([one[2:] for one in told], [one[2:] for one in wanted], atol=1e-3)
+
+
 def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> None:
     """Looks taken for independent every 20 mm instead of every 10 count half: slices, tolls and heights alike."""
     example = bodies(9)

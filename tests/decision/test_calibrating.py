@@ -92,4 +92,20 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
 def test_a_line_of_two_numbers_is_one_of_the_chance_alone() -> None:
     for p in np.linspace(0.0, 1.0, 21):
         assert along(float(p), 0.2, (0.7, 0.3)) == pytest.approx(along(float(p), 0.9, (0.7, 0.3, 0.0)), rel=1e-12)
-    assert along(0.3, 0.1, (1.0, 0.0)) == 0.3
+    assert all(along(p, 0.1, (1.0, 0.0)) == p for p in (0.0, 1e-9, 0.3, 1.0))
+
+
+@pytest.mark.parametrize("enough", [False, True])
+@pytest.mark.parametrize("rare", [False, True])
+def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(rare: bool, enough: bool) -> None:
+    right = np.full(200, not rare)
+    right[: 10 if enough else 9] = rare
+    p, share = np.random.default_rng(6).uniform(0.05, 0.95, (2, 200))
+    assert (best_line(p, share, right) != STRAIGHT) == (best_beta(p, share, right) != AS_SAID) == enough
+
+
+def test_a_slice_with_two_labels_counts_half_for_each() -> None:
+    """The temperature is that of twice the slices with one label each: those with two once with either, the others twice."""
+    rng = np.random.default_rng(7)
+    p, first, second = rng.dirichlet(np.full(4, 0.5), 400), *(np.eye(4, dtype=bool)[rng.integers(0, 4, 400)] for _ in range(2))
+    assert best_temperature([p], [first | second]) == pytest.approx(best_temperature([p, p], [first, second]), rel=1e-4)

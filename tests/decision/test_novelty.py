@@ -9,7 +9,7 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fovnet.decision import novelty
-from fovnet.decision.novelty import LEAST, WIDTH, Familiar, calibrated, familiar, of_volume
+from fovnet.decision.novelty import KEPT, LEAST, PER_DIRECTION, WIDTH, Familiar, calibrated, familiar, of_volume
 from fovnet.errors import ModelError
 
 K = 4
@@ -40,6 +40,47 @@ def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(monk
     apart = asked[:, None] - lda.means_
     expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, precision, apart).min(axis=1))
     np.testing.assert_allclose(familiar(features, truth).distances(asked), expected, rtol=1e-6)
+
+
+def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
+    """Of features that are white, as scikit-learn shrinks a covariance towards its mean variance, but for the scale."""
+    features, truth = slices(1, 2000)
+    centred = features - features.mean(axis=0)
+    white = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T, bias=True))).T
+    share = novelty.RIDGE / (1 + novelty.RIDGE)
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=share, store_covariance=True).fit(white, truth.argmax(axis=1))
+    apart = white[:50, None] - lda.means_
+    expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1) * (1 - share))
+    np.testing.assert_allclose(familiar(white, truth).distances(white[:50]), expected, rtol=1e-6)
+
+
+def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_distance() -> None:
+    features, truth = slices(1, 2000)
+    more = np.column_stack([features, features @ np.random.default_rng(2).normal(size=(12, 6))])
+    known = familiar(features, truth).distances(features)
+    np.testing.assert_allclose(familiar(more, truth).distances(more), known, rtol=1e-6)
+    np.testing.assert_allclose(familiar(features, np.insert(truth, 1, False, axis=1)).distances(features), known, rtol=1e-9)
+
+
+def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
+    """Fewer slices each, and slices never seen would lie far out for the noise of those that were."""
+    features, truth = slices(1, 100, f=40)
+    assert familiar(features, truth).whiten.shape == (40, 100 // PER_DIRECTION)
+
+
+def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
+    features, truth = slices(1, 600, f=WIDTH + 200)
+    what = familiar(features, truth)
+    np.testing.assert_allclose(what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9)
+
+
+def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() -> None:
+    nothing = Familiar(1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((1, 1)), np.zeros(0), np.zeros(0, dtype=np.int64))
+    all_of_them = np.random.default_rng(1).exponential(size=3 * KEPT)
+    what = calibrated(nothing, all_of_them, np.ones((3 * KEPT, 1)))
+    assert len(what.known) == KEPT
+    shares = np.linspace(0, 1, 21)
+    np.testing.assert_allclose(np.quantile(what.known, shares), np.quantile(all_of_them, shares), rtol=0.01)
 
 
 def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_says() -> None:
@@ -117,3 +158,6 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     known = calibrated(nothing, np.concatenate([near, far]), given)
     head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
+    few = calibrated(nothing, np.concatenate([near[: LEAST - 1], far]), np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0))
+    too_few_heads = few.unusual(np.array([2.0]), np.eye(2)[:1])
+    assert too_few_heads == pytest.approx((0.8 * 2 * LEAST + 1) / (3 * LEAST), abs=0.03)        # so held against all

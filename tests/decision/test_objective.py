@@ -33,6 +33,8 @@ def test_a_border_two_slices_off_costs_those_millimetres() -> None:
     assert border_losses(said, true, edges(20), N) == [10.0 / FAR_MM]
     assert span_f1(said, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
     assert loss([said], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
+    beside = labels([(1, 10), (2, 10)], spine=True)                     # a spine beside regions that are told hides none of their borders
+    assert border_errors(said, beside, edges(20), N) == {(1, 2): -10.0}
 
 
 def test_what_is_said_of_the_chain_beside_a_spine_of_which_nobody_told_it_costs_nothing() -> None:

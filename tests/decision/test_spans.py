@@ -243,7 +243,7 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
 
 
 def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
-    """The pelvis between legs and abdomen is nowhere more probable than both: the exact decoder gives it a slice, the thesis's stays below."""
+    """The pelvis between legs and abdomen is nowhere the more probable: the exact decoder gives it a slice, the thesis's stays below."""
     p = np.full((20, len(DEFAULT.classes)), 1e-4)
     p[:10, DEFAULT.classes.index("legs")] = p[10:, DEFAULT.classes.index("abdomen")] = 0.9
     p[:10, DEFAULT.classes.index("abdomen")] = p[10:, DEFAULT.classes.index("legs")] = 0.08
@@ -343,3 +343,16 @@ def test_heights_that_tell_presence_alone_move_no_border(bodies: Bodies) -> None
     assert everywhere.keys() == presence.keys() == set(DEFAULT.chain)
     assert everywhere["chest"] > 200.0
     assert all(mm == pytest.approx(150.0, abs=10.0) for mm in presence.values())
+
+
+def test_heights_that_tell_presence_alone_leave_a_lone_region_as_high_as_it_is() -> None:
+    """A chest of 150 mm in air, where none is told to be higher than 50."""
+    p = np.full((50, len(DEFAULT.classes)), 0.02)
+    p[:, -1], p[10:40, DEFAULT.classes.index("chest")], p[10:40, -1] = 0.9, 0.6, 0.2
+    heights = tuple(Height(50.0, 1.0) for _ in DEFAULT.chain)
+    high_mm = {
+        told: sum(span.to_mm - span.from_mm for span in decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(50), DEFAULT,
+                                                               Rule(sigma_mm=0.0, heights=heights, heights_for=told)).spans)
+        for told in ("all", "presence")
+    }  # fmt: skip
+    assert high_mm["presence"] == 150.0 and high_mm["all"] < 100.0
