@@ -97,6 +97,40 @@ def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: fl
     assert promised == [fewest == 1, True, True, True]
 
 
+def graded(count: int, sure: float, wrong: float, withheld: bool = False) -> list[Graded]:
+    return [Graded(f"{sure}-{wrong}-{number}", sure, withheld, wrong) for number in range(count)]
+
+
+def test_an_answer_as_sure_as_the_bar_is_given() -> None:
+    """60 who are sure and right, and 60 wrong ones exactly as sure as the lowest bar: it is not promised."""
+    assert bar(graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK).min_confidence == 0.75
+    for few in (graded(1, SURE_ENOUGH, 0.0), graded(3, 0.9, 0.0)):
+        assert bar(few, STATED, AT_RISK).min_confidence == SURE_ENOUGH
+
+
+def test_where_nobody_is_sure_enough_nothing_is_answered() -> None:
+    found = bar(graded(30, 0.69, 0.0), STATED, AT_RISK)
+    assert (found.min_confidence, found.promised, found.subjects) == (1.0, False, 30)
+    assert bar(graded(7, 0.99, 0.0, withheld=True), STATED, AT_RISK).subjects == 7
+
+
+@settings(max_examples=30)
+@given(seed=integers(0, 10**6))
+def test_in_what_order_volumes_are_listed_is_of_no_account(seed: int) -> None:
+    volumes = people(seed, 80, 0.2)
+    order = np.random.default_rng(seed).permutation(len(volumes))
+    one, other = bar(volumes, STATED, AT_RISK, 1), bar([volumes[at] for at in order], STATED, AT_RISK, 1)
+    assert (one.min_confidence, one.promised, one.subjects) == (other.min_confidence, other.promised, other.subjects)
+    assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
+
+
+def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
+    """80 without a fault at 0.96 reject at either start's share of the risk; with those between 0.9 and 0.95 the smaller share does not,
+    and the larger one does at every bar."""
+    found = bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
+    assert (found.promised, found.min_confidence) == (True, SURE_ENOUGH) and 0.02 < found.p_value <= 0.08
+
+
 def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
     """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and withheld."""
     right = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(60)]

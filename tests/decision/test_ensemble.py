@@ -11,16 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
+from fovnet.decision import ensemble as ensembles_on_disk
+from fovnet.decision import novelty
 from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, load, save_rule, vocabulary_of
+from fovnet.decision.novelty import familiar
 from fovnet.decision.spans import Rule
 from fovnet.errors import ModelError
 from fovnet.maths.rungs import Height
+from fovnet.maths.turns import VIEWS
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.volume.outlines import SHAPE
 from fovnet.volume.placing import Placing
 from fovnet.volume.slices import Slicing, looks
 
@@ -52,6 +58,8 @@ def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not(
     assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
     assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
     assert choose(trials[2:3], 10, 1.9, Path("n")) == []
+    assert [member["slot"] for member in choose(trials[:4], 10, 0.9, Path("n"))] == [1]              # as bad as guessing is no better
+    assert [member["slot"] for member in choose([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))] == [1]
 
 
 def test_the_last_of_the_chosen_see_slices_alone_but_never_all() -> None:
@@ -129,6 +137,36 @@ def test_another_rule_is_another_ensemble(folder: Path) -> None:
     assert load(folder, "cpu").identity != before
 
 
+@pytest.mark.parametrize("part", ["novelty.npz", "orientation.safetensors"])
+def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> None:
+    before = load(folder, "cpu").identity
+    if part == "novelty.npz":
+        novelty.save(folder, familiar(np.random.default_rng(1).normal(size=(60, 4)), np.eye(2, dtype=bool)[np.arange(60) % 2]))
+    else:
+        layer = {"layer0.weight": np.zeros((len(VIEWS), int(np.prod(SHAPE))), np.float16), "layer0.bias": np.zeros(len(VIEWS), np.float16)}
+        save_file(layer, folder / part)
+    assert load(folder, "cpu").identity != before
+
+
+def test_slices_looked_at_in_pieces_are_counted_as_a_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels, told = np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8), list[tuple[int, int]]()
+    whole = load(folder, "cpu").look(pixels)
+    monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
+    pieces = load(folder, "cpu").look(pixels, lambda done, total: told.append((done, total)))
+    np.testing.assert_allclose(pieces.members, whole.members, atol=1e-6)
+    assert told == sorted(told) and told[-1] == (10, 10) and {total for _, total in told} == {10}
+
+
+def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of 40 slices, of which the upper half are bright: of either class some are drawn, and no dark one lies near the bright ones."""
+    monkeypatch.setattr(ensembles_on_disk, "REFERENCE", 20)
+    bright = np.arange(40) >= 20
+    noise = np.random.default_rng(0).integers(0, 9, (40, 128, 128))
+    pixels = (np.where(bright, 200, 20)[:, None, None] + noise).astype(np.uint8)
+    known = load(folder, "cpu").learn(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1).familiar
+    assert known is not None and len(known.classes) == 2
+
+
 @pytest.mark.parametrize("damage", ["weights gone", "weights cut", "facts gone", "rule gone"])
 def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, damage: str) -> None:
     member = sorted(folder.glob("member-*"))[0]
@@ -167,6 +205,7 @@ def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict
     ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None), ("method", "guess"),
     ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0), ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
     ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
+    ("heights", [{"mean_mm": 200.0, "sd_mm": -1.0}, None, None, None, None]), ("heights", [None] * 6),
     ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
 ])
 def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, setting: str, value: object) -> None:

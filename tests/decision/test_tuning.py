@@ -7,12 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 
-from fovnet.decision.objective import loss
+from fovnet.decision.boundaries import SHARE
+from fovnet.decision.objective import border_errors, loss
 from fovnet.decision.spans import Rule, decide, outer_edges, said
 from fovnet.decision.tuning import (
     BORDER_TOLLS,
+    EVIDENCE_MM,
+    LEAST_GAIN,
+    LEAST_MISFIT,
     LEAST_SEEN,
+    ROUGHNESS,
     Example,
     _with_bars,
     right,
@@ -20,7 +26,7 @@ from fovnet.decision.tuning import (
     tune,
     usual_heights,
 )
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, NONE
 
 Bodies = Callable[..., Example]
 
@@ -75,6 +81,66 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
                 if true is not None:
                     held.append(border.low_mm <= true <= border.high_mm)
         assert np.mean(held) == pytest.approx(0.9, abs=0.08)
+
+
+def test_looks_come_as_often_as_makes_the_stated_confidences_likeliest(bodies: Bodies) -> None:
+    """By scikit-learn's log loss over all slices, which a long volume has more of."""
+    examples = [bodies(seed, noise=3.5) for seed in range(3)]
+    short = [bodies(seed, noise=6.0) for seed in range(3, 9)]
+    examples += [Example(one.probabilities[:20], one.z_mm[:20], one.truth[:20]) for one in short]
+    rule, _ = tune(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
+    usual = {name: getattr(Rule(), name) for name in ("usual_misfit", "usual_roughness", "flipped_gain")}
+
+    def surprise(evidence_mm: float) -> float:
+        tried = replace(rule, evidence_mm=evidence_mm, **usual)
+        answers = [decide(one.probabilities, one.z_mm, DEFAULT, tried) for one in examples]
+        hits = [right(said(answer.decided, 5), one.truth) for answer, one in zip(answers, examples, strict=True)]
+        return log_loss(np.concatenate(hits), np.concatenate([answer.confidence for answer in answers]).clip(1e-3, 1 - 1e-3))
+
+    surprises = {mm: surprise(mm) for mm in EVIDENCE_MM}
+    assert surprises[rule.evidence_mm] == min(surprises.values()) < surprises[1.0] - 0.01
+
+
+def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exceed_them(bodies: Bodies) -> None:
+    """Bodies without noise cost nothing, are smooth and the right way up, and set none of the three bars by that."""
+    rule = _with_bars([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT, Rule())
+    assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (LEAST_MISFIT, ROUGHNESS[0], LEAST_GAIN)
+
+
+def test_of_the_borders_that_are_said_and_true_nine_in_ten_or_more_lie_in_their_intervals(bodies: Bodies) -> None:
+    """Of 18 borders, 17 or more: 16 would be too few."""
+    for seed in range(0, 12, 3):
+        examples = [bodies(at, noise=3.0) for at in range(seed, seed + 3)]
+        rule = _with_bars(examples, DEFAULT, Rule(sigma_mm=0.0))
+        held = []
+        for example in examples:
+            decision = decide(example.probabilities, example.z_mm, DEFAULT, rule)
+            true = border_errors(decision.decided, example.truth, outer_edges(example.z_mm), 5)
+            names = (*DEFAULT.chain, NONE)
+            for border in decision.boundaries:
+                error = true[names.index(border.below), names.index(border.above)]
+                if error is not None:
+                    held.append(border.low_mm - 1e-6 <= border.mm + error <= border.high_mm + 1e-6)
+        assert len(held) >= 12 and np.mean(held) >= SHARE
+
+
+def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodies: Bodies) -> None:
+    """Networks that see their volume more clearly upside down: each gains by that, and one in a hundred may gain more."""
+    examples = [replace(bodies(seed, noise=3.0), turned=bodies(seed, noise=0.5).probabilities) for seed in range(4)]
+    gains = [decide(one.probabilities, one.z_mm, DEFAULT, Rule(), one.turned).flipped_gain for one in examples]
+    assert _with_bars(examples, DEFAULT, Rule()).flipped_gain == pytest.approx(np.quantile(gains, 0.99)) and min(gains) > 1
+
+
+def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_tells() -> None:
+    """Three thin slices and two thick ones in a chest, of which the last says spine; where nobody labelled one, 30 mm of 136 are wrong."""
+    edges_mm = np.cumsum([0.0, 1, 1, 1, 20, 30])
+    spine, chest = DEFAULT.classes.index("spine"), DEFAULT.classes.index("chest")
+    p = np.full((5, len(DEFAULT.classes)), 1e-6)
+    p[:, spine] = 0.5, 0.5, 0.5, 0.2, 0.6
+    p[:, chest] = 1 - p[:, spine]
+    truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.full(5, chest)]
+    example = Example(p / p.sum(axis=1, keepdims=True), (edges_mm[1:] + edges_mm[:-1]) / 2, truth, edges_mm=edges_mm)
+    assert rule_loss([example], DEFAULT, Rule(sigma_mm=0.0)) == pytest.approx(0.5 * (1 - 2 * 53 / 136))
 
 
 def stack_of(mm: tuple[float, float, float], none_above: bool = False) -> tuple[np.ndarray, np.ndarray]:

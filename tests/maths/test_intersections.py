@@ -68,3 +68,10 @@ def test_a_border_that_the_curves_do_not_cross_is_not_found() -> None:
     beside = np.full(8, np.log(1e-6))
     assert set(ladder.best_path(fits, beside)[0]) == {1, 2, 3}
     assert len(set(intersections.best_path(fits, beside)[0])) == 1
+
+
+def test_curves_that_touch_cross_there() -> None:
+    """The second rung's reaches the first's in the middle slice, and no more: the climb may step up before it."""
+    fits = np.array([[0.0, -1.0, -9.0], [-2.0, -2.0, -9.0], [-9.0, -9.0, 0.0]])
+    states, worth = intersections.best_path(fits, np.full(3, -20.0))
+    assert (states.tolist(), worth) == ([1, 2, 3], -2.0)

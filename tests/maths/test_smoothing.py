@@ -28,7 +28,7 @@ def test_far_from_the_ends_it_is_the_sampled_gaussian_of_scipy() -> None:
     np.testing.assert_allclose(ours[40], theirs[40], atol=1e-9)
 
 
-@given(lists(floats(0.5, 300.0), min_size=1, max_size=12), floats(1.0, 30.0), integers(0, 999))
+@given(lists(floats(0.1, 300.0), min_size=1, max_size=12), floats(0.05, 30.0), integers(0, 999))
 def test_of_slices_however_far_apart_each_weighs_by_its_own_distance(gaps_mm: list[float], sigma_mm: float, seed: int) -> None:
     """Written out as the normalised convolution: a gap between two stations is no reason to smooth neither."""
     z_mm = np.concatenate([[0.0], np.cumsum(gaps_mm)])
@@ -69,3 +69,8 @@ def test_the_best_stretch_is_the_best_of_all_stretches(gain: list[float]) -> Non
     first, last, total = best_stretch(np.array(gain))
     assert total == pytest.approx(max(0.0, *sums), abs=1e-9)
     assert total == pytest.approx(sum(gain[first : last + 1]), abs=1e-9)
+
+
+def test_a_stretch_that_gains_nothing_is_none_and_nothing_is_taken_in_that_gains_nothing() -> None:
+    assert best_stretch(np.zeros(3)) == best_stretch(np.array([-1.0, 0.0])) == (0, -1, 0.0)
+    assert best_stretch(np.array([0.0, 1.0, 2.0, 0.0])) == (1, 2, 3.0)
