@@ -20,7 +20,7 @@ from fovnet.decision.margins import empty, lit
 from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
-from fovnet.decision.settling import MOST_UPRIGHT, Shown, settle
+from fovnet.decision.settling import MOST_UPRIGHT, Shown, _is_exact, settle
 from fovnet.decision.spans import Rule, decide, said
 from fovnet.decision.tuning import Example, right
 from fovnet.errors import ModelError
@@ -188,9 +188,12 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_t
     one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
     told = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
     others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
-    judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, one], stated_error=0.2, at_risk=0.1, seed=1)
+    none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
+    nothing = replace(one, look=Look(np.stack([none, none]).astype(np.float32)), truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
+    air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nobody could tell; and which is no doubt
+    judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_upright == pytest.approx(0.002)
-    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1                     # one is below the bar, and so are those who tell nothing
+    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1 + 5                 # one is below the bar, and so are those who tell nothing
     few, _ = settle(Judge(DEFAULT, Rule()), told[:50], stated_error=0.2, at_risk=0.1, seed=1)
     assert few.rule.least_upright == 0.0
     clear = [replace(one, bearing=Bearing(0.9, "feet to head"))] * 120
@@ -255,6 +258,20 @@ def is_exact(regions: set[str], truth: np.ndarray) -> bool:
     if (truth[:, DEFAULT.classes.index("spine")] & ~truth[:, : len(DEFAULT.chain)].any(axis=1)).any():
         regions = {name for name in regions if name == "spine" or name in true}
     return regions == (true & {"spine"} if regions == {"spine"} else true)
+
+
+@pytest.mark.parametrize(("told", "true", "exact"), [
+    ("chest+spine", "spine", True), ("chest", "spine", False), ("spine", "chest+spine", True), ("spine", "chest", False),
+    ("none", "chest", False), ("none", "none", True), ("chest abdomen", "chest none", False), ("chest", "chest+spine", False),
+    ("chest+spine chest+spine", "spine chest+spine", True), ("head+spine chest+spine", "spine chest+spine", True),
+])  # fmt: skip
+def test_a_set_is_right_where_it_is_the_set_that_was_labelled(told: str, true: str, exact: bool, bodies: Bodies) -> None:
+    """Slice by slice: of a spine that alone is labelled the regions beside it are not held against an answer, nor one of a spine alone for
+    leaving out the regions there."""
+    shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (told, true)}
+    one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
+    decision = replace(judge.decision(one.look, one.z_mm), decided=shows[told])
+    assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
 def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies) -> None:
