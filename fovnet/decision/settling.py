@@ -127,9 +127,9 @@ def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
     """
     n = len(judge.vocabulary.chain)
     told, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
+    first = n if told[n:].any() and not told[:n].any() else 0
     if untold(one.truth, n).any():
         told[:n] &= true[:n]
-    first = n if told[n:].any() and not told[:n].any() else 0
     return bool((told[first:] == true[first:]).all())
 
 

@@ -200,10 +200,11 @@ def scene(seed: int, slices: int) -> np.ndarray:
 def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: int, slices: int) -> None:
     pixels = scene(seed, slices)
     faded = (pixels * np.linspace(1, 0.4, slices)[:, None, None]).astype(np.uint8)
-    order = np.random.default_rng(seed).permutation(slices)
+    rng = np.random.default_rng(seed)
+    shuffled = [disorder(pixels[rng.permutation(slices)]) for _ in range(5)]        # one of twelve slices may by chance be nearly in order
     assert disorder(pixels) < 0.5
     assert disorder(faded) < 0.6
-    assert disorder(pixels[order]) > 2 * disorder(pixels)
+    assert np.median(shuffled) > 2 * disorder(pixels)
 
 
 @given(seed=integers(0, 10**6), slices=integers(16, 40))

@@ -97,7 +97,7 @@ def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("named", "asked"), [(("chest",), False), (("chest", "none"), False), (("chest", "spine"), False),
-                                              (("chest", "head"), True)])  # fmt: skip
+                                              (("chest", "head"), True)])
 def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_named(
     named: tuple[str, ...], asked: bool
 ) -> None:
@@ -123,7 +123,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
 def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
     pack = pack_of((9, 12, 7, 8))
     pack = replace(pack, records=tuple(replace(one, split="validation", subject_id=subject)
-                                       for one, subject in zip(pack.records, "abab", strict=True)))  # fmt: skip
+                                       for one, subject in zip(pack.records, "abab", strict=True)))
     _, _, people = Scored(np.arange(36), Look(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(pack, "validation")
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4
     assert people[0] == people[21] != people[9] == people[28]

@@ -354,5 +354,5 @@ def test_heights_that_tell_presence_alone_leave_a_lone_region_as_high_as_it_is()
         told: sum(span.to_mm - span.from_mm for span in decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(50), DEFAULT,
                                                                Rule(sigma_mm=0.0, heights=heights, heights_for=told)).spans)
         for told in ("all", "presence")
-    }  # fmt: skip
+    }
     assert high_mm["presence"] == 150.0 and high_mm["all"] < 100.0
