@@ -25,6 +25,7 @@ from fovnet import __version__
 
 Array = np.ndarray[Any, Any]
 SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
+LONGEST_LINE = 100_000  # bytes: what is no table may have no line at all
 ROUNDING = 1e-12        # what is nearer to 0 is taken for the rounding of a sum
 
 
@@ -107,6 +108,15 @@ def read_json(path: Path) -> dict[str, Any]:
     return facts
 
 
+def is_stamped(path: Path) -> bool:
+    """Whether a file is a JSON that `write_json` wrote; False for what cannot be read."""
+    try:
+        stamp = read_json(path).get("fovnet")
+    except (OSError, ValueError):
+        return False
+    return isinstance(stamp, dict) and {"version", "settings_sha256"} <= stamp.keys()
+
+
 def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
     """`path`, one tab-separated line a row under a header; None becomes an empty cell.
 
@@ -117,6 +127,16 @@ def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
     writer.writerow(columns)
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
     return write_text(path, buffer.getvalue(), keep_same=keep_same)
+
+
+def header_of(path: Path) -> list[str]:
+    """The columns in the first line of a tab-separated table; none where nothing can be read, or no line ends."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(LONGEST_LINE)
+    except OSError:
+        return []
+    return line.decode(errors="replace").rstrip("\r\n").split("\t") if line.endswith(b"\n") else []
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:

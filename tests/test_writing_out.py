@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -14,11 +16,13 @@ from typer import Context, Typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from fovnet import cli
 from fovnet.cli import app
-from fovnet.cli.options import path_of_word
+from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
 from fovnet.errors import ConfigError
-from fovnet.records import replace_with, unwritable
+from fovnet.net.prices import HEADER
+from fovnet.records import replace_with, unwritable, write_tsv
 
 
 def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
@@ -48,21 +52,52 @@ def test_they_are_many() -> None:
     assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench mistrust"} <= {words for words, *_ in WRITING}
 
 
-@pytest.mark.parametrize(("name", "content"), [
-    ("regions.tsv", b"region\tfrom_mm\tto_mm\nhead\t0\t90\n"), ("participants.tsv", b"participant_id\tage\nsub-01\t30\n"),
-    ("scan.nii.gz", b"\x1f\x8b\x08 voxels"), ("own.yaml", b"results: here\n"), ("notes.txt", b"of mine\n"), ("facts.json", b'{"mine": 1}'),
-    ("volumes.tsv", b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n"), ("regions.tsv", b"volume_id\tregion\tfrom_mm\tto_mm\n"),
-    ("tissues.tsv", b"label\ttissue\n1\tfat\n"),
-])
-def test_a_file_of_the_users_is_not_written_over(name: str, content: bytes, tmp_path: Path) -> None:
-    """What a verb itself wrote is, for a second run."""
+FOREIGN = {
+    "patients.tsv": b"patient\tdiagnosis\nDoe\tcyst\n", "volumes.tsv": b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n",
+    "rows.tsv": b"row\tseconds\tfits\n1\t2\tyes\n", "scan.nii.gz": b"\x1f\x8b\x08 voxels", "own.yaml": b"results: here\n",
+    "facts.json": b'{"mine": 1}', "fovnet.json": b'{"fovnet": "is what I used"}', "one line": b"patient\tdiagnosis",
+}
+"""Files of a user's: none is written over, whatever is asked for."""
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
+def test_a_file_of_the_users_is_not_written_over(verb: str, command: Any, option: Any, name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    path.write_bytes(content)
-    refused = CliRunner().invoke(app, ["bench", "decide", "--out", str(path)])
-    assert isinstance(refused.exception, ConfigError) and refused.exception.code == "out-other-file" and name in refused.exception.sentence
-    assert path.read_bytes() == content
-    line = ["bench", "decide", "--slices", "2", "--repeats", "1", "--out", str(tmp_path / "t.tsv")]
+    path.write_bytes(FOREIGN[name])
+    with pytest.raises(ConfigError) as refused:
+        option.process_value(Context(command), str(path))
+    assert refused.value.code in ("out-other-file", "out-unwritable") and name in refused.value.sentence
+    assert path.read_bytes() == FOREIGN[name]
+
+
+@pytest.mark.parametrize("content", [b"", b"draws of my own\n"])
+def test_what_a_verb_itself_wrote_is_written_anew(content: bytes, tmp_path: Path) -> None:
+    table, line = tmp_path / "bound.tsv", ["bench", "bound", "--rows", "600", "--out", str(tmp_path / "bound.tsv")]
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
+    assert CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code == "out-other-file"  # type: ignore[union-attr]
+    table.write_bytes(content)
+    assert bool(CliRunner().invoke(app, line).exception) == bool(content) and content in table.read_bytes()
+
+
+CLI = Path(cli.__file__).parent
+MODULES = sorted({module for path in CLI.glob("*.py") for module in re.findall(r'\(table_of\("([^"]+)"\)', path.read_text())})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_table_of_an_earlier_run_is_known_by_its_columns(module: str, tmp_path: Path) -> None:
+    table = write_tsv(tmp_path / "table.tsv", import_module(module).COLUMNS, [])
+    assert table_of(module)(table)
+    table.write_text(table.read_text().replace("\n", "\tremarks\n"))
+    assert not table_of(module)(table) and len(MODULES) > 10
+
+
+def test_prices_are_written_anew_whatever_space_they_were_of(tmp_path: Path) -> None:
+    """Their columns are the axes of a configuration."""
+    line = ["cost", "--config", str(CLI.parents[1] / "configs" / "smoke.yaml"), "--out", str(tmp_path / "prices.tsv")]
+    assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
+    write_tsv(tmp_path / "prices.tsv", ("row", "patient", *HEADER), [])
+    assert not CliRunner().invoke(app, line).exception
 
 
 @pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])

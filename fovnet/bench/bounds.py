@@ -5,7 +5,7 @@ Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", for the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from fovnet.maths.draws import draws_with_replacement, draws_without_replacement, share_of
 
@@ -23,6 +23,9 @@ class Bound:
     certainty: float
     with_replacement: int
     without_replacement: int
+
+
+COLUMNS = tuple(field.name for field in fields(Bound))
 
 
 def bounds(rows: int) -> list[Bound]:

@@ -11,7 +11,7 @@ beside the one that treats every slice as a body of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,9 @@ class Coverage:
     high: float
     width: float | None
     undefined: int
+
+
+COLUMNS = tuple(field.name for field in fields(Coverage))
 
 
 def simulated_study(rng: np.random.Generator, subjects: int, correlation: float) -> Study:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
 
 import numpy as np
@@ -52,6 +52,9 @@ class Pace:
     resumed: float
     idle_mb: float
     peak_mb: float
+
+
+COLUMNS = tuple(field.name for field in fields(Pace))
 
 
 def paces(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,9 @@ class Pair:
     seed: int
     fast: float
     plain: float
+
+
+COLUMNS = tuple(field.name for field in fields(Pair))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.opened import scored_split
-from fovnet.cli.options import ConfigFile, FileOut, Given, GivenBy, ModelFolder, Workers, model_folder
+from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, Workers, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ verbs = typer.Typer()
 
 @verbs.command("oddities")
 def bench_oddities(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for what was said of every volume.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.oddities"), "A TSV file for what was said of every volume.")],
     model: ModelFolder = None,
     each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
@@ -49,7 +49,7 @@ _JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if 
 
 @verbs.command("simulator")
 def bench_simulator(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row an arm.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.simulator"), "A TSV file, a row an arm.")],
     collection: Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")] = None,
     arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
     subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
@@ -88,7 +88,7 @@ def bench_simulator(
 
 @verbs.command("engines")
 def bench_engines(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the figures.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.engines"), "A TSV file for the figures.")],
     model: ModelFolder = None,
     slices: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
@@ -121,7 +121,7 @@ def bench_engines(
 @verbs.command("mistrust")
 def bench_mistrust(
     config: ConfigFile,
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.shares"), "A TSV file for the shares.")],
     split: Annotated[str, typer.Option(help="validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
 ) -> None:
@@ -134,7 +134,7 @@ def bench_mistrust(
 @verbs.command("crop")
 def bench_crop(
     config: ConfigFile,
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the shares.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.shares"), "A TSV file for the shares.")],
     split: Annotated[str, typer.Option(help="validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
 ) -> None:
@@ -147,7 +147,7 @@ def bench_crop(
 @verbs.command("light")
 def bench_light(
     slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a model and light.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.light"), "A TSV file, a row a model and light.")],
     model: Annotated[list[Path] | None, GivenBy(help="An ensemble folder; may be repeated. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
     most: Annotated[int, typer.Option(min=1, help="Slices of each volume, evenly spread.")] = 8,
@@ -179,7 +179,7 @@ def bench_light(
 @verbs.command("axes")
 def bench_axes(
     slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file, a row a region and way of lying.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.axes"), "A TSV file, a row a region and way of lying.")],
     model: Annotated[Path | None, GivenBy(help="An ensemble folder. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
     seed: Annotated[int, typer.Option(min=0, help="Draws the turns.")] = 1,
@@ -204,7 +204,7 @@ def bench_axes(
 
 @verbs.command("decide")
 def bench_decide(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.deciding"), "A TSV file for the times.")],
     slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = 0,
@@ -225,7 +225,7 @@ def bench_decide(
 
 @verbs.command("intervals")
 def bench_intervals(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file: how often each kind of interval held the truth.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.coverage"), "A TSV file: how often each kind of interval held the truth.")],
     subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
     studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
     correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
@@ -233,9 +233,9 @@ def bench_intervals(
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body are alike?"""
-    from dataclasses import asdict, fields
+    from dataclasses import asdict
 
-    from fovnet.bench.coverage import Coverage, coverage
+    from fovnet.bench.coverage import COLUMNS, coverage
     from fovnet.records import write_tsv
 
     with progress_bar("simulating") as tell:
@@ -247,13 +247,13 @@ def bench_intervals(
         held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})", "–" if row.width is None else f"{row.width:.3g}")
         shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held)
     show_table(shown)
-    out.print(f"{write_tsv(out_file, [field.name for field in fields(Coverage)], [asdict(row) for row in rows])}")
+    out.print(f"{write_tsv(out_file, COLUMNS, [asdict(row) for row in rows])}")
 
 
 @verbs.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the losses of every training.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.plain"), "A TSV file for the losses of every training.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
     seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,
     epochs: Annotated[int, typer.Option(min=1)] = 3,
@@ -261,7 +261,7 @@ def bench_accuracy(
     validation_slices: Annotated[int, typer.Option(min=32)] = 400,
 ) -> None:
     """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments slice by slice."""
-    from fovnet.bench.plain import Budget, compare, pairs_of
+    from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
     from fovnet.net.configured import labelled_of
     from fovnet.net.trials import refuse_without_slices
     from fovnet.records import write_tsv
@@ -273,7 +273,7 @@ def bench_accuracy(
     budget = Budget(epochs, slices_per_epoch, validation_slices)
     with progress_bar("training") as tell:
         pairs = pairs_of(slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, tell)
-    write_tsv(out_file, list(vars(pairs[0])), [vars(pair) for pair in pairs])
+    write_tsv(out_file, COLUMNS, [vars(pair) for pair in pairs])
     shown = titled(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
     for row in compare(pairs):
         shown.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in (row.fast, row.plain, row.difference)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FileOut, FolderOut, Given
+from fovnet.cli.options import FolderOut, Given, file_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 
@@ -62,10 +62,10 @@ def bench_search(
 @verbs.command("bound")
 def bench_bound(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
-    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file for the same numbers.")] = None,
+    out_file: Annotated[Path | None, file_out(table_of("fovnet.bench.bounds"), "A TSV file for the same numbers.")] = None,
 ) -> None:
     """Say how many draws random search needs until it has probably drawn one of the best rows."""
-    from fovnet.bench.bounds import CERTAINTIES, SHARES, bounds
+    from fovnet.bench.bounds import CERTAINTIES, COLUMNS, SHARES, bounds
     from fovnet.records import write_tsv
 
     found = bounds(rows)
@@ -77,27 +77,27 @@ def bench_bound(
         shown.add_row(f"{100 * share:g} %", f"{same[0].good:,}", *cells)
     show_table(shown)
     if out_file is not None:
-        write_tsv(out_file, list(vars(found[0])), [vars(bound) for bound in found])
+        write_tsv(out_file, COLUMNS, [vars(bound) for bound in found])
         out.print(f"{out_file}")
 
 
 @verbs.command("propose")
 def bench_propose(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the numbers.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.pace"), "A TSV file for the numbers.")],
     trials: Annotated[list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
     diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
     """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and memory."""
-    from fovnet.bench.pace import paces
+    from fovnet.bench.pace import COLUMNS, paces
     from fovnet.bench.races import refuse_unknown
     from fovnet.records import write_tsv
 
     refuse_unknown([method])
     with progress_bar("timing") as tell:
         measured = list(paces(method, trials or [300, 1000], seed, diverged, tell))
-    write_tsv(out_file, list(vars(measured[0])), [vars(pace) for pace in measured])
+    write_tsv(out_file, COLUMNS, [vars(pace) for pace in measured])
     shown = titled(
         f"{method}: seconds a proposal over {measured[0].rows:,} rows",
         "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",

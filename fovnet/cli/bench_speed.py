@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FileOut, FolderOut, Given, GivenBy, ModelFolder, model_folder
+from fovnet.cli.options import FolderOut, Given, GivenBy, ModelFolder, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 verbs = typer.Typer()
@@ -63,7 +63,7 @@ def bench_train(
 @verbs.command("slice")
 def bench_slice(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")],
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
 ) -> None:
     """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
@@ -99,7 +99,7 @@ def bench_slice(
 
 @verbs.command("predict")
 def bench_predict(
-    out_file: Annotated[Path, FileOut("--out", help="A TSV file for the times of every file and engine.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine.")],
     paths: Annotated[list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)] = None,
     shape: Annotated[tuple[int, int, int] | None, typer.Option(
         min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]")] = None,

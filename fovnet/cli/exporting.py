@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FolderOut, Given, ModelFolder, OwnFileOut, Regions, model_folder
+from fovnet.cli.options import Answers, FolderOut, Given, ModelFolder, Regions, file_out, model_folder, table_of
 from fovnet.cli.screen import err, out
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
@@ -74,7 +74,8 @@ def export_bids(
 
 @export.command("headers")
 def export_headers(
-    answers: Answers, table: Annotated[Path, OwnFileOut("--out", help="The table to write.")], regions: Regions = "default"
+    answers: Answers, table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
+    regions: Regions = "default",
 ) -> None:
     """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone."""
     from fovnet.config import vocabulary

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fovnet.errors import ConfigError
+from fovnet.records import header_of, unwritable
 
 
 def path_of_word(text: str) -> Path:
@@ -22,44 +25,9 @@ def path_of_word(text: str) -> Path:
 
 def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
     """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
-    from fovnet.records import unwritable
-
     if path is not None and (why := unwritable(path, folder=folder)):
         raise ConfigError("out-unwritable", f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written")
     return path
-
-
-def _file_to_write(path: Path | None) -> Path | None:
-    """As `_to_write`, of a file.  Raises ConfigError "out-other-file" where one lies there that no verb wrote: a volume, a configuration, a
-    collection's table.  What a verb wrote before is written anew."""
-    if path is not None and path.is_file() and not _is_a_verbs(path):
-        raise ConfigError("out-other-file", f"--out {path}: there is a file that is no table of this kind; give another name, or remove it")
-    return _named_file_to_write(path)
-
-
-INPUT_COLUMNS = {"volume_id", "subject_id", "participant_id", "session_id", "label", "tissue", "series", "from_mm", "first_slice"}
-"""Columns of what users write or keep: tables of a collection, of its regions, of people, of tissues, answers."""
-
-
-def _is_a_verbs(path: Path) -> bool:
-    """Whether a file may have been written by a verb with `--out`: empty, facts with fovnet's stamp, or a table of numbers."""
-    from fovnet.records import read_json
-
-    try:
-        if path.stat().st_size == 0:
-            return True
-        with path.open(encoding="utf-8") as file:
-            line = file.readline(10_000)
-        if line.startswith("{"):
-            return "fovnet" in read_json(path)
-    except (OSError, ValueError):
-        return False
-    columns = line.rstrip("\n").split("\t")
-    return len(columns) > 1 and not INPUT_COLUMNS & set(columns)
-
-
-def _named_file_to_write(path: Path | None) -> Path | None:
-    return _to_write(path, folder=False)
 
 
 def _folder_to_write(path: Path | None) -> Path | None:
@@ -72,10 +40,26 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-FileOut, OwnFileOut, FolderOut = (                     # the second where a verb knows its own table by more than that
-    partial(typer.Option, callback=tried, parser=path_of_word, metavar="PATH")
-    for tried in (_file_to_write, _named_file_to_write, _folder_to_write)
-)
+def file_out(is_own: Callable[[Path], bool], told: str) -> Any:
+    """`--out` that names a file to write; `is_own` says of one that lies there whether the same verb wrote it: then it is written anew.
+
+    The option raises ConfigError "out-other-file" for any other but an empty one: a volume, a configuration, somebody's table.
+    """
+    def tried(path: Path | None) -> Path | None:
+        if path is not None and path.is_file() and path.stat().st_size and not is_own(path):
+            raise ConfigError("out-other-file", f"--out {path}: there lies a file that this command did not write; give another name, or "
+                                                "remove it")
+        return _to_write(path, folder=False)
+
+    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=told)
+
+
+def table_of(module: str) -> Callable[[Path], bool]:
+    """Whether a file is a table of a module's COLUMNS; the module is imported where a file lies there, and not before."""
+    return lambda path: header_of(path) == list(import_module(module).COLUMNS)
+
+
+FolderOut = partial(typer.Option, callback=_folder_to_write, parser=path_of_word, metavar="PATH")
 Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # what is read
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")]

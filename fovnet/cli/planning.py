@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import ConfigFile, FileOut, GivenBy
+from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.net import configured
+from fovnet.records import header_of
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -144,10 +145,16 @@ def _counted(table: Collection) -> str:
     return f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
 
 
+def _is_of_prices(path: Path) -> bool:
+    from fovnet.net.prices import is_table
+
+    return is_table(header_of(path))
+
+
 @verbs.command()
 def cost(
     config: ConfigFile,
-    out_file: Annotated[Path | None, FileOut("--out", help="A TSV file: weights, operations, memory, seconds of every row.")] = None,
+    out_file: Annotated[Path | None, file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row.")] = None,
 ) -> None:
     """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
     from fovnet.net.prices import quantiles, search_seconds, table

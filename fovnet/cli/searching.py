@@ -11,10 +11,11 @@ import typer
 from rich.table import Table
 
 from fovnet.cli.opened import settings_of
-from fovnet.cli.options import ConfigFile, FileOut, FolderOut, Given, GivenBy
+from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
 from fovnet.errors import ConfigError
 from fovnet.net import configured
+from fovnet.records import is_stamped
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def search(
 @searching.command()
 def explain(
     run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
-    out_file: Annotated[Path | None, FileOut("--out", help="Where the JSON is written; else explain.json in the journal.")] = None,
+    out_file: Annotated[Path | None, file_out(is_stamped, "Where the JSON is written; else explain.json in the journal.")] = None,
 ) -> None:
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict

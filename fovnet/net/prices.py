@@ -55,6 +55,11 @@ def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
     )
 
 
+def is_table(columns: Sequence[str]) -> bool:
+    """Whether a table of these columns is one of prices, of whatever space."""
+    return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER):]) == HEADER
+
+
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
     """Least, quarter, median, three quarters and most of what the rows take that fit; by name and unit."""
     kept = priced.fits
