@@ -38,7 +38,7 @@ def test_what_a_terminal_obeys_is_not_written_to_it(capsys: pytest.CaptureFixtur
     """Names of files and of members of archives may hold escapes: one renamed the window, and wrote a line of its own."""
     from fovnet.cli.screen import Console
 
-    Console(soft_wrap=True, markup=False).print("a\x1b[31m\x1b]0;x\x07\u202egpj.\n[b]")
+    Console(soft_wrap=True).print("a\x1b[31m\x1b]0;x\x07\u202egpj.\n[b]")
     assert capsys.readouterr().out == "a\ufffd[31m\ufffd]0;x\ufffd\ufffdgpj.\n[b]\n"
 
 

@@ -38,6 +38,7 @@ from fovnet.errors import FovnetError
 WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises where words on the command line are none of its own; it has no public name for it."""
 
+LOUD = "bold red"
 STOPPED = 130       # by Ctrl-C, as shells count
 GRACE_S = 10.0      # for workers to end in once it is said that all is stopped
 
@@ -111,7 +112,8 @@ def _apologise() -> NoReturn:
     with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
         told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
         log.write(told.encode("utf-8", errors="backslashreplace"))
-    err.print("[bold red]bug[/] Sorry: fovnet met something it was not written for.")
+    err.print("bug ", style=LOUD, end="")
+    err.print("Sorry: fovnet met something it was not written for.")
     err.print(f"The traceback is in {log.name}; please report it.")
     sys.exit(1)
 
@@ -122,7 +124,7 @@ def _explain(fault: Exception) -> None:
     words = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
         if told := getattr(fault, "message", ""):       # where help is drawn by rich, the error had it printed when it was made
-            err.print(told, markup=False, highlight=False)
+            err.print(told)
         return
     said = getattr(fault, "format_message", fault.__str__)().rstrip(".")
     said += "" if said.endswith("?") else ";"
@@ -130,6 +132,6 @@ def _explain(fault: Exception) -> None:
 
 
 def _tell(sentence: str) -> None:
-    """The sentence of an error on the screen, as it is: names of files may look like markup."""
-    err.print("[bold red]error[/] ", end="")
-    err.print(sentence, markup=False, highlight=False)
+    """The sentence of an error on the screen."""
+    err.print("error ", style=LOUD, end="")
+    err.print(sentence)

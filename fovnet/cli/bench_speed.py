@@ -135,7 +135,7 @@ def bench_predict(
         shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
     show_table(shown)
     for note in dict.fromkeys(row.note for row in rows if row.note):
-        out.print(note, highlight=False)
+        out.print(note)
     out.print(f"{out_file}")
     if len(measured) < len(rows):
         raise typer.Exit(3)

@@ -101,6 +101,6 @@ def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> N
     subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
     aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
     made = f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
-    out.print(f"{made}: {table}; {aside}", highlight=False)
+    out.print(f"{made}: {table}; {aside}")
     if gathered.broken:
         raise typer.Exit(3)

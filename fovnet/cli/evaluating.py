@@ -64,8 +64,8 @@ def ablate(config: ConfigFile) -> None:
             shown.add_row("", "", *(told_gain(gains.get(key)) for key in SHOWN))
     show_table(shown)
     for ladder, arm, why in found.left_out:
-        out.print(f"left out of {ladder}: {arm}; {why}", highlight=False)
-    out.print(f"{written[0]}  {written[1]}", highlight=False)
+        out.print(f"left out of {ladder}: {arm}; {why}")
+    out.print(f"{written[0]}  {written[1]}")
 
 
 EXAMINED = (
@@ -112,7 +112,7 @@ def examine(
         told = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
         rates.add_row(" ".join([name.replace("_", " "), stage]), *(told_measure(one) for one in told))
     show_table(rates)
-    out.print("  ".join(map(str, written)), highlight=False)
+    out.print("  ".join(map(str, written)))
     if lacking:
         raise typer.Exit(3)
 
@@ -123,12 +123,12 @@ def _tell_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequen
 
     if lacking:
         counted = several(len(lacking), "labelled volume")
-        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}", highlight=False)
+        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")
     if beyond:
-        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}", highlight=False)
+        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}")
     if alone:
         counted = several(len(alone), "volume")
-        out.print(f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}", highlight=False)
+        out.print(f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}")
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
@@ -158,9 +158,9 @@ def compare(
         values = (told_value(one.measure, value) for value in (one.first, one.second))
         shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, told_gain(one), verdict(one))
     show_table(shown)
-    out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}", highlight=False)
+    out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}")
     if written:
-        out.print("  ".join(map(str, written)), highlight=False)
+        out.print("  ".join(map(str, written)))
 
 
 @verbs.command()

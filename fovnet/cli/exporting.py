@@ -69,7 +69,7 @@ def export_bids(
     told = read_answers(answers, words)
     written = write_bids(told, words, folder)
     refused = sum(one.status == "refused" for one in told)
-    out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}", highlight=False)
+    out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}")
 
 
 @export.command("headers")
@@ -90,9 +90,9 @@ def export_headers(
     counts["not from DICOM"] = len(told) - len(compared) - counts["refused"]
     gone = [one.gone for one in compared if one.gone]
     if gone:
-        err.print(gone[0], markup=False, highlight=False)
+        err.print(gone[0])
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM"))
-    out.print(f"{verdicts}: {write_headers(compared, table, words)}", highlight=False)
+    out.print(f"{verdicts}: {write_headers(compared, table, words)}")
     if gone:
         raise typer.Exit(3)
 
@@ -104,7 +104,7 @@ def export_bundle(
     """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
     from fovnet.decision.bundle import write_bundle
 
-    out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}", highlight=False)
+    out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}")
 
 
 @export.command("shipped")
@@ -116,7 +116,7 @@ def export_shipped(
     from fovnet.decision.shipped import ship
 
     made = ship(Results(results), folder)
-    out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}", highlight=False)
+    out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}")
 
 
 def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
@@ -134,10 +134,10 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
         except FovnetError as fault:
             left[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
-                err.print(f"no {what}: {fault.sentence} [{fault.code}]", markup=False, highlight=False)
+                err.print(f"no {what}: {fault.sentence} [{fault.code}]")
     written, reasons = len(told) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
     where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
-    out.print(f"{written} of {several(len(told), 'volume')}: {where}", highlight=False)
+    out.print(f"{written} of {several(len(told), 'volume')}: {where}")
     if left:
         raise typer.Exit(3)
 

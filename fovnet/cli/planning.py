@@ -59,15 +59,15 @@ def check(config: ConfigFile) -> None:
         f"starting at row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
     if begun := configured.begun_with(settings):
-        out.print(_begun(settings, *begun), markup=False, highlight=False)
+        out.print(_begun(settings, *begun))
     for name, table in there.items():
-        out.print(f"collection {name}: {_counted(table)}", markup=False, highlight=False)
+        out.print(f"collection {name}: {_counted(table)}")
     if not alone:
-        out.print(_simulated(settings, beside=bool(tables)), markup=False, highlight=False)
+        out.print(_simulated(settings, beside=bool(tables)))
     _tell_labels(settings, there, words)
     _tell_promise(settings, there)
     for sentence in lacking:
-        err.print(sentence, markup=False, highlight=False)
+        err.print(sentence)
     if lacking:
         raise typer.Exit(3)
 
@@ -90,7 +90,7 @@ def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Voc
         told.append(f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first {first:g} to {last:g} in "
                     f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; is a row missing?")
     for sentence in told:
-        out.print(sentence, markup=False, highlight=False)
+        out.print(sentence)
 
 
 def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
@@ -106,7 +106,7 @@ def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
     wanted = fewest_people(stated, settings.decision.at_risk)
     if 0 < validating < wanted:
         out.print(f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the slices wrong among "
-                  f"answers, which takes {wanted}; the bar is then where they themselves err no more", highlight=False)
+                  f"answers, which takes {wanted}; the bar is then where they themselves err no more")
 
 
 def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
@@ -169,7 +169,7 @@ def cost(
     limits = [f"{priced.small.sum():,} need no more than {options.memory_limit_gb:g} GB"]
     if options.seconds_limit is not None:
         limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
-    out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.", highlight=False)
+    out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.")
     configured.refuse_where_nothing_fits(settings, priced)
     shown = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
     for name, values in quantiles(priced).items():
@@ -180,10 +180,10 @@ def cost(
         f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
         f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
     )
-    out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.", highlight=False)
+    out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
     whole = duration(search_seconds(priced, options.trials, options.workers))
     told = f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit."
-    out.print(told, highlight=False)
+    out.print(told)
     if out_file is not None:
         out.print(f"{out_file}")
 
@@ -220,7 +220,7 @@ def calibrate(
     numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
     near = (abs(known.misfits - 1) <= 0.25).sum()
     fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
-    out.print(f"{known.name}: {numbers}; {fitted}: {path}", highlight=False)
+    out.print(f"{known.name}: {numbers}; {fitted}: {path}")
     if check:
         _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
 
@@ -261,8 +261,8 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     for what, limit in WITHIN.items():
         near = [told for one in found if (told := one.is_within(what)) is not None]
         if not near:
-            out.print(f"{what}: cannot be measured here", highlight=False)
+            out.print(f"{what}: cannot be measured here")
             continue
         low, high = wilson_interval(sum(near), len(near))
-        out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})", highlight=False)
+        out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})")
     out.print(f"{path}")

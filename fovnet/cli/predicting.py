@@ -113,7 +113,7 @@ def _kept(
     }
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:
-        err.print(f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}", highlight=False)
+        err.print(f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}")
     return kept
 
 
@@ -124,7 +124,7 @@ def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
     other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
     if other:
         told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
-        err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them", markup=False, highlight=False)
+        err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them")
 
 
 def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
@@ -142,14 +142,14 @@ def _tell_passed(files: list[Path]) -> None:
     links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
-                  "themselves", markup=False, highlight=False)
+                  "themselves")
     files = [path for path in files if path not in links]
     if files:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
         counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
         first = f"the first {files[0]}" if files[1:] else str(files[0])
         err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
-                  f"{', ...' if len(endings) > 5 else ''}; {first}", markup=False, highlight=False)
+                  f"{', ...' if len(endings) > 5 else ''}; {first}")
 
 
 def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
@@ -168,12 +168,12 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         said = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
-        err.print(said.translate(BLANKED), markup=False, highlight=False)
+        err.print(said.translate(BLANKED))
     told, answered = {row["path"] for row in refused}, {row["path"] for row in table}       # a file may be called as DICOM is, and be none
     unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
     for row in inside:
-        err.print(f"not read: {row['reason']}".translate(BLANKED), markup=False, highlight=False)
+        err.print(f"not read: {row['reason']}".translate(BLANKED))
     counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
     return f"{len(refused)} refused" + (counted if inside else "")
 
@@ -202,7 +202,7 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
     copies = sum(row.get("copies", 0) for row in series)
     told += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
-    out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}", highlight=False)
+    out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}")
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:

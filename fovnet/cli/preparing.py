@@ -83,7 +83,7 @@ def _phantom_of_labels(
     own = sorted({region for region, _, _ in given.spans if region_named(region, DEFAULT) is None})
     if own:
         out.print(f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a configuration names a "
-                  "file that has them", markup=False, highlight=False)
+                  "file that has them")
 
 
 @verbs.command("slice")
@@ -113,12 +113,12 @@ def slice_(
             seed=settings.seed, fractions=settings.prepare.split, workers=workers,
             identifiers=read_identifiers(settings.identifiers, results.folder),
             prune_cache=prune_cache, progress=tell,
-            say=lambda sentence: err.print(sentence, markup=False, highlight=False),
+            say=err.print,
         )
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
         said = record.message.removeprefix(f"{record.volume_id}: ")
-        err.print(f"refused {record.volume_id}: {said} [{record.code}]", markup=False, highlight=False)
+        err.print(f"refused {record.volume_id}: {said} [{record.code}]")
     read = several(len(pack.records) - len(refused), "volume")
     out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {results.slices}")
     if refused:

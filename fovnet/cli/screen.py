@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as Terminal
+from rich.console import ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from fovnet.maths.pace import Pace
 
@@ -24,18 +27,31 @@ UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not
 
 
 class Console(Terminal):
-    """A terminal or a file to which text is written as text."""
+    """A terminal or a file to which text is written as text, in cells of tables too: names of files may hold [brackets], :colons: and what
+    a terminal obeys."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how, markup=False, highlight=False, emoji=False)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """As rich takes text for something to be shown; here a cell's width is known with what it will really show."""
+        return super().render_str(text.translate(UNSHOWN), **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich renders, whatever the text came in; what moves bars about has no text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(segment.text.translate(UNSHOWN), segment.style)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich prints, but for control characters; what a log on a full disk does not take of how the work goes stops no work."""
+        """As rich prints; what a log on a full disk does not take of how the work goes stops no work."""
         try:
-            super().print(*(one.translate(UNSHOWN) if isinstance(one, str) else one for one in objects), **how)
+            super().print(*objects, **how)
         except OSError as fault:
             if not self.stderr or isinstance(fault, BrokenPipeError):
                 raise
 
 
-out, err = Console(soft_wrap=True, markup=False), Console(stderr=True, soft_wrap=True)      # names of files may hold [brackets]
+out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 
 def titled(title: str, *headings: str) -> Table:
@@ -45,7 +61,7 @@ def titled(title: str, *headings: str) -> Table:
 
 def show_table(table: Table) -> None:
     """Where nobody's window is too small, as wide as it is."""
-    (out if out.is_terminal else Console(width=120, markup=False)).print(table)
+    (out if out.is_terminal else Console(width=120)).print(table)
 
 
 def told_score(score: float | None) -> str:
@@ -55,7 +71,9 @@ def told_score(score: float | None) -> str:
 
 def told_value(measure: str, value: float | None) -> str:
     """A measure as the terminal shows it: millimetres, else per cent."""
-    return "" if value is None else f"{value:.1f} mm" if measure.endswith("_mm") and "within" not in measure else f"{value:.1%}"
+    if value is None:
+        return ""
+    return f"{value:.1f} mm" if _is_length(measure) else f"{value:.1%}"
 
 
 def told_measure(one: Measure | None) -> str:
@@ -72,8 +90,13 @@ def told_gain(one: Difference | None) -> str:
         return ""
     if one.low is None or one.high is None:
         return one.interval
-    scale, unit = (1.0, " mm") if one.measure.endswith("_mm") and "within" not in one.measure else (100.0, "")
+    scale, unit = (1.0, " mm") if _is_length(one.measure) else (100.0, "")
     return f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
+
+
+def _is_length(measure: str) -> bool:
+    """Whether a measure is one of millimetres, and not a share of what lies within so many."""
+    return measure.endswith("_mm") and "within" not in measure
 
 
 @contextmanager
@@ -84,8 +107,8 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
     if not err.is_terminal:
         yield _tenths(what, pace)
         return
-    rate = TextColumn("{task.description}")
-    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), rate)
+    named, rate = TextColumn(what, markup=False), TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), rate)
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total, description=pace.told(done, total).partition(", ")[0])
@@ -101,9 +124,9 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
 
     if not err.is_terminal:
-        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {said(done, epochs)}", highlight=False)
+        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {said(done, epochs)}")
         return
-    what = TextColumn("{task.description}")
+    what = TextColumn("{task.description}", markup=False)
     columns = (SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what)
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
@@ -120,6 +143,6 @@ def _tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
         tenth, said = 10 * done // max(total, 1), pace.told(done, total)
         if tenth > tenth_told or pace.minute_passed():
             tenth_told = tenth
-            err.print(f"{what}: {done} of {total}{said and ', '}{said}", highlight=False)
+            err.print(f"{what}: {done} of {total}{said and ', '}{said}")
 
     return tell

@@ -63,7 +63,7 @@ def explain(
     owner, explanation = configured.explained(journal, trials)
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
-        out.print(paragraph, highlight=False)
+        out.print(paragraph)
     for told in (brief_table(explanation.matter), pairs_table(explanation.matter)):
         if told.rows:
             table = Table(*told.header)
@@ -95,10 +95,10 @@ def train(
     training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
-        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way", highlight=False)
+        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way")
     amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
     if training.recorded() is None:
-        err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}", highlight=False)
+        err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}")
     with epoch_bar(settings.training.slices_per_epoch) as tell:
         outcome = training.outcome(tell)
     _draw_training(training, outcome)
