@@ -67,7 +67,7 @@ def predict(
         _write_spans(out_folder, table)
         if pages:
             _write_index(out_folder, [rows[volume_id] for volume_id, _ in named], found, wanted)
-    _conclude(out_folder, len(named), _told_of_refusals(table, found), pages)
+    _conclude(out_folder, len(named), *_tell_refusals(table, found), pages)
 
 
 @verbs.command()
@@ -78,9 +78,6 @@ def codes() -> None:
     typer.echo("code\tstatus\tmeaning\tto_try")
     for one in CODES.values():
         typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}")
-
-
-NONE_REFUSED = "0 refused"
 
 
 def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]], **wanted: bool) -> None:
@@ -152,19 +149,22 @@ def _tell_passed(files: list[Path]) -> None:
                   f"{', ...' if len(endings) > 5 else ''}; {first}")
 
 
-def _conclude(folder: Path, volumes: int, left: str, pages: bool) -> None:
-    """How many there were, what was not read, and where the answers lie; status 3 where something was not."""
+def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:
+    """How many there were, how many of them and of what else was found were not read, and where the answers lie; status 3 where any was
+    not."""
     from fovnet.decision.answer import TABLE
+    from fovnet.report.wording import several
 
-    counted, index = f"{volumes} volume{'s' if volumes != 1 else ''}", f", {folder / predictions.INDEX}" if pages else ""
-    out.print(f"{counted}, {left}: {folder / TABLE}{index}")
-    if left != NONE_REFUSED:
+    inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
+    index = f", {folder / predictions.INDEX}" if pages else ""
+    out.print(f"{several(volumes, 'volume')}, {refused} refused{inside}: {folder / TABLE}{index}")
+    if refused or unread:
         raise typer.Exit(3)
 
 
-def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
-    """What was not read, counted; each with its reason on the screen.  A member of an archive is told here; an archive of which
-    nothing could be read is told in the table."""
+def _tell_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
+    """How many volumes were refused, and how many members of archives could not be read; each with its reason on the screen.  An archive
+    of which nothing could be read is a volume refused."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         said = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
@@ -174,8 +174,7 @@ def _told_of_refusals(table: list[dict[str, Any]], found: Found) -> str:
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
     for row in inside:
         err.print(f"not read: {row['reason']}".translate(BLANKED))
-    counted = f", {len(inside)} object{'s' if len(inside) > 1 else ''} in archives could not be read"
-    return f"{len(refused)} refused" + (counted if inside else "")
+    return len(refused), len(inside)
 
 
 def _write_index(folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]) -> None:
