@@ -5,7 +5,6 @@ Nothing heavy is imported before it is needed: pricing a space costs no torch.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,15 +87,14 @@ def concluded(results: Results) -> tuple[Path, list[Trial]]:
 def explained(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
     """The search in a journal, and what can be said of it afterwards, from all its trials or from these, which are all that was asked for
     unless the search has ended before."""
-    from fovnet.search.explaining import ends_after, explain
+    from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
-    from fovnet.search.proposals import asked_and_told
+    from fovnet.search.proposals import asked_of
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
-    asked, notes = asked_and_told(journal, len(known))
-    if trials is not None and math.isinf(ends_after(notes)):
-        asked = len(known)
-    return owner, explain(owner, known, asked=asked, notes=notes)
+    told = asked_of(journal, len(known))
+    asked = len(known) if trials is not None and told.ends_after is None else told.trials
+    return owner, explain(owner, known, asked=asked, ends_after=told.ends_after, notes=told.notes)
 
 
 def vocabulary_of(settings: Settings) -> Vocabulary:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
 from fovnet.report.wording import duration, percent, score, settings, several
-from fovnet.search.explaining import Explanation, FailureGroup, Share, ends_after
+from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 
 STATED, RARE = 0.95, 0.025
@@ -53,12 +53,12 @@ def ending(explanation: Explanation) -> str:
         f"{one.scored:,} with a score.",
         *one.notes,
     ]
-    ended = one.finished >= ends_after(one.notes)
+    ended = one.ends_after is not None and one.finished >= one.ends_after
     if one.finished >= one.asked and not ended:
         words.append("It stopped because all trials that were asked for are done.")
     elif not ended:
         words.append("It is under way, or was interrupted: the same search command goes on from here.")
-    if one.finished > min(one.asked, ends_after(one.notes)):
+    if one.finished > one.wanted:
         words.append("It had gone on before, when more was asked for; what follows is of all these trials.")
     if one.finished >= one.feasible:
         words.append("Every configuration that fits was trained: the method chose their order, and nothing else.")

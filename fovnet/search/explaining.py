@@ -7,8 +7,6 @@ Everything here is a function of the search and its trials alone, and becomes JS
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -137,6 +135,7 @@ class Explanation:
     """A search, explained; `matter` is None where fewer than two trials have a score.
 
     asked   how many trials were asked for at most               notes     what the search itself noted, in sentences
+    ends_after  after how many trials it has noted that it ends, before those asked for; None where it has not
     pace    median of measured over predicted seconds, of the trials with a score, with quarter and three-quarter points
     seconds how well the predicted seconds held, None before a training went to its end
     """
@@ -160,6 +159,12 @@ class Explanation:
     failure_groups: tuple[FailureGroup, ...]
     failures: tuple[Failure, ...]
     seconds: Seconds | None = None
+    ends_after: int | None = None
+
+    @property
+    def wanted(self) -> int:
+        """How many trials there will be: those that were asked for, or fewer."""
+        return wanted(self.asked, self.ends_after)
 
     @property
     def missing(self) -> int:
@@ -167,7 +172,9 @@ class Explanation:
         return self.steps[-1].slot + 1 - len(self.steps) if self.steps else 0
 
 
-def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Sequence[str] = ()) -> Explanation:
+def explain(
+    search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None, notes: Sequence[str] = ()
+) -> Explanation:
     """The explanation of a search from its finished trials, by slot; of a search under way, from what is there."""
     scored = [trial for trial in trials if trial.score is not None]
     best = min(scored, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
@@ -180,8 +187,13 @@ def explain(search: Search, trials: Sequence[Trial], *, asked: int, notes: Seque
         None if best is None else best.proposal.slot,
         None if best is None else dict(best.proposal.configuration),
         _steps(search, trials), _forecasts(trials), matter, _grouped(failures), failures,
-        _seconds(search, trials, min(asked, ends_after(notes))),
+        _seconds(search, trials, wanted(asked, ends_after)), ends_after,
     )
+
+
+def wanted(asked: int, ends_after: int | None) -> int:
+    """How many trials a search comes to."""
+    return asked if ends_after is None else min(asked, ends_after)
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
@@ -229,7 +241,7 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
     return lower, middle, upper
 
 
-def _seconds(search: Search, trials: Sequence[Trial], asked: float) -> Seconds | None:
+def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | None:
     features, told = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
     if not told:
         return None
@@ -241,11 +253,6 @@ def _seconds(search: Search, trials: Sequence[Trial], asked: float) -> Seconds |
         Share.of([_near(trial, float(seconds[trial.proposal.row])) for trial, seconds in zip(told, before, strict=True)]),
         float(f"{mean * max(0, asked - len(trials)) / search.workers:.4g}"),
     )
-
-
-def ends_after(notes: Sequence[str]) -> float:
-    """After how many trials the search has noted that it ends; infinite where it ends with those asked for."""
-    return min((int(found[1]) for note in notes if (found := re.search(r"ends after (\d+)", note))), default=math.inf)
 
 
 def _near(trial: Trial, seconds: float) -> bool:

@@ -1,6 +1,6 @@
 """The journal of a search: a folder that can be killed at any moment and read by anybody.
 
-    search.json      what decides the path (Search.identity), how many trials were asked for, notes in sentences
+    search.json      what decides the path (Search.identity), how many trials were asked for, after how many it ends, notes in sentences
     search.npz       the rows of the space, seconds, memory and mask, so that a slot can be replayed from here alone
     slot-0007.json   one finished trial, written in one step
     owner.lock       held by the running search; the kernel lets go of it when its process dies, however it dies
@@ -53,9 +53,10 @@ class Journal:
         path = slot_path(self.folder, trial.proposal.slot)
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
-    def write_header(self, trials: int, asked: int, notes: list[str]) -> None:
-        """search.json; `trials` is the greatest number ever asked for, `asked` what was asked for last."""
-        facts = {**self.search.identity, "trials": trials, "asked": asked, "notes": notes}
+    def write_header(self, trials: int, asked: int, ends_after: int | None, notes: list[str]) -> None:
+        """search.json; `trials` is the greatest number ever asked for, `asked` what was asked for last, and it ends after that many where
+        `ends_after` does not say that it ends before."""
+        facts = {**self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after, "notes": notes}
         write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
 
 

@@ -6,7 +6,7 @@ Light to import: a workflow asks here, while it plans, which slots there are and
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fovnet.errors import SearchError
@@ -80,8 +80,18 @@ def _clock(folder: Path) -> Clock:
         raise SearchError("journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search anew.") from None
 
 
-def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:
-    """How many trials were asked for, and the sentences that a reader of the journal should know.
+@dataclass(frozen=True)
+class Asked:
+    """How many trials were asked for, after how many the search has noted that it ends before that (None: it has not), and the sentences
+    that a reader of the journal should know."""
+
+    trials: int
+    ends_after: int | None
+    notes: tuple[str, ...]
+
+
+def asked_of(folder: Path, finished: int) -> Asked:
+    """What was asked of the search in a journal.
 
     A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for, and a proposal may say why it
     ends there, which those behind it, of an earlier search for more, do not count against.  Raises SearchError for an unreadable journal.
@@ -90,8 +100,9 @@ def asked_and_told(folder: Path, finished: int) -> tuple[int, list[str]]:
     proposed = len(list(folder.glob("proposal-*.json")))
     said = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
     slot, ending = next(((slot, [told]) for slot, told in said if isinstance(told, str)), (proposed, []))
-    asked = header.get("asked", header.get("trials", max(slot, finished)))          # journals of an early release tell the most alone
-    return int(asked), [*header["notes"], *ending]
+    asked = header.get("asked", header.get("trials", max(slot, finished)))          # journals of an early release tell the most alone,
+    ends_after = slot if ending else header.get("ends_after")                       # and that a search ended in its notes
+    return Asked(int(asked), ends_after, (*header["notes"], *ending))
 
 
 def ends(folder: Path, slot: int) -> bool:

@@ -59,7 +59,7 @@ class Run:
         slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
         before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
         trials, notes = max(before, self.trials), self._notes(slots)
-        self.book.write_header(trials, self.trials, notes)
+        self.book.write_header(trials, self.trials, slots if slots < self.trials else None, notes)
         self._tell()                                                         # the first training may take long
         try:
             for slot in range(slots):
@@ -67,7 +67,7 @@ class Run:
                 if ending is not None:
                     slots = slot
                     notes.append(ending)
-                    self.book.write_header(trials, self.trials, notes)
+                    self.book.write_header(trials, self.trials, slots, notes)
                     break
             self._wait_for(range(slots))
         finally:

@@ -10,11 +10,11 @@ import pytest
 from fovnet.maths import gp
 from fovnet.maths.kernels import matern52
 from fovnet.records import write_json
-from fovnet.search.explaining import ends_after, explain
+from fovnet.search.explaining import explain
 from fovnet.search.gaussian import believe
-from fovnet.search.journal import read_trials
+from fovnet.search.journal import Journal, read_trials
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import asked_and_told
+from fovnet.search.proposals import Asked, asked_of
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.run import go_on
 from fovnet.search.space import Axis, Space
@@ -268,10 +268,21 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
 
     with pytest.raises(KeyboardInterrupt):
         go_on(search, trials=asked, journal=tmp_path, submit=submit)
-    _, notes = asked_and_told(tmp_path, 6)
-    assert len(notes) == asked - 25
-    told = explain(search, read_trials(tmp_path), asked=asked, notes=notes)
-    assert told.seconds.left == 19 * 60.0 and (ends_after(notes) == 25) == bool(notes)
-    ended = ["The search ends after 6 trials: no more than 0.1 of the score is expected to be gained."]
-    done = explain(search, read_trials(tmp_path), asked=25, notes=ended)
+    noted = asked_of(tmp_path, 6)
+    assert (noted.trials, noted.ends_after, len(noted.notes)) == (asked, 25 if asked > 25 else None, asked - 25)
+    told = explain(search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes)
+    assert told.seconds.left == 19 * 60.0
+    done = explain(search, read_trials(tmp_path), asked=25, ends_after=6)
     assert done.seconds.left == 0.0
+
+
+def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
+    """Of a journal of an earlier release, which told it in a note alone, nothing is known but what was asked for."""
+    search = search_of(Space.of({"a": range(4)}), workers=1)
+    note = "The search ends after 2 trials, as it was worded once."
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    write_json(folder / "search.json", {**search.identity, "trials": 9, "asked": 4, "notes": [note]})
+    assert asked_of(folder, 2) == Asked(4, None, (note,))
+    Journal(folder, search).write_header(9, 4, 2, [note])
+    assert asked_of(folder, 2) == Asked(4, 2, (note,))

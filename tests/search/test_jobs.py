@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.explaining import ends_after, explain
+from fovnet.search.explaining import explain
 from fovnet.search.jobs import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.proposals import asked_and_told, ends, slots_awaited
+from fovnet.search.proposals import asked_of, ends, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -75,7 +75,7 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
     trials = run_as_jobs(tmp_path, searched(fit=7), 20, np.random.default_rng(0))
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
     assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith("The search ends after 7 trials: every feasible")
-    assert ends_after(asked_and_told(tmp_path, 7)[1]) == 7
+    assert asked_of(tmp_path, 7).ends_after == 7
     assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
     for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
         with pytest.raises(SearchError) as refused:
@@ -91,9 +91,9 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
     assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
-    asked, notes = asked_and_told(tmp_path / "jobs", len(jobs))
-    assert asked == len(stopped) and f"ends after {len(stopped)} trials" in notes[-1]
-    assert explain(read_search(tmp_path / "jobs"), jobs, asked=asked, notes=notes).finished == len(stopped)
+    told = asked_of(tmp_path / "jobs", len(jobs))
+    assert told.trials == told.ends_after == len(stopped) and f"ends after {len(stopped)} trials" in told.notes[-1]
+    assert explain(read_search(tmp_path / "jobs"), jobs, asked=told.trials, notes=told.notes).finished == len(stopped)
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import asked_and_told
+from fovnet.search.proposals import asked_of
 from fovnet.search.proposing import ENOUGH_SCORES, Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -252,6 +252,7 @@ def test_a_space_used_up_ends_the_search_with_a_sentence(tmp_path):
     notes = json.loads((tmp_path / "search.json").read_text())["notes"]
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
     assert "is not feasible; the search starts at the nearest" in notes[0] and "ends after 7" in notes[1]
+    assert json.loads((tmp_path / "search.json").read_text())["ends_after"] == 7
 
 
 def test_progress_counts_every_slot_once(tmp_path):
@@ -302,7 +303,7 @@ def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     stopped = search(tmp_path / "stopped", workers=1, trials=40, stop_below_regret=bound)
     assert len(stopped) == first
     header = json.loads((tmp_path / "stopped" / "search.json").read_text())
-    assert any(f"ends after {first} trials" in note for note in header["notes"])
+    assert header["ends_after"] == first and any(f"ends after {first} trials" in note for note in header["notes"])
     assert len(search(tmp_path / "stopped", workers=1, trials=40)) == 40
     assert lasting(tmp_path / "stopped") == lasting(tmp_path / "whole")
     assert len(search(tmp_path / "whole", workers=1, trials=40, stop_below_regret=bound)) == first      # what is recorded is kept
@@ -335,7 +336,7 @@ def test_what_was_asked_for_last_is_told(tmp_path):
     search(tmp_path, workers=1, trials=12)
     search(tmp_path, workers=1, trials=5)
     header = json.loads((tmp_path / "search.json").read_text())
-    assert (header["trials"], header["asked"]) == (12, 5) and asked_and_told(tmp_path, 12)[0] == 5
+    assert (header["trials"], header["asked"]) == (12, 5) and asked_of(tmp_path, 12).trials == 5
 
 
 def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
