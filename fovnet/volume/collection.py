@@ -74,6 +74,19 @@ class Collection:
     regions: Mapping[str, tuple[RegionRow, ...]]
 
 
+@dataclass(frozen=True, order=True)
+class Fault:
+    """What is wrong in a line of a table, as a sentence; in order of the lines, those of one line as they were found."""
+
+    line: int
+    sentence: str = field(compare=False)
+
+    @classmethod
+    def of(cls, file: Path, line: int, what: str) -> Fault:
+        """A fault of a whole line."""
+        return cls(line, f"{file}, line {line}: {what}")
+
+
 @dataclass(frozen=True)
 class Line:
     """One line of a table: file, line number as an editor shows it, cells by column."""
@@ -82,9 +95,9 @@ class Line:
     number: int
     cells: Mapping[str, str]
 
-    def fault(self, column: str, what: str) -> str:
-        """A sentence for `column` of this line, with the value seen."""
-        return f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}"
+    def fault(self, column: str, what: str) -> Fault:
+        """A fault in `column` of this line, with the value seen."""
+        return Fault(self.number, f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}")
 
 
 def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
@@ -94,25 +107,27 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     file, line, column, value and what to write instead.
     """
     table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
-    faults: list[str] = []
+    faults: list[Fault] = []
     lines, astray = _table(table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := _volume_row(line, faults))]
     faults += _repeated(lines) + _split_subjects(lines) + _shared_files(volumes, lines)
+    faults.sort()
     labels = table.with_name("regions.tsv")
     labelled: list[tuple[Line, RegionRow]] = []
     if labels.exists():
         # What stands in a line that cannot be read, or in a table without volume_id, may be meant: one fault there, not one a row here.
         named = {line.cells["volume_id"] for line in lines if line.cells.get("volume_id")}
         known = named | astray if named else None
-        for line in _table(labels, REGION_COLUMNS, faults)[0]:
-            label = _region_row(line, known, vocabulary, faults)
+        of_labels: list[Fault] = []
+        for line in _table(labels, REGION_COLUMNS, of_labels)[0]:
+            label = _region_row(line, known, vocabulary, of_labels)
             labelled += [(line, label)] if label else []
         labelled, doubled = _without_doubles(labelled)
-        faults += doubled + _conflicts(labelled, vocabulary)
-    faults.sort(key=lambda fault: (labels.name in fault.partition(", line ")[0], _line_number(fault)))
+        faults += sorted([*of_labels, *doubled, *_conflicts(labelled, vocabulary)])
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise CollectionError("collection-invalid", f"{table.parent}: {count} in the tables\n  " + "\n  ".join(faults))
+        told = "\n  ".join(fault.sentence for fault in faults)
+        raise CollectionError("collection-invalid", f"{table.parent}: {count} in the tables\n  {told}")
     regions: dict[str, list[RegionRow]] = {}
     for _, label in labelled:
         regions.setdefault(label.volume_id, []).append(label)
@@ -177,7 +192,7 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
     return next((region.name for region in vocabulary.regions if wanted in region.words), None)
 
 
-def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[Line], set[str]]:
+def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[list[Line], set[str]]:
     """(lines of a tab-separated table, every word of the lines that cannot be told into columns).
 
     A fault is added for each of those lines, and for each wanted column that is missing; what the other columns hold is still read.
@@ -190,10 +205,10 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     if lacking:
         otherwise = "Are the columns separated by tabs?" if missing else "Rows need first_slice and last_slice, or from_mm and to_mm."
         hint = _meant(lacking, set(header) - set(columns)) or otherwise
-        faults.append(f"{path}, line {first}: no column {', '.join(lacking)} among {', '.join(header) or 'nothing'}. {hint}")
+        faults.append(Fault.of(path, first, f"no column {', '.join(lacking)} among {', '.join(header) or 'nothing'}. {hint}"))
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
-        faults.append(f"{path}, line {first}: column {', '.join(twice)} stands there twice. Rename one.")
+        faults.append(Fault.of(path, first, f"column {', '.join(twice)} stands there twice. Rename one."))
     if missing == list(columns) or twice:
         return [], set()
     lines: list[Line] = []
@@ -201,16 +216,16 @@ def _table(path: Path, columns: Sequence[str], faults: list[str]) -> tuple[list[
     for number, line in records[1:]:
         cells = _cells(line)
         if cells is None:
-            faults.append(f"{path}, line {number}: a quotation mark opens a cell and is not closed in that line. Take it out, or close it.")
+            faults.append(Fault.of(path, number, "a quotation mark opens a cell and is not closed in that line. Take it out, or close it."))
         elif len(cells) > len(header) and any(cells[len(header):]):
-            faults.append(f"{path}, line {number}: {len(cells)} cells under {len(header)} columns. Is a tab too many in it?")
+            faults.append(Fault.of(path, number, f"{len(cells)} cells under {len(header)} columns. Is a tab too many in it?"))
         else:
             if any(cells):
                 lines.append(Line(path, number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))))
             continue
         astray.update(word.strip(' "') for word in line.split("\t"))
     if len(records) == 1 and not missing and columns == VOLUME_COLUMNS:
-        faults.append(f"{path}, line {first}: no volume under the header. Write a line for each.")
+        faults.append(Fault.of(path, first, "no volume under the header. Write a line for each."))
     return lines, astray
 
 
@@ -255,7 +270,7 @@ def names_a_file(volume_id: str) -> bool:
     return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= LONGEST
 
 
-def _volume_row(line: Line, faults: list[str]) -> VolumeRow | None:
+def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     found = [line.fault(column, "must be given") for column in VOLUME_COLUMNS if line.cells.get(column) == ""]
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
         found.append(line.fault("volume_id", f"becomes a file name: at most {LONGEST} bytes, no slash, no dot in front"))
@@ -271,7 +286,7 @@ def _volume_row(line: Line, faults: list[str]) -> VolumeRow | None:
     return VolumeRow(line.cells["volume_id"], line.cells["subject_id"], line.file.parent / line.cells["path"], split, attributes)
 
 
-def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faults: list[str]) -> RegionRow | None:
+def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faults: list[Fault]) -> RegionRow | None:
     """The label of one line, or None and its faults; `known` are the volumes there are, None where nobody can know them."""
     found = []
     volume_id, said = line.cells.get("volume_id"), line.cells.get("region")
@@ -292,13 +307,13 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
     return None if found or volume_id is None or region is None or told is None else RegionRow(volume_id, region, *told)
 
 
-def _range(line: Line, faults: list[str]) -> tuple[float, float, bool] | None:
+def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
     """(first, last, whether in millimetres) of a line, or None and its faults."""
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
     if len(given) != 1:
         seen = ", ".join(f"{column} {line.cells[column]!r}" for columns in RANGES for column in columns if line.cells.get(column))
         both = f"give slices or millimetres, not both ({seen})" if given else "give first_slice and last_slice, or from_mm and to_mm"
-        faults.append(f"{line.file}, line {line.number}: {both}")
+        faults.append(Fault.of(line.file, line.number, both))
         return None
     (low, high), in_mm = given[0], given[0] == RANGES[1]
     first, last = (_number(line, column, in_mm, faults) for column in (low, high))
@@ -309,7 +324,7 @@ def _range(line: Line, faults: list[str]) -> tuple[float, float, bool] | None:
     return first, last, in_mm
 
 
-def _number(line: Line, column: str, in_mm: bool, faults: list[str]) -> float | None:
+def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices."""
     cell = line.cells.get(column, "")
     written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
@@ -321,7 +336,7 @@ def _number(line: Line, column: str, in_mm: bool, faults: list[str]) -> float | 
     return value
 
 
-def _repeated(lines: Sequence[Line]) -> list[str]:
+def _repeated(lines: Sequence[Line]) -> list[Fault]:
     """A fault for each volume_id that stood there before, also in other capitals or with its accents composed otherwise: some file
     systems keep only one of those."""
     first: dict[str, int] = {}
@@ -333,7 +348,7 @@ def _repeated(lines: Sequence[Line]) -> list[str]:
     return faults
 
 
-def _split_subjects(lines: Sequence[Line]) -> list[str]:
+def _split_subjects(lines: Sequence[Line]) -> list[Fault]:
     """A fault for each line that puts a subject into a second split."""
     first: dict[str, Line] = {}
     faults = []
@@ -346,7 +361,7 @@ def _split_subjects(lines: Sequence[Line]) -> list[str]:
     return faults
 
 
-def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[str]:
+def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[Fault]:
     """A fault for each line that gives a file to a second person, who might then stand in another split."""
     of_name = {line.cells.get("volume_id"): line for line in reversed(lines)}
     first: dict[Path, VolumeRow] = {}
@@ -359,7 +374,7 @@ def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[s
     return faults
 
 
-def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple[Line, RegionRow]], list[str]]:
+def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple[Line, RegionRow]], list[Fault]]:
     """(rows that say something new, a fault for each that only repeats another: a line copied and not changed)."""
     first: dict[RegionRow, Line] = {}
     kept, faults = [], []
@@ -388,7 +403,7 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
                                                               f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.")
 
 
-def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[str]:
+def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[Fault]:
     """A fault for every row of a volume that gives a slice a second rung of the chain, turns the chain upside down, or counts in
     millimetres where others count in slices, so that nobody can tell whether they overlap."""
     order = {name: rung for rung, name in enumerate(vocabulary.chain)}
@@ -408,7 +423,7 @@ def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -
     return faults
 
 
-def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[str]:
+def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
     """A fault for every row of what stands beside the chain that overlaps one which says that nothing is shown there."""
     nothing: dict[tuple[str, bool], list[RegionRow]] = {}
     for _, row in rows:
@@ -422,7 +437,7 @@ def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int
     ]
 
 
-def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[str]:
+def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
     """A fault for each row that begins before another region below it has ended; rows by ascending first slice."""
     faults = []
     furthest: dict[str, RegionRow] = {}
@@ -434,18 +449,12 @@ def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[str]:
     return faults
 
 
-def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[str]:
+def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
     """A fault for each row that stands above a region it should be below."""
     return [
         line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order")
         for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]
     ]
-
-
-def _line_number(fault: str) -> int:
-    """The line that a fault's sentence names; 0 for the whole table."""
-    found = re.search(r", line ([0-9]+)", fault)
-    return int(found[1]) if found else 0
 
 
 def _did_you_mean(name: str, known: set[str]) -> str:

@@ -119,6 +119,15 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
     assert places == sorted(places)                             # as somebody mends them: table by table, downwards
 
 
+@pytest.mark.parametrize("name", ["regions.tsv", "of line 7", "mine, line 90"])
+def test_faults_are_in_order_whatever_the_folder_is_called(tmp_path, name):
+    (tmp_path / name).mkdir()
+    volumes = "volume_id|subject_id|path\none|anna|one.nii\ntwo|anna|two.nii\nthree||three.nii"
+    found = faults(tables(tmp_path / name, volumes, "volume_id|region|from_mm|to_mm\none|hed|0|5\ntwo||0|5"))
+    assert [re.findall(r"(\w+)\.tsv, line (\d), ", one)[-1] for one in found] == [("volumes", "4"), ("regions", "2"), ("regions", "3")]
+
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
