@@ -20,7 +20,7 @@ from fovnet import cli
 from fovnet.cli import app
 from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
-from fovnet.errors import ConfigError
+from fovnet.errors import ConfigError, FovnetError
 from fovnet.net.prices import HEADER
 from fovnet.records import replace_with, unwritable, write_tsv
 
@@ -139,15 +139,18 @@ def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_
     assert not any(tmp_path.iterdir())
 
 
-def test_slices_of_people_who_are_not_simulated_yet_say_how_to_make_them(tmp_path: Path) -> None:
-    config = tmp_path / "c.yaml"
+@pytest.mark.parametrize(("verb", "code"), [("slice", "phantom-missing"), ("train", "pack-missing")])
+def test_what_is_to_run_first_can_be_copied_into_a_shell(verb: str, code: str, tmp_path: Path) -> None:
+    """Names with blanks and quotation marks among it."""
+    config = tmp_path / "it's mine.yaml"
     config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
-    done = CliRunner().invoke(app, ["slice", "--config", str(config)])
-    assert done.exit_code != 0 and getattr(done.exception, "code", "") == "phantom-missing"
-    *_, told = str(done.exception).partition("fovnet ")
-    words = shlex.split(told.removesuffix(" [phantom-missing]"))
-    assert CliRunner().invoke(app, words).exit_code == 0
-    assert CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
+    out = ["--out", str(tmp_path / "out")] if verb == "train" else []
+    told = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
+    assert isinstance(told, FovnetError) and told.code == code
+    first = re.findall(r"`(.*?)`", told.sentence) or ["fovnet " + told.sentence.partition("make them: fovnet ")[2]]
+    for command in first:
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
+    assert "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
 
 
 @pytest.mark.parametrize(("words", "code"), [

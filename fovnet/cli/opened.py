@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fovnet.commands import with_config
 from fovnet.errors import ConfigError
 from fovnet.net import configured
 from fovnet.results import Results
@@ -83,7 +84,7 @@ def refuse_other_ensemble(config: Path, results: Results, settings: Settings) ->
     made = facts_of(results.ensemble).get("fovnet", {}).get("settings_sha256")
     if made not in (None, digest(settings.ensemble.model_dump())):
         raise ModelError("ensemble-other-settings", f"{results.ensemble}: was made with other settings of `ensemble` than {config} has; "
-                                                    f"make it again: fovnet ensemble --config {config}")
+                                                    f"make it again: {with_config('ensemble', config)}")
 
 
 def refuse_other_search(config: Path, results: Results, settings: Settings, pack: Pack) -> None:
@@ -100,12 +101,12 @@ def refuse_other_search(config: Path, results: Results, settings: Settings, pack
         mine = {journal}
     if journal not in mine:
         raise SearchError("search-other-settings", f"{journal}: the last search to end there had other settings of `search` or `training` "
-                                                   f"than {config} has, or other slices; give the run's command, or fovnet search --config "
-                                                   f"{config}")
+                                                   f"than {config} has, or other slices; give the run's command, or "
+                                                   f"{with_config('search', config)}")
     made = facts_of(results.ensemble).get("journal")
     if made not in (None, journal.name):
         raise ModelError("ensemble-other-search", f"{results.ensemble}: its members are of the search {made}, and the last to end was "
-                                                  f"{journal.name}; make it again: fovnet ensemble --config {config}")
+                                                  f"{journal.name}; make it again: {with_config('ensemble', config)}")
 
 
 def refuse_other_rule(config: Path, results: Results, settings: Settings) -> None:
@@ -121,4 +122,4 @@ def refuse_other_rule(config: Path, results: Results, settings: Settings) -> Non
         return                                                      # whoever reads the rule says what is wrong with it
     if made not in (None, digest(settings.decision.model_dump())):
         raise ModelError("rule-other-settings", f"{results.ensemble / RULE}: was tuned with other settings of `decision` than {config} "
-                                                f"has; tune it again: fovnet tune --config {config}")
+                                                f"has; tune it again: {with_config('tune', config)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from fovnet.cli.opened import settings_of
 from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
+from fovnet.commands import is_to_simulate, simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.results import Results
@@ -102,11 +102,9 @@ def slice_(
     settings = settings_of(config)
     results = Results(Path(settings.results))
     collections = finished_run.collections_of(settings, results)
-    if settings.phantom.subjects and not (results.phantom / "volumes.tsv").exists():
-        people = f"--subjects {settings.phantom.subjects} --volumes {settings.phantom.volumes_per_subject} --seed {settings.seed}"
-        without = "".join(f" --without {quote(name)}" for name in settings.phantom.without)
+    if is_to_simulate(settings):
         raise ConfigError("phantom-missing", f"{results.phantom}: the simulated people of {config} are not there yet; make them: "
-                                             f"fovnet phantom {quote(str(results.phantom))} {people}{without}")
+                                             f"{simulating(settings)}")
     with progress_bar("slicing") as tell:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fovnet.commands import is_to_simulate, simulating, with_config
 from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS, Results
 
@@ -379,13 +380,10 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
     except CollectionError as fault:
         if fault.code != "pack-missing":
             raise
-        results, phantom = Results(Path(settings.results)), settings.phantom
-        first = f"`fovnet slice --config {config}`"
-        if phantom.subjects and not (results.phantom / "volumes.tsv").exists():
-            wanted = f"--subjects {phantom.subjects} --volumes {phantom.volumes_per_subject} --seed {settings.seed}"
-            wanted += "".join(f" --without '{name}'" for name in phantom.without)
-            first = f"`fovnet phantom {results.phantom} {wanted}` and {first}"
-        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
+        slices, first = Results(Path(settings.results)).slices, f"`{with_config('slice', config)}`"
+        if is_to_simulate(settings):
+            first = f"`{simulating(settings)}` and {first}"
+        raise CollectionError("pack-missing", f"{slices}: no slices to train on; run {first} first") from None
 
 
 BY_HAND = ("pixels", "rows", "weights", "source", "stamp")       # of a Job, what a training by hand says itself or leaves out

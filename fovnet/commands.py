@@ -1,0 +1,29 @@
+"""Commands as they are typed into a shell, for sentences that say what to run: copied from there they do what they say."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+
+
+def with_config(verb: str, config: Path) -> str:
+    """ "fovnet slice --config mine.yaml" for the verb "slice"."""
+    return shlex.join(["fovnet", *verb.split(), "--config", str(config)])
+
+
+def simulating(settings: Settings) -> str:
+    """What makes the simulated people of a configuration."""
+    made, without = settings.phantom, [word for name in settings.phantom.without for word in ("--without", name)]
+    counts = ["--subjects", made.subjects, "--volumes", made.volumes_per_subject, "--seed", settings.seed]
+    return shlex.join(["fovnet", "phantom", str(Results(Path(settings.results)).phantom), *map(str, counts), *without])
+
+
+def is_to_simulate(settings: Settings) -> bool:
+    """Whether a configuration has simulated people that are not there yet."""
+    return bool(settings.phantom.subjects) and not (Results(Path(settings.results)).phantom / "volumes.tsv").exists()
