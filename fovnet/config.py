@@ -33,6 +33,7 @@ from pydantic import (
 )
 
 from fovnet.errors import ConfigError
+from fovnet.levels import even_ratios
 from fovnet.records import write_text
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 
@@ -54,7 +55,7 @@ class Phantom(Section):
 def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
     """Fractions that are one together."""
     if abs(sum(fractions) - 1) > 1e-6:
-        raise ValueError(f"the fractions add up to {sum(fractions):g}; 1 is wanted, as of [0.5, 0.25, 0.25]")
+        raise ValueError(f"the fractions add up to {sum(fractions):.8g}; 1 is wanted, as of [0.5, 0.25, 0.25]")
     return fractions
 
 
@@ -200,6 +201,16 @@ class Range(Section):
     high: PositiveFloat
     levels: int = Field(ge=2, le=1000)
 
+    @model_validator(mode="after")
+    def _levels_apart(self) -> Range:
+        if self.low >= self.high:
+            raise ValueError(f"from low {self.low:g} to high {self.high:g}; low has to be the smaller: swap them, or give other ends")
+        apart = len(set(even_ratios(self.low, self.high, self.levels)))
+        if apart < self.levels:
+            raise ValueError(f"levels {self.levels} from {self.low:g} to {self.high:g} are but {apart} once they have four digits; give "
+                             f"at most {apart}, or ends farther apart")
+        return self
+
 
 Levels = Annotated[list[Level], Field(min_length=1)]
 AXIS_KINDS: Mapping[str, Any] = {"ordinal": TypeAdapter(Levels), "categorical": TypeAdapter(Levels), "log": TypeAdapter(Range)}
@@ -219,6 +230,12 @@ def _axis(given: Any) -> Any:
     return {kind: checked.model_dump() if isinstance(checked, Range) else checked}
 
 
+def _axis_fault(name: str, fault: Any) -> str:
+    if fault["type"] == "value_error":
+        return f"{name}: {fault['ctx']['error']}"
+    return f"{name}.{_where(fault)}: {fault['input']!r}: {_wanted(fault)}"
+
+
 def _space(given: Any) -> Any:
     """ "paper", "members", or {axis: levels} as JSON knows it, every fault named.  Raises ValueError."""
     if given in ("paper", MEMBERS):
@@ -230,7 +247,7 @@ def _space(given: Any) -> Any:
         try:
             checked[str(name)] = _axis(levels)
         except ValidationError as error:
-            faults += [f"{name}.{_where(fault)}: {fault['input']!r}: {_wanted(fault)}" for fault in error.errors()]
+            faults += [_axis_fault(str(name), fault) for fault in error.errors()]
         except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:

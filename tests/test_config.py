@@ -6,13 +6,15 @@ import re
 from dataclasses import astuple
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis.strategies import floats, integers
 
 from fovnet.config import Phantom, Settings, doubled_keys, load, parse, vocabulary, write_settings
-from fovnet.errors import ConfigError
+from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
-from fovnet.search.space import BASELINE, paper_space
+from fovnet.search.space import BASELINE, Axis, paper_space
 from fovnet.search.view import RECOMMENDED
 from fovnet.volume.collection import region_named
 
@@ -78,6 +80,7 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
 @pytest.mark.parametrize(("raw", "said"), [
     ({"collections": "/scans"}, "collections: '/scans': names with a value each are wanted, such as NAME: /scans"),
     ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
+    ({"prepare": {"split": [0.5, 0.25, 0.250002]}}, "prepare.split: the fractions add up to 1.000002; 1 is wanted"),
     ({"results": ""}, "results: '': string should have at least 1 character"),
     ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
 ])
@@ -208,12 +211,26 @@ def test_a_number_without_a_point_is_a_number():
         ({"rate": {"log": {"low": -1, "high": 1, "levels": 5}}}, "rate.low: -1: input should be greater than 0"),
         ({"rate": {"log": {"low": 1, "high": 10}}}, "rate.levels"),
         ({"a": [], "b": 7}, "b: 7; give"),
+        ({"rate": {"log": {"low": 1e-3, "high": 1.001e-3, "levels": 50}}}, "rate: levels 50 from 0.001 to 0.001001 are but 2"),
+        ({"rate": {"log": {"low": 0.1, "high": 1e-3, "levels": 5}}}, "rate: from low 0.1 to high 0.001; low has to be the smaller: swap"),
+        ({"rate": {"log": {"low": 1, "high": 9, "levels": 5, "base": 2}}}, "rate.base: 2"),
     ],
 )
 def test_a_faulty_space_is_described_axis_by_axis(space, said):
     with pytest.raises(ConfigError) as refused:
         parse({"phantom": {"subjects": 8}, "search": {"space": space}}, "my.yaml")
     assert said in str(refused.value)
+
+
+@hypothesis.given(low=floats(1e-6, 1e3), ratio=floats(1.0001, 1.2), levels=integers(2, 200))
+def test_a_logarithmic_axis_is_refused_exactly_where_no_search_could_have_it(low: float, ratio: float, levels: int) -> None:
+    axis = {"log": {"low": low, "high": low * ratio, "levels": levels}}
+    try:
+        Axis.of("rate", axis)
+    except SearchError:
+        assert "give at most" in faults(search={"space": {"rate": axis}})
+    else:
+        parse({"phantom": {"subjects": 8}, "search": {"space": {"rate": axis}}}, "my.yaml")
 
 
 def test_the_speed_of_the_device_is_numbers_or_to_be_measured() -> None:

@@ -115,13 +115,14 @@ class Rule:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
         if len(self.heights) not in (0, rungs):
             raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
-        if (self.say(members) < 0).any() or not abs(float(self.say(members).sum()) - 1) < 1e-6:
+        say = self.say(members, source)
+        if (say < 0).any() or not abs(float(say.sum()) - 1) < 1e-6:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
 
-    def say(self, members: int) -> NDArray[np.float64]:
-        """The weights (p,) of so many members.  Raises ModelError where the rule was made for another number of them."""
+    def say(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
+        """The weights (p,) of so many members.  Raises ModelError where the rule, of the file `source`, was made for another number."""
         if self.weights and len(self.weights) != members:
-            raise ModelError("rule-other-members", f"the rule weighs {len(self.weights)} members and there are {members}; "
+            raise ModelError("rule-other-members", f"{source}: weighs {len(self.weights)} members and there are {members}; "
                                                    "run `fovnet ensemble` and `fovnet tune` again")
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
 

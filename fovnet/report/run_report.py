@@ -20,7 +20,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     """The report page, from what lies in the results folder."""
     from importlib.metadata import version as installed
 
-    from fovnet.decision.ensemble import facts_of, read_rule
+    from fovnet.decision.ensemble import RULE, facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
     from fovnet.records import digest
     from fovnet.report.facts import write_facts
@@ -33,13 +33,14 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     manifest, (journal, trials) = finished_run.manifest_of(pack), configured.concluded(results)
     _, explanation = configured.explained(journal, trials)
     rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
+    say = rule.say(len(members), results.ensemble / RULE)
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     page = gather(
         evaluation=evaluation,
         cases=cases,
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
-        members=[{**member, "say": float(say)} for member, say in zip(members, rule.say(len(members)), strict=True)],
+        members=[{**member, "say": float(share)} for member, share in zip(members, say, strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, configured.vocabulary_of(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         title=options.title,

@@ -56,15 +56,20 @@ class Search:
         if not 0.0 <= self.lead <= 1.0:
             raise SearchError("search-lead", f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).")
         if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
-            shapes = f"{self.predicted_seconds.shape} and {self.feasible.shape}"
-            raise SearchError("search-shape", f"predicted seconds and feasible mask are {shapes}; the space has {size} rows.")
+            counts = f"{self.predicted_seconds.size} predicted seconds and a mask of {self.feasible.size} feasible rows"
+            raise SearchError("search-shape", f"{counts}; the space has {size} rows: give one of each for every row, in its order.")
         if self.memory is not None and (self.memory.shape != (size,) or not (np.isfinite(self.memory) & (self.memory > 0)).all()):
-            raise SearchError("search-memory", f"the estimates of memory must be {size} positive numbers of bytes, one for each row.")
+            least = self.memory.min(initial=np.inf)
+            raise SearchError("search-memory", f"{self.memory.size} estimates of memory, the least {least:g} bytes; give {size} numbers "
+                                               "above 0, one for each row of the space.")
         if not self.feasible.any():
             raise SearchError("no-feasible-row", f"none of the {size} configurations fits; allow more memory or smaller networks.")
-        seconds = self.predicted_seconds[self.feasible]
-        if not (np.isfinite(seconds).all() and (seconds > 0.0).all()):
-            raise SearchError("search-seconds", "a feasible configuration is predicted to take no, or not a number of, seconds.")
+        unsound = self.feasible & ~(np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0))
+        if unsound.any():
+            row = int(unsound.argmax())
+            raise SearchError("search-seconds", f"row {row} of the space, {self.space.configuration(row)}, is predicted to take "
+                                                f"{self.predicted_seconds[row]:g} seconds, a number above 0 is wanted: give search.speed "
+                                                "other numbers, or measure it with `fovnet calibrate --again`.")
 
     @property
     def clock(self) -> Clock:
@@ -112,7 +117,8 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
     if not free.any():
-        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried.")
+        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; ask for no more trials, or "
+                                             "give search.space more levels, or larger limits.")
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
+from fovnet.levels import even_ratios
 from fovnet.maths.scales import Scales
 
 Level = int | float | bool | str
@@ -60,8 +61,7 @@ class Axis:
         if kind == "log":
             if not 0.0 < given["low"] < given["high"]:
                 raise SearchError("space-levels", f"axis {name}: from {given['low']} to {given['high']}; give 0 < low < high.")
-            ratio = np.geomspace(given["low"], given["high"], given["levels"])
-            return cls(name, tuple(float(f"{value:.4g}") for value in ratio))
+            return cls(name, even_ratios(given["low"], given["high"], given["levels"]))
         return cls(name, tuple(given), "categorical" if kind == "categorical" else "ordinal")
 
     @property

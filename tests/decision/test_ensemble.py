@@ -216,6 +216,12 @@ def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, set
         load(folder, "cpu")
 
 
+def test_a_rule_for_another_number_of_members_names_its_file(folder: Path) -> None:
+    save_rule(folder, replace(RULE, weights=(0.2, 0.3, 0.5)), {}, settings={}, seed=1)
+    with pytest.raises(ModelError, match=rf"{folder / 'decision.json'}: weighs 3 members and there are 2;.*rule-other-members"):
+        load(folder, "cpu")
+
+
 def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(folder: Path, tmp_path: Path) -> None:
     there = {path.name: path.read_bytes() for path in folder.iterdir()}
     networks = tmp_path / "search" / "networks"
