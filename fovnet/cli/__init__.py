@@ -1,7 +1,7 @@
 """The command line: each verb is a sentence - read, call, write.  The only room that prints, exits, or reads sys.argv.
 
 Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
-rest were done.
+rest were done; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ ABSENT = Shown("–", "", "none")
 
 
 def percent(share: float | None) -> str:
-    """ "4.1 %" with a no-break space; whole percents from 99.95 on, so that 100 % is never a rounded 99.97 %."""
+    """ "4.1 %" with a no-break space; two decimals from 99.95 on: 99.97 % is never rounded to "100 %"."""
     if share is None:
         return "–"
     if share < 1 and round(share, 3) == 1:
