@@ -177,9 +177,10 @@ class TestModelCard:
         assert numbers(markdown(page)) <= numbers(json.dumps(facts, ensure_ascii=False)) | {"2.0"}      # of the licence
 
     def test_tables_have_as_many_cells_in_every_line(self, page):
-        for block in markdown(page).split("\n\n"):
-            if block.startswith("|"):
-                assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+        tables = [block for block in markdown(page).split("\n\n") if block.startswith("|")]
+        assert tables
+        for block in tables:
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
 
     def test_every_part_says_something(self, page):
         assert all(part.paragraphs for part in card(page))

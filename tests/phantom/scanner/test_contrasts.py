@@ -38,9 +38,10 @@ def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
 
 
 def test_vessels_are_brightest_in_angiography() -> None:
-    for sequence in UNUSUAL:
-        if sequence.name in ("time of flight", "contrast-enhanced angiography"):
-            assert int(signals(TISSUES, sequence, 1.5).argmax()) == label_of("arterial blood")
+    angiography = [sequence for sequence in UNUSUAL if sequence.name in ("time of flight", "contrast-enhanced angiography")]
+    assert len(angiography) == 2
+    for sequence in angiography:
+        assert int(signals(TISSUES, sequence, 1.5).argmax()) == label_of("arterial blood")
 
 
 def test_more_contrast_agent_shortens_t1_more() -> None:
