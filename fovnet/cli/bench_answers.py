@@ -12,6 +12,7 @@ import typer
 from fovnet.cli.opened import scored_split
 from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, Workers, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.bench.shares import Share
@@ -107,7 +108,8 @@ def bench_engines(
     with progress_bar("deciding") as tell:
         rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, tell)
     write_tsv(out_file, COLUMNS, rows)
-    shown = titled(f"engines, {rows[0]['threads']} thread(s), median of {repeats}", "engine", "loading s", "batch", "slices / s", "/ torch",
+    title = f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}"
+    shown = titled(title, "engine", "loading s", "batch", "slices / s", "/ torch",
                    "probabilities off", "features off", "decisions changed")
     for row in rows:
         changed = "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}"
@@ -159,7 +161,6 @@ def bench_light(
     from fovnet.decision.ensemble import load
     from fovnet.evaluate.balanced import balanced, balanced_change
     from fovnet.records import write_tsv
-    from fovnet.report.wording import several
     from fovnet.volume.pack import load_pack
 
     models = {str(folder): load(folder, device) for folder in model or [model_folder(None)]}
@@ -293,7 +294,6 @@ def _tell_shares(config: Path, split: str, out_file: Path, measure: Callable[...
     """What is measured on a split's volumes, by their vocabulary and rule: counts, shares with intervals, and the table of both."""
     from fovnet.bench.shares import COLUMNS
     from fovnet.records import write_tsv
-    from fovnet.report.wording import several
 
     volumes, vocabulary, rule = scored_split(config, split)
     with progress_bar("deciding") as tell:

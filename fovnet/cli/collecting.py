@@ -10,6 +10,7 @@ import typer
 from fovnet.cli.options import INCLUDE_HELP, FolderOut, Given, GivenBy, kinds_included
 from fovnet.cli.screen import out
 from fovnet.errors import CollectionError
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.volume.adapters.gathered import Gathered
@@ -94,7 +95,6 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
 
 def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
     """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
-    from fovnet.report.wording import several
     from fovnet.volume.adapters.gathered import write_tables
 
     table = write_tables(folder, gathered, tree, replace=replace)

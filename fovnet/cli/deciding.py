@@ -10,6 +10,7 @@ from fovnet.cli.opened import refuse_other_ensemble, refuse_other_rule, scored_o
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import out, progress_bar
 from fovnet.net import configured
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +63,6 @@ def ensemble(config: ConfigFile) -> None:
 
 def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:
     """How many members there are, and why where it is fewer than were wanted."""
-    from fovnet.report.wording import several
-
     if members == wanted:
         return several(members, "member")
     better = sum(trial.outcome.status == "completed" and trial.score is not None and trial.score < guess for trial in trials)
@@ -138,4 +137,4 @@ def decide(config: ConfigFile) -> None:
         )
     table, decided = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
     conclude_decisions(results, decided, settings=settings.decision.model_dump(), seed=settings.seed)
-    out.print(f"{len(decided)} volumes decided: {table}")
+    out.print(f"{several(len(decided), 'volume')} decided: {table}")

@@ -15,6 +15,7 @@ from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.net import configured
 from fovnet.report import run_report
+from fovnet.words import several
 
 verbs = typer.Typer()
 
@@ -28,7 +29,7 @@ def evaluate(config: ConfigFile) -> None:
     results, pack = configured.opened(settings)
     evaluation, _ = finished_run.evaluation_of(settings, results, pack)
     written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
-    out.print(f"{len(evaluation.volumes)} volumes evaluated: {written[0]}")
+    out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {written[0]}")
 
 
 @verbs.command()
@@ -119,8 +120,6 @@ def examine(
 
 def _tell_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
     """Labelled volumes without an answer, answers on no labelled volume, and answers that only a name ties to one."""
-    from fovnet.report.wording import several
-
     if lacking:
         counted = several(len(lacking), "labelled volume")
         out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")

@@ -13,6 +13,7 @@ from fovnet.cli.options import Answers, FolderOut, Given, ModelFolder, Regions, 
 from fovnet.cli.screen import err, out
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
@@ -62,7 +63,6 @@ def export_bids(
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
     from fovnet.report.exports.bids import write_bids
-    from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
     words = vocabulary(regions)
@@ -123,7 +123,6 @@ def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any]
     """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
-    from fovnet.report.wording import several
 
     _refuse_in_answers(answers, folder)
     words, left = vocabulary(regions), Counter[str]()

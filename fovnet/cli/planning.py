@@ -14,6 +14,7 @@ from fovnet.errors import ConfigError
 from fovnet.net import configured
 from fovnet.records import header_of
 from fovnet.results import Results
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +75,6 @@ def check(config: ConfigFile) -> None:
 
 def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
     """What the labels leave out: regions, splits of a region, and stretches between two regions; a mistyped number, perhaps."""
-    from fovnet.report.wording import several
     from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
 
     told, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
@@ -96,7 +96,6 @@ def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Voc
 def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
     """Whether the validation split has too few people to promise the stated error at all."""
     from fovnet.decision.abstaining import fewest_people
-    from fovnet.report.wording import several
     from fovnet.volume.preflight import people
     from fovnet.volume.split import shares
 
@@ -131,16 +130,12 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
 
 def _simulated(settings: Settings, *, beside: bool) -> str:
     """How many simulated people a run makes, and that it learns from them `beside` collections too, for whoever did not mean that."""
-    from fovnet.report.wording import several
-
     people = several(settings.phantom.subjects, "simulated subject")
     said = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
     return f"{said}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else said
 
 
 def _counted(table: Collection) -> str:
-    from fovnet.report.wording import several
-
     subjects = len({row.subject_id for row in table.volumes})
     return f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
 

@@ -15,6 +15,7 @@ from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, Given, Mode
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.records import BLANKED
 from fovnet.report import predictions
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.volume.discovery import Found
@@ -82,8 +83,6 @@ def codes() -> None:
 
 def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]], **wanted: bool) -> None:
     """As `predictions.withdraw`; says how many pictures and pages are gone."""
-    from fovnet.report.wording import several
-
     gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
     if gone:
         err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, which may show faces")
@@ -102,7 +101,6 @@ def _kept(
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows of the volumes whose earlier answers hold, and on the screen how many these are."""
     from fovnet.decision.kept import kept_rows
-    from fovnet.report.wording import several
 
     found = {
         volume_id: kept_rows(folder, volume_id, path, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
@@ -134,8 +132,6 @@ def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool)
 def _tell_passed(files: list[Path]) -> None:
     """How many files of the folders were taken for no volumes, by ending: an image may be called otherwise; and how many links to folders,
     which may lead anywhere."""
-    from fovnet.report.wording import several
-
     links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
@@ -153,7 +149,6 @@ def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool
     """How many there were, how many of them and of what else was found were not read, and where the answers lie; status 3 where any was
     not."""
     from fovnet.decision.answer import TABLE
-    from fovnet.report.wording import several
 
     inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
     index = f", {folder / predictions.INDEX}" if pages else ""
@@ -186,7 +181,6 @@ def _write_index(folder: Path, volumes: list[list[dict[str, Any]]], found: Found
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
     """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
     from fovnet.records import write_json, write_tsv
-    from fovnet.report.wording import several
     from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
     if not series:                                  # those of an earlier run speak of other volumes

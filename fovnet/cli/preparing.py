@@ -14,6 +14,7 @@ from fovnet.commands import is_to_simulate, simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.results import Results
+from fovnet.words import several
 
 verbs = typer.Typer()
 
@@ -35,7 +36,6 @@ def phantom(
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
     from fovnet.phantom.collection import simulate_collection, unlisted
-    from fovnet.report.wording import several
 
     if labels is not None:
         if subjects or volumes or workers > 1:
@@ -63,7 +63,6 @@ def _phantom_of_labels(
     from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT
-    from fovnet.report.wording import several
     from fovnet.volume.collection import names_a_file, region_named
 
     if subject and not names_a_file(subject):
@@ -94,7 +93,6 @@ def slice_(
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     from fovnet.config import vocabulary
-    from fovnet.report.wording import several
     from fovnet.volume.identity import read_identifiers
     from fovnet.volume.pack import slice_collections
     from fovnet.volume.slices import Slicing

@@ -17,6 +17,7 @@ from fovnet.errors import ConfigError
 from fovnet.net import configured
 from fovnet.records import is_stamped
 from fovnet.results import Results
+from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
@@ -86,7 +87,6 @@ def train(
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
     from fovnet.net.training import choose_device
     from fovnet.report.wording import settings as described
-    from fovnet.report.wording import several
 
     settings = settings_of(config)
     configuration = configured.configuration_of(settings, changes or [])
@@ -224,7 +224,7 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
         raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
     first, best = trials[0].score, min(scores)
     losses = f"validation loss {told_score(first)} at the start, {told_score(best)} at best"
-    out.print(f"{len(trials)} trials, {len(scores)} with a score; {losses}: {results.trials}")
+    out.print(f"{several(len(trials), 'trial')}, {len(scores)} with a score; {losses}: {results.trials}")
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:

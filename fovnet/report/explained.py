@@ -8,9 +8,10 @@ from scipy.stats import binom
 
 from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
-from fovnet.report.wording import duration, percent, score, settings, several
+from fovnet.report.wording import duration, percent, score, settings
 from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
 """What the band of a forecast promises."""

@@ -13,7 +13,8 @@ from fovnet.regions import Vocabulary
 from fovnet.report.page import Failure, FailuresView, Shown, Table, Thumbnail
 from fovnet.report.pictures import true_stretches, volume_view
 from fovnet.report.raster import brightened
-from fovnet.report.wording import percent, run_of, several, whole_mm
+from fovnet.report.wording import percent, run_of, whole_mm
+from fovnet.words import several
 
 WRONG_SHARE = 0.1
 """A volume with the right regions still fails where this share of its slices is wrong."""

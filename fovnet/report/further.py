@@ -12,7 +12,8 @@ from fovnet.evaluate.measures import Measure
 from fovnet.regions import Vocabulary
 from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import AblationView, Shown, Table
-from fovnet.report.wording import percent, run_of, several, shown
+from fovnet.report.wording import percent, run_of, shown
+from fovnet.words import several
 
 Facts = Mapping[str, Any]
 ABLATED = {

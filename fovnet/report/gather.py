@@ -43,8 +43,9 @@ from fovnet.report.running import running_table
 from fovnet.report.searching import members_table, search_view
 from fovnet.report.statements import LIMITS, NOT_FOR, REFERENCES, STATED, USE
 from fovnet.report.sureness import risk_view
-from fovnet.report.wording import setting, several, shown
+from fovnet.report.wording import setting, shown
 from fovnet.search.explaining import Explanation
+from fovnet.words import several
 
 
 def gather(

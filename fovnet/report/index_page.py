@@ -19,7 +19,8 @@ from fovnet.report.page import Table
 from fovnet.report.pour import rooms
 from fovnet.report.predictions import page_name
 from fovnet.report.volume_page import ANSWERS, doubts_in_words
-from fovnet.report.wording import percent, several
+from fovnet.report.wording import percent
+from fovnet.words import several
 
 FIRST = 500
 """Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""

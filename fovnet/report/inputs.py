@@ -7,7 +7,7 @@ from typing import Any
 
 from fovnet.evaluate.cases import Case
 from fovnet.report.page import Refusal, Shown, Table
-from fovnet.report.wording import several
+from fovnet.words import several
 
 
 def inputs_table(manifest: Sequence[Mapping[str, Any]]) -> Table:

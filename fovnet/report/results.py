@@ -11,7 +11,8 @@ from fovnet.evaluate.groups import ALL_BORDERS, ENDS
 from fovnet.evaluate.slices import STAGES
 from fovnet.regions import Vocabulary
 from fovnet.report.page import BorderDots, ConfusionView, ReliabilityPoint, ReliabilityView, Shown, StageMatrix, Table
-from fovnet.report.wording import percent, plain, run_of, several, shown
+from fovnet.report.wording import percent, plain, run_of, shown
+from fovnet.words import several
 
 Row = tuple[str | Shown, ...]
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.report.page import CurvePoint, SearchView, Table
-from fovnet.report.wording import duration, score, setting, settings, several
+from fovnet.report.wording import duration, score, setting, settings
+from fovnet.words import several
 
 SHORT_LIST = 10
 """Trials shown before the reader asks for all."""

@@ -18,7 +18,8 @@ from fovnet.report.body_drawing import Drawing, body_drawing
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
 from fovnet.report.raster import contact_sheet, jpeg_uri
-from fovnet.report.wording import run_of, several, whole_mm
+from fovnet.report.wording import run_of, whole_mm
+from fovnet.words import several
 
 MOST_SLICES = 64
 """Slices on a page, evenly from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""

@@ -62,11 +62,6 @@ def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
     return ", ".join([*chain, *(name for name in names if name not in vocabulary.chain)]) or "none"
 
 
-def several(count: int, one: str, many: str = "") -> str:
-    """ "1 volume", "1,204 volumes"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def score(value: Any) -> str:
     """A validation loss with four decimals; a dash where there is none."""
     return "–" if value is None else f"{float(value):.4f}"

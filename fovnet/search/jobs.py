@@ -22,6 +22,7 @@ from fovnet.search.proposals import proposal_path, read_proposal, read_proposals
 from fovnet.search.proposing import Search, propose_slot, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.trial import Proposal, Trial
+from fovnet.words import several
 
 
 def begin(search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None) -> None:
@@ -113,7 +114,7 @@ def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Tr
     except SearchError as error:
         if error.code != "space-exhausted":
             raise
-        return f"The search ends after {len(earlier)} trials: {error.sentence}"
+        return f"The search ends after {several(len(earlier), 'trial')}: {error.sentence}"
 
 
 def _finished(folder: Path, proposal: Proposal) -> Trial:

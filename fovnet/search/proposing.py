@@ -19,6 +19,7 @@ from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
 from fovnet.search.uniform import few
 from fovnet.search.view import RECOMMENDED, Choice, Modelling, View
+from fovnet.words import several
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,4 +149,4 @@ def too_little_gain(search: Search, proposal: Proposal, trials: Mapping[int, Tri
         return None
     if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(search.space.axes):
         return None
-    return f"The search ends after {proposal.slot} trials: no more than {regret:g} of the score is expected to be gained."
+    return f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is expected to be gained."

@@ -30,6 +30,7 @@ from fovnet.errors import CollectionError
 from fovnet.regions import DEFAULT, NONE, Vocabulary, as_word
 from fovnet.volume.slices import SliceStack
 from fovnet.volume.split import SPLITS
+from fovnet.words import several
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
@@ -125,9 +126,8 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
         labelled, doubled = _without_doubles(labelled)
         faults += sorted([*of_labels, *doubled, *_conflicts(labelled, vocabulary)])
     if faults:
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         told = "\n  ".join(fault.sentence for fault in faults)
-        raise CollectionError("collection-invalid", f"{table.parent}: {count} in the tables\n  {told}")
+        raise CollectionError("collection-invalid", f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {told}")
     regions: dict[str, list[RegionRow]] = {}
     for _, label in labelled:
         regions.setdefault(label.volume_id, []).append(label)

@@ -26,6 +26,7 @@ from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
+from fovnet.words import several
 
 MAX_SERIES_VOXELS = 2**29       # a series is held whole: 2 GiB as float32
 LISTED = 6                      # series that a message names
@@ -142,7 +143,7 @@ def told_beside(path: Path) -> tuple[str, ...]:
 
 def _unused_beside(path: Path) -> tuple[str, ...]:
     unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
-    return (f"{_counted(unread, 'object')} beside it could not be used",) if unread else ()
+    return (f"{several(unread, 'object')} beside it could not be used",) if unread else ()
 
 
 def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
@@ -160,7 +161,7 @@ def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
     if series.copies or len(kept) < len(frames):
-        notes.append(f"{_counted(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical")
+        notes.append(f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical")
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)
@@ -230,15 +231,11 @@ def _listing(place: Path, found: Survey) -> str:
     """The series of a place as a message lists them, and how many objects were no use."""
     lines = []
     for series in found.series[:LISTED]:
-        size = f"{_counted(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
+        size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
         lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
     more = len(found.series) - LISTED
     listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
-    return listed + (f" {_counted(len(found.unread), 'object')} could not be used." if found.unread else "")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return listed + (f" {several(len(found.unread), 'object')} could not be used." if found.unread else "")
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,8 @@
+"""Numbers of things in words, alike in what is printed, reported and refused."""
+
+from __future__ import annotations
+
+
+def several(count: int, one: str, many: str = "") -> str:
+    """ "1 volume", "1,204 volumes"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
