@@ -33,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.config import parse, write_settings
     from fovnet.decision import novelty
     from fovnet.decision.ensemble import assemble, load, save_rule
-    from fovnet.decision.spans import Rule
+    from fovnet.decision.rule import Rule
     from fovnet.net.architecture import Architecture
     from fovnet.net.model import build
     from fovnet.net.weights import save_network

@@ -18,7 +18,8 @@ import numpy as np
 from fovnet.bench.mistrust import Floats, Labelled
 from fovnet.bench.shares import Share, Tally
 from fovnet.decision.boundaries import Boundary
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.regions import NONE, Vocabulary
 
 MARGIN_MM = 30.0

@@ -19,9 +19,10 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.climb import Climb
-from fovnet.decision.spans import Rule, decide, outer_edges
-from fovnet.maths.rungs import Height
+from fovnet.decision.chain_model import ChainModel
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide, outer_edges
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.maths.smoothing import smooth_along_body
 from fovnet.maths.threads import one_thread
 from fovnet.regions import DEFAULT
@@ -60,7 +61,7 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
             for heights in ((), HEIGHTS):
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
-                climb = Climb.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
+                climb = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
                 textbook = partial(all_pairs if heights else slice_by_slice, climb)
                 with one_thread():
                     turns = [(_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook)) for _ in range(repeats)]
@@ -84,9 +85,9 @@ def _ms(work: Callable[[], object]) -> float:
     return 1e3 * (time.perf_counter() - began)
 
 
-def slice_by_slice(climb: Climb) -> tuple[float, Floats]:
+def slice_by_slice(climb: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a slice a step."""
-    emit = np.column_stack([climb.free, climb.fits, climb.free])
+    emit = np.column_stack([climb.beside, climb.fits, climb.beside])
     s, states = emit.shape
     move = np.full((states, states), -np.inf)
     move[np.arange(states), np.arange(states)] = 0.0
@@ -105,10 +106,10 @@ def slice_by_slice(climb: Climb) -> tuple[float, Floats]:
     return float(value.max()), weight / weight.sum(axis=1, keepdims=True)
 
 
-def all_pairs(climb: Climb) -> tuple[float, Floats]:
+def all_pairs(climb: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of edges, b before e."""
     s, n = climb.fits.shape
-    below = np.concatenate([[0.0], np.cumsum(climb.free)])
+    below = np.concatenate([[0.0], np.cumsum(climb.beside)])
     above, toll = below[-1] - below, climb.rule.border_toll
     arrived, best, total = [np.full((2, s + 1), -np.inf)], below[-1], [below[-1]]
     for r in range(n):
@@ -130,7 +131,7 @@ def all_pairs(climb: Climb) -> tuple[float, Floats]:
     return best, np.column_stack(shares)
 
 
-def _runs(climb: Climb, r: int) -> tuple[Floats, Floats]:
+def _runs(climb: ChainModel, r: int) -> tuple[Floats, Floats]:
     """Worth (b, e) of the runs of rung r, cut off and whole."""
     sums = np.concatenate([[0.0], np.cumsum(climb.fits[:, r])])
     edges = np.arange(len(sums))

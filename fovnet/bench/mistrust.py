@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from fovnet.bench.shares import Share, Tally
 from fovnet.decision.doubting import Signs, disorder, doubts
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.regions import Vocabulary
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ verbs = typer.Typer()
 def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
+    from fovnet.decision.rule import Rule
     from fovnet.decision.scoring import oriented, score, turned_over, weighed
-    from fovnet.decision.spans import Rule
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fovnet.decision.doubting import Doubt, Signs, doubts
 from fovnet.decision.margins import empty
-from fovnet.decision.spans import Decision, Rule, Span
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, Span
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.climbs import Crossings, Floats
+from fovnet.maths.chain_recursion import Crossings, Floats
 from fovnet.regions import NONE
 
 SHARE = 0.9

@@ -39,10 +39,10 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
     p, shown = np.concatenate(probabilities), np.concatenate(truth)
     share = shown / shown.sum(axis=1, keepdims=True)
 
-    def surprise(log_temperature: float) -> float:
+    def negative_log_likelihood(log_temperature: float) -> float:
         return float(-(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean())
 
-    return float(np.exp(minimize_scalar(surprise, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
+    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
 
 
 def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
@@ -82,13 +82,13 @@ def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], in
     """The weights (m,) of x (n, m) at which the logistic model of "right" (n,) is likeliest, all but the intercept's 0 or more."""
     sign = np.where(right, 1.0, -1.0)
 
-    def surprise(weights: Floats) -> tuple[float, Floats]:
+    def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:
         margin = sign * (x @ weights)
         slope = -(sign * expit(-margin)) @ x / len(x)
         return float(np.logaddexp(0.0, -margin).mean()), slope
 
     bounds = [(None, None) if at == intercept else (0.0, None) for at in range(len(start))]
-    return tuple(map(float, minimize(surprise, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x))
+    return tuple(map(float, minimize(negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x))
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:

@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.orientation import Bearing
-from fovnet.decision.spans import EVEN, LOOK_MM, Decision, Rule, Span
+from fovnet.decision.rule import EVEN, OBSERVATION_MM, Rule
+from fovnet.decision.spans import Decision, Span
 from fovnet.maths.ordering import neighbour_ratio, passes
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 DISORDERED = 1.2
 """Between: 160 simulated volumes had up to 0.87, and from 1.48 on with their slices shuffled."""
-FEWEST, LEAST_LOOKS = 5, 2.0
-"""Slices, and independent looks (one every 10 mm, see LOOK_MM), below which nothing could contradict an answer.  Three slices of a
-localiser, thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth;
-and slices within 20 mm show one thing."""
+FEWEST, LEAST_OBSERVATIONS = 5, 2.0
+"""Slices, and independent observations (see OBSERVATION_MM), below which nothing could contradict an answer.  Three slices of a localiser,
+thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth; and slices
+within 20 mm show one thing."""
 LIKELY = 0.7
 """A region less probable than LIKELY may be the best guess, and is no answer; below EVEN a set of regions is rather another set."""
 NEAR = 0.7
@@ -98,9 +99,9 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")
-    elif decision.looks < LEAST_LOOKS:
-        deep = math.floor(10 * LOOK_MM * decision.looks) / 10
-        yield Doubt("too-few-slices", f"too thin a slab: {deep:g} mm, at least {LOOK_MM * LEAST_LOOKS:.0f} mm wanted")
+    elif decision.observations < LEAST_OBSERVATIONS:
+        deep = math.floor(10 * OBSERVATION_MM * decision.observations) / 10
+        yield Doubt("too-few-slices", f"too thin a slab: {deep:g} mm, at least {OBSERVATION_MM * LEAST_OBSERVATIONS:.0f} mm wanted")
     if decision.spans and signs.disorder > DISORDERED:
         yield Doubt("out-of-order", "neighbouring slices do not resemble each other: they may be in the wrong order")
     elif decision.spans and signs.passes > 1:

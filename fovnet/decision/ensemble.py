@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import novelty, orientation
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.records import checksum, read_json, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
@@ -69,7 +69,7 @@ class Ensemble:
 
     @property
     def judge(self) -> Judge:
-        """What turns a look into an answer."""
+        """What turns the members' outputs into an answer."""
         return Judge(self.vocabulary, self.rule, self.familiar, self.orientation)
 
     @property
@@ -83,7 +83,7 @@ class Ensemble:
     def look(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
-    ) -> Look:
+    ) -> MemberOutputs:
         """What the members see in slices (s, 128, 128), or in some `rows` of them, piece by piece: features of all would not fit.
 
         placing  of all the slices, where the members' inputs need it
@@ -99,17 +99,17 @@ class Ensemble:
             answers.append(said)
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
-        return Look(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
+        return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
-    def look_at(self, stack: SliceStack) -> Look:
+    def look_at(self, stack: SliceStack) -> MemberOutputs:
         """What the members see in a volume; turned over too, where they are shown more than slices and see several regions.
 
         Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
         """
         return self.turned_over(self.look(stack.pixels, placing=stack.placing), stack)
 
-    def turned_over(self, look: Look, stack: SliceStack) -> Look:
-        """The look at a volume, with what they see in it turned over where that is asked: see `look_at`."""
+    def turned_over(self, look: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+        """The outputs on a volume, with what they see in it turned over where that is asked: see `look_at`."""
         named = np.unique(self.judge.raw(look).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return look

@@ -14,7 +14,8 @@ from fovnet.decision.doubting import Signs, disorder, interleaved
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.orientation import Bearing, Orientation
-from fovnet.decision.spans import Decision, Rule, decide, outer_edges
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, decide, outer_edges
 from fovnet.maths.agreement import agreement
 from fovnet.regions import Vocabulary
 from fovnet.volume.planes import extents_mm
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Look:
+class MemberOutputs:
     """What the members see in slices: probabilities (p, s, k), and distances (s,) from what is familiar; None where that is not known.
 
     turned  (p, s, k) what they see in them from head to feet, as the slices of a volume turned over; None where that is the same
@@ -34,9 +35,9 @@ class Look:
     distances: Floats | None = None
     turned: NDArray[np.float32] | None = None
 
-    def of(self, rows: NDArray[np.int64] | slice) -> Look:
+    def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """What they see in some of the slices, not turned over."""
-        return Look(self.members[:, rows], None if self.distances is None else self.distances[rows])
+        return MemberOutputs(self.members[:, rows], None if self.distances is None else self.distances[rows])
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Judge:
     familiar: Familiar | None = None
     orientation: Orientation | None = None
 
-    def raw(self, look: Look) -> Floats:
+    def raw(self, look: MemberOutputs) -> Floats:
         """Class probabilities (s, k): the members' weighted mean."""
         return self._mean(look.members)
 
@@ -56,7 +57,7 @@ class Judge:
         return weighing.mean(members, self.rule.say(len(members)))
 
     def decision(
-        self, look: Look, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
+        self, look: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
     ) -> Decision:
         """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it.
 
@@ -72,7 +73,7 @@ class Judge:
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
     def signs(
-        self, look: Look, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
+        self, look: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
     ) -> Signs:
         """What else was measured on a volume of slices (s, side, side); `bearing` and `extent_mm` as `Signs` has them."""
         each = agreement(look.members, self.rule.say(len(look.members)))
@@ -88,7 +89,7 @@ class Judge:
         """Which way the body lies in a volume; None where that is not known, or its pictures are too small to tell."""
         return None if self.orientation is None else self.orientation.bearing(stack)
 
-    def answer(self, volume_id: str, path: str, look: Look, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
+    def answer(self, volume_id: str, path: str, look: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
         decision = self.decision(look, stack.z_mm, stack.edges_mm, empty(stack.pixels))
         signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)))

@@ -35,7 +35,7 @@ def lit(dark: NDArray[np.bool_]) -> slice:
 def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
     """What `decide` says of the rows shown, of a volume of so many slices; those before and after show none, with confidence 1.
 
-    `looks` and `sure` stay those of what is shown: black slices could not contradict an answer, and padding makes none surer.
+    `observations` and `sure` stay those of what is shown: black slices could not contradict an answer, and padding makes none surer.
     """
     inner = decide(shown)
     around = ((shown.start, slices - shown.stop), (0, 0))

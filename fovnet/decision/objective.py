@@ -1,9 +1,9 @@
 """What a rule is chosen by: the millimetres it gets wrong, and not the slices, which a thin stack has more of.
 
-    loss = ½ (1 - mean over volumes of the span F1) + ½ mean over borders of the border loss
+    loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border loss
 
-The span F1 of a volume is 2 · mm said rightly / (mm said + mm true), over all regions together; none is no region, and 1 where neither
-says any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1 where it is
+The Dice coefficient of a volume is 2 · mm said rightly / (mm said + mm true), over all regions together; none is no region, and 1 where
+neither says any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1 where it is
 missed, invented, or farther off.  Slices whose truth names only a protocol tell nothing of the chain: borders beside them do not count.
 """
 
@@ -38,7 +38,7 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
-    f1 = [span_f1(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
+    f1 = [extent_dice(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
     lost = [one for said, true, edges in zip(decided, truths, edges_mm, strict=True) for one in border_losses(said, true, edges, n)]
     return 0.5 * (1.0 - float(np.mean(f1))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
@@ -56,7 +56,7 @@ def _judged(said: Bools, true: Bools, n: int) -> Bools:
     return kept
 
 
-def span_f1(said: Bools, true: Bools, height_mm: Floats) -> float:
+def extent_dice(said: Bools, true: Bools, height_mm: Floats) -> float:
     """Twice the millimetres of regions said rightly, as a share of those said and those true."""
     regions_said, regions_true = said[:, :-1], true[:, :-1]
     total = float(height_mm @ (regions_said.sum(axis=1) + regions_true.sum(axis=1)))
@@ -70,12 +70,12 @@ def border_losses(said: Bools, true: Bools, edges_mm: Floats, n: int) -> list[fl
 
 
 def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
-    """True less said height in mm of every border (rung below, rung above; n for none); None where only one of them has it."""
+    """Said less true height in mm of every border (rung below, rung above; n for none); None where only one of them has it."""
     unknown = untold(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
     found, wanted = _borders(said, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
     both = found.keys() & wanted.keys()
-    return {kind: wanted[kind] - found[kind] if kind in both else None for kind in sorted(found.keys() | wanted.keys())}
+    return {kind: found[kind] - wanted[kind] if kind in both else None for kind in sorted(found.keys() | wanted.keys())}
 
 
 def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.objective import Example
 from fovnet.decision.orientation import Orientation
+from fovnet.decision.rule import Rule
 from fovnet.decision.settling import Shown
-from fovnet.decision.spans import Rule
-from fovnet.decision.tuning import Example
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack
@@ -45,7 +45,7 @@ class Scored:
     """
 
     rows: NDArray[np.int64]
-    look: Look
+    look: MemberOutputs
     weights: tuple[float, ...] = ()
     turned: NDArray[np.float32] | None = None
 
@@ -54,7 +54,7 @@ class Scored:
         """From the arrays of probabilities.npz."""
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
         weights = tuple(map(float, arrays.get("weights", ())))
-        return cls(arrays["rows"], Look(members, arrays.get("distances")), weights, arrays.get("turned"))
+        return cls(arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
@@ -64,7 +64,7 @@ class Scored:
         asked = {"distances": self.look.distances, "turned": self.turned}
         return known | {name: values for name, values in asked.items() if values is not None}
 
-    def of(self, pack: Pack, index: int) -> Look:
+    def of(self, pack: Pack, index: int) -> MemberOutputs:
         """What they see in one volume.  Raises ModelError where not all its slices were scored."""
         places = self._places(pack, index)
         turned = None if self.turned is None else self.turned[:, places[::-1]]
@@ -93,7 +93,7 @@ class Scored:
             )
         return places
 
-    def split(self, pack: Pack, split: str) -> tuple[Look, NDArray[np.bool_], NDArray[np.int64]]:
+    def split(self, pack: Pack, split: str) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """Of the rows of a split: what the members see, what is true (m, k), and the number of each one's subject (m,)."""
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]

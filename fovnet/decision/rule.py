@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrating import AS_SAID, STRAIGHT, Beta, Line
 from fovnet.errors import ModelError
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 
-LOOK_MM = 10.0
-"""Slices nearer than this share one look's evidence, so that thin and thick stacks are decided alike."""
+OBSERVATION_MM = 10.0
+"""Slices nearer than this share one observation's evidence, so that thin and thick stacks are decided alike."""
 
 METHODS, HEIGHTS_FOR = ("exact", "intersections"), ("all", "presence")
 
@@ -30,13 +30,13 @@ MEANINGS = {
     "protocol_threshold": "share above which a protocol such as spine is reported, also where a chain region is more probable",
     "beside_protocol": "share that a chain region inside a protocol's stretch needs to be reported",
     "border_toll": "log-evidence that a border between two regions has to be worth",
-    "evidence_mm": "height that counts as one independent look: neighbouring slices show the same thing",
+    "evidence_mm": "height that counts as one independent observation: neighbouring slices show the same thing",
     "heights": "usual height of each chain region in the body, feet to head; empty: none is used",
     "min_confidence": "a volume below it is answered with status uncertain",
     "method": "exact, or intersections: the thesis's borders, only where two adjacent curves cross",
     "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so that they hold as often as they say",
     "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly flipped",
-    "usual_misfit": "log-evidence a look that the order of the body may cost; a volume that it costs more is trusted less",
+    "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume that it costs more is trusted less",
     "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all",
     "weights": "each member's say in the mean; empty: all the same",
     "beta": "calibration of the decided labels' confidences",
@@ -75,7 +75,7 @@ class Rule:
     protocol_threshold: float = 0.3
     beside_protocol: float = 0.05
     border_toll: float = 0.0
-    evidence_mm: float = LOOK_MM
+    evidence_mm: float = OBSERVATION_MM
     heights: tuple[Height | None, ...] = ()
     min_confidence: float = 0.0
     method: str = "exact"

@@ -16,7 +16,7 @@ import numpy as np
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import Ensemble, save_weighing
 from fovnet.decision.packed import SCORED, Scored
-from fovnet.decision.spans import EVEN, Rule
+from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.decision.weighing import Weighing, mean, weigh
 from fovnet.volume.pack import Pack

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fovnet.decision.abstaining import Graded, bar, floor, risk_coverage
 from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.margins import empty, lit
 from fovnet.decision.objective import untold
 from fovnet.decision.orientation import Bearing
@@ -46,7 +46,7 @@ class Shown:
     """
 
     subject: str
-    look: Look
+    look: MemberOutputs
     pixels: NDArray[np.uint8]
     z_mm: NDArray[np.float64]
     truth: NDArray[np.bool_]

@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fovnet.decision.boundaries import Boundary as Boundary
-from fovnet.decision.boundaries import boundaries
+from fovnet.decision.boundaries import Boundary, boundaries
 from fovnet.decision.calibrating import along, recalibrated
-from fovnet.decision.climb import FLOOR, Climb, looks_of
-from fovnet.decision.rule import EVEN as EVEN
-from fovnet.decision.rule import LOOK_MM as LOOK_MM
-from fovnet.decision.rule import Rule as Rule
+from fovnet.decision.chain_model import FLOOR, ChainModel, observations_of
+from fovnet.decision.rule import EVEN, Rule
 from fovnet.maths.roughness import roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
@@ -50,14 +47,14 @@ class Outline:
     """What is said of a volume, without how sure that is: cheap, and all that most of tuning needs.
 
     smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
-    states    (s,) of the best climb      fit  its worth          climb    what it climbed
+    states    (s,) of the best path       fit  its worth          model    the chain that it is a path of
     """
 
     smoothed: Floats
     decided: NDArray[np.bool_]
     states: NDArray[np.int64]
     fit: float
-    climb: Climb
+    model: ChainModel
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,8 @@ class Decision:
     confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence, black margins left out
     set_probability  that the volume shows the regions said, and no others
     flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
-    misfit           log-evidence a look that the order of the body costs        looks  independent ones, at most one every LOOK_MM
+    misfit           log-evidence an observation that the order of the body costs
+    observations     independent ones, at most one every OBSERVATION_MM
     roughness        how much neighbouring slices differ beside any two; where either is more than usual, regions are less probable for it
     """
 
@@ -84,7 +82,7 @@ class Decision:
     flipped: bool = False
     misfit: float = 0.0
     roughness: float = 0.0
-    looks: float = 0.0
+    observations: float = 0.0
 
 
 def decide(
@@ -98,25 +96,25 @@ def decide(
     """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed, decided, states, climb = drawn.smoothed, drawn.decided, drawn.states, drawn.climb
-    crossed = climb.believed.crossings(states)
-    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, climb.blank)]
-    misfit, rough = climb.misfit(states), roughness(spoken)
-    over = climb.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -climb.edges_mm[::-1]).climb
-    gain = over.log_weight() - climb.log_weight(states=states)
+    smoothed, decided, states, model = drawn.smoothed, drawn.decided, drawn.states, drawn.model
+    crossed = model.believed.crossings(states)
+    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, model.blank)]
+    misfit, rough = model.misfit(states), roughness(spoken)
+    over = model.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -model.edges_mm[::-1]).model
+    gain = over.log_weight() - model.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
-    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.held(), climb.blank), n)
+    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), model.blank), n)
     believed[:, :-1] *= trust                                    # before the calibration, which was fitted to what is left of it
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    spans = _spans(decided, certainty, climb.edges_mm, vocabulary)
+    spans = _spans(decided, certainty, model.edges_mm, vocabulary)
     exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
-        boundaries(states, stands, crossed, z_mm, climb.edges_mm, vocabulary.chain, rule.interval_stretch),
-        exactly, gain > rule.flipped_gain, misfit, rough, _looks(climb.edges_mm),
+        boundaries(states, stands, crossed, z_mm, model.edges_mm, vocabulary.chain, rule.interval_stretch),
+        exactly, gain > rule.flipped_gain, misfit, rough, _observations(model.edges_mm),
     )
 
 
@@ -127,15 +125,15 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
     stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
-    climb = Climb.of(smoothed, n, edges_mm, rule)
-    states, fit = climb.best()
+    model = ChainModel.of(smoothed, n, edges_mm, rule)
+    states, fit = model.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
-    seen = (decided[:, :n] & ~climb.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
-    decided[:, :n] &= ~(climb.blank & seen)
+    seen = (decided[:, :n] & ~model.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
+    decided[:, :n] &= ~(model.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    return Outline(smoothed, decided, states, fit, climb)
+    return Outline(smoothed, decided, states, fit, model)
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
@@ -147,9 +145,9 @@ def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
     return bars
 
 
-def _looks(edges_mm: Floats) -> float:
-    """Independent looks of a volume; rounded, for heights are sums of floats."""
-    return float(np.round(looks_of(edges_mm).sum(), 6))
+def _observations(edges_mm: Floats) -> float:
+    """Independent observations of a volume; rounded, for heights are sums of floats."""
+    return float(np.round(observations_of(edges_mm).sum(), 6))
 
 
 def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
@@ -172,15 +170,15 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
 
 
 def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the chain regions decoded, all climbs considered, times that of each protocol said, or not said.
+    """Probability of the chain regions decoded, all paths considered, times that of each protocol said, or not said.
 
     Of regions left out beside a protocol: where all were, nothing is said of the chain that could be wrong; where some were, the chance
     is still that of all that were decoded.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
-    believed = drawn.climb.believed
-    weight = believed.log_weight(between, drawn.states) if between else float(believed.free.sum())
+    believed = drawn.model.believed
+    weight = believed.log_weight(between, drawn.states) if between else float(believed.beside.sum())
     untold = not told[:, :n].any() and told[:, n:-1].any()
     chance = 1.0 if untold else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from fovnet.decision.boundaries import SHARE
 from fovnet.decision.calibrating import best_temperature
-from fovnet.decision.objective import Example as Example
-from fovnet.decision.objective import border_errors, loss
-from fovnet.decision.spans import Decision, Rule, decide, edges, outer_edges, outline, said
-from fovnet.maths.rungs import Height
+from fovnet.decision.objective import Example, border_errors, loss
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, decide, edges, outer_edges, outline, said
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import NONE, Vocabulary
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ def tune(
         if rule == before or sweep == SWEEPS - 1:
             break
         rule, _ = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
-    rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _surprise(examples, vocabulary, r))
+    rule = min((replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=lambda r: _negative_log_likelihood(examples, vocabulary, r))
     return _with_bars(examples, vocabulary, rule), candidates
 
 
@@ -146,7 +146,7 @@ def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocab
     for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
         error = errors.get((names.index(border.below), names.index(border.above)))
         if error is not None:
-            half_mm, least_mm = ((one.high_mm - one.mm if error > 0 else one.mm - one.low_mm) for one in (border, bare))
+            half_mm, least_mm = ((one.mm - one.low_mm if error > 0 else one.high_mm - one.mm) for one in (border, bare))
             offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
     return offs
 
@@ -182,7 +182,7 @@ def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray
     return right(said(answer.decided, len(vocabulary.chain)), example.truth)
 
 
-def _surprise(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+def _negative_log_likelihood(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
     """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
     losses = []
     for example in examples:

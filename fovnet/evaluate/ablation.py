@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrating import best_temperature
 from fovnet.decision.ensemble import RULE
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
 from fovnet.evaluate.cases import Case

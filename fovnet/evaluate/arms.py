@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.decision.weighing import WAYS, mean
 from fovnet.maths.smoothing import smooth_along_body, temper
 from fovnet.regions import Vocabulary

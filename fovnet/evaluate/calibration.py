@@ -50,7 +50,7 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
     return float(((probabilities - target) ** 2).sum())
 
 
-def surprise_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Negative log-likelihood of truth under the probabilities (s, k), summed over slices, in nats.
 
     A slice with two true classes counts half of each, as in training; probabilities below LEAST_PROBABILITY count as that.

@@ -249,7 +249,7 @@ def _calibration_measures(tallies: Sequence[Tally], draws: Resampling, vocabular
             measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
         if all(stage in one.brier for one in tallies):
             measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0))
-            measures.append(draws.mean("surprise_nats", np.array([one.surprise[stage] for one in tallies]), slices, stage=stage))
+            measures.append(draws.mean("log_loss_nats", np.array([one.log_loss[stage] for one in tallies]), slices, stage=stage))
     return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
 
 

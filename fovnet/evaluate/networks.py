@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.ensemble import facts_of, load
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
 from fovnet.search.trial import Trial

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.objective import untold
 from fovnet.evaluate.borders import Border, borders_of
-from fovnet.evaluate.calibration import brier_total, reliability, surprise_total
+from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.overlaps import span_counts
 from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows, untrue
@@ -30,7 +30,7 @@ class Tally:
     far, untrue  slices called a chain region that does not touch the true one, and slices of which anything untrue is said
     stated      (k,) confidences of the slices by the class decided, summed
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
-    brier, surprise  totals over the slices by stage, of probabilities alone
+    brier, log_loss  totals over the slices by stage, of probabilities alone
     spans       spans that are right, true, said
     confidence  the volume's, as its answer has it and as the bar is held against it: black margins are left out
     lit         slices that are not all dark, and those of them that are wrong after the decision; all count where it is not known
@@ -48,7 +48,7 @@ class Tally:
     bins: Mapping[str, Floats]
     plain_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
-    surprise: Mapping[str, float]
+    log_loss: Mapping[str, float]
     spans: tuple[int, int, int]
     confidence: float
     lit: tuple[int, int]
@@ -102,7 +102,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
         plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
-        surprise={stage: surprise_total(p, case.truth) for stage, p in probabilities.items()},
+        log_loss={stage: negative_log_likelihood(p, case.truth) for stage, p in probabilities.items()},
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
         lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),

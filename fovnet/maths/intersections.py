@@ -5,7 +5,8 @@
 A climb steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins at the first edge of all or
 where its rung's curve rises above `beside`, and ends at the last or where it falls below.  Among all combinations of such edges the one
 with the largest sum of log-evidence less its tolls wins.  They are a part of the paths of `ladder.py`, so that its best path is never
-worth less; the crossings of noisy curves are many, and the recursion of `climbs.py` finds the best combination without trying each.
+worth less; the crossings of noisy curves are many, and the recursion of `chain_recursion.py` finds the best combination without
+trying each.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a decision; with `beside` at the ends.
 """
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths import climbs
-from fovnet.maths.climbs import Evidence, Floats
+from fovnet.maths import chain_recursion
+from fovnet.maths.chain_recursion import Evidence, Floats
 from fovnet.maths.ladder import Plain
 
 Marks = NDArray[np.bool_]
@@ -34,17 +35,17 @@ class Crossing:
     leaves: Marks
 
     def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         ended, _ = self.plain.ahead(r, _only(first, self.begins[r]), inner, add)
         return _only(ended, self.ends[r]), _only(ended, self.leaves[r])
 
     def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         begun, _ = self.plain.back(r, _only(last, self.ends[r]), _only(onward, self.leaves[r]), add)
         return _only(begun, self.begins[r]), begun
 
     def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         return self.plain.onto(r, e, _only(first, self.begins[r]), inner, onward)
 
 
@@ -55,7 +56,7 @@ def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[
     begins = np.vstack([np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]).T
     ends = np.vstack([np.zeros((1, fits.shape[1]), bool), _rises(-over), np.ones((1, fits.shape[1]), bool)]).T
     leaves = np.pad(np.vstack([_rises(np.diff(fits, axis=1)).T, none]), ((0, 0), (1, 1)))
-    return climbs.best(Crossing(Plain(evidence.sums), begins, ends, leaves), evidence)
+    return chain_recursion.best(Crossing(Plain(evidence.sums), begins, ends, leaves), evidence)
 
 
 def _rises(gap: Floats) -> Marks:

@@ -4,8 +4,8 @@
     beside  (s,)    log-evidence of each slice for standing on none of them
     toll            log-evidence that every step from one rung to the next costs: a border has to be worth it
 
-Paths, edges and the recursion are those of `climbs.py`.  A run is worth the evidence of its slices and nothing else, so that all runs
-which end at an edge are one running sum: O(s·n).
+Paths, edges and the recursion are those of `chain_recursion.py`.  A run is worth the evidence of its slices and nothing else, so that all
+runs which end at an edge are one running sum: O(s·n).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths import climbs
-from fovnet.maths.climbs import Crossings, Evidence, Floats
+from fovnet.maths import chain_recursion
+from fovnet.maths.chain_recursion import Crossings, Evidence, Floats, Rungs
 
 
 @dataclass(frozen=True)
@@ -26,46 +26,46 @@ class Plain:
     sums: Floats
 
     def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         sums = self.sums[:, r]
         begun = add.accumulate(add(first, inner)[:-1] - sums[:-1])
         ended = np.concatenate([[-np.inf], sums[1:] + begun])
         return ended, ended
 
     def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         sums = self.sums[:, r]
         ending = add.accumulate((add(last, onward)[1:] + sums[1:])[::-1])[::-1]
         begun = np.concatenate([ending - sums[:-1], [-np.inf]])
         return begun, begun
 
     def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         worth = self.sums[e, r] - self.sums[:e, r]
         return first[:e] + worth, inner[:e] + worth
 
 
-def best_path(fits: Floats, beside: Floats, toll: float = 0.0, between: climbs.Rungs | None = None) -> tuple[NDArray[np.int64], float]:
+def best_path(fits: Floats, beside: Floats, toll: float = 0.0, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the path with the largest sum of log-evidence less its tolls, and that sum; equals trying every path.
 
     between  only paths whose first and last rung are these (counted from 0), of which there are none with fewer slices than rungs
     """
     evidence = Evidence.of(fits, beside, toll)
-    return climbs.best(Plain(evidence.sums), evidence, between)
+    return chain_recursion.best(Plain(evidence.sums), evidence, between)
 
 
 def crossings(fits: Floats, beside: Floats, toll: float = 0.0) -> Crossings:
     """Where paths begin, step up and end, every path weighed by the exponential of its sum of log-evidence less its tolls."""
     evidence = Evidence.of(fits, beside, toll)
-    return climbs.crossings(Plain(evidence.sums), evidence, np.logaddexp)
+    return chain_recursion.crossings(Plain(evidence.sums), evidence, np.logaddexp)
 
 
 def posterior(fits: Floats, beside: Floats, toll: float = 0.0) -> Floats:
     """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice, all paths considered."""
-    return crossings(fits, beside, toll).held()
+    return crossings(fits, beside, toll).posterior()
 
 
-def log_weight(fits: Floats, beside: Floats, between: climbs.Rungs | None = None, toll: float = 0.0) -> float:
+def log_weight(fits: Floats, beside: Floats, between: Rungs | None = None, toll: float = 0.0) -> float:
     """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
     evidence = Evidence.of(fits, beside, toll)
-    return climbs.ahead(Plain(evidence.sums), evidence, np.logaddexp, between).total
+    return chain_recursion.ahead(Plain(evidence.sums), evidence, np.logaddexp, between).total

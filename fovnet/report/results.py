@@ -162,7 +162,7 @@ def reliability_view(evaluation: Evaluation) -> ReliabilityView:
     whole = evaluation.everything
     wanted = {
         "expected_calibration_error": f"expected calibration error ({BINS} bins)", "brier": "Brier score (0 perfect, 2 worst)",
-        "surprise_nats": "negative log-likelihood, nats", "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
+        "log_loss_nats": "negative log-likelihood, nats", "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
     }
     found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
     rows = tuple((f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found)

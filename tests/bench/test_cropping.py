@@ -6,8 +6,8 @@ import numpy as np
 
 from fovnet.bench.cropping import STAYED, cropped
 from fovnet.bench.mistrust import Labelled
-from fovnet.decision.spans import Rule
-from fovnet.maths.rungs import Height
+from fovnet.decision.rule import Rule
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 from tests.bench.test_mistrust import N, body
 

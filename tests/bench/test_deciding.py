@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from fovnet.bench.deciding import BODIES, COLUMNS, HEIGHTS, all_pairs, simulated, slice_by_slice
 from fovnet.cli import app
-from fovnet.decision.climb import Climb
-from fovnet.decision.spans import Rule, outer_edges
+from fovnet.decision.chain_model import ChainModel
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import outer_edges
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 
@@ -19,10 +20,10 @@ from fovnet.regions import DEFAULT
 def test_the_textbooks_find_the_same_path_and_the_same_probabilities(body: str, heights: tuple) -> None:
     probabilities, z_mm = simulated(150, body, 3)
     n = len(DEFAULT.chain)
-    climb = Climb.of(probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights))
+    climb = ChainModel.of(probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights))
     worth, shares = all_pairs(climb) if heights else slice_by_slice(climb)
     assert worth == pytest.approx(climb.best()[1])
-    np.testing.assert_allclose(shares[:, :n] if heights else shares[:, 1:-1], climb.crossings().held()[:, :n], atol=1e-8)
+    np.testing.assert_allclose(shares[:, :n] if heights else shares[:, 1:-1], climb.crossings().posterior()[:, :n], atol=1e-8)
 
 
 def test_the_verb_writes_a_row_a_size_a_body_and_a_rule(tmp_path) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from fovnet.bench.engines import COLUMNS, engine_times
 from fovnet.decision.ensemble import assemble, save_rule
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
 from fovnet.net.architecture import Architecture
 from fovnet.net.engines import installed

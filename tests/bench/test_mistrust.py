@@ -10,7 +10,7 @@ import torch
 
 from fovnet.bench.mistrust import Labelled, asked_anew, mistrusted
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.regions import DEFAULT

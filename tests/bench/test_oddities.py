@@ -8,7 +8,7 @@ import torch
 
 from fovnet.bench.oddities import BODY, REVERSED, SHUFFLED, Said, oddities, tally
 from fovnet.decision.ensemble import assemble, load
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.weights import save_network

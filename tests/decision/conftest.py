@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fovnet.decision.tuning import Example
+from fovnet.decision.objective import Example
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes

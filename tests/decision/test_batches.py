@@ -25,9 +25,9 @@ from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import content, kept_rows, places
 from fovnet.decision.predicting import Predicted, _read
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.weights import save_network

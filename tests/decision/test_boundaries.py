@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision.boundaries import SHARE, interval
-from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
-from fovnet.maths.climbs import Crossings
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import UPSIDE_DOWN, decide
+from fovnet.maths.chain_recursion import Crossings
 from fovnet.maths.ladder import crossings
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))

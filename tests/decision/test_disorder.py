@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from fovnet.decision.abstaining import SURE_ENOUGH
-from fovnet.decision.spans import UPSIDE_DOWN, Rule, decide
-from fovnet.decision.tuning import FALSE_ALARMS, Example, tune
-from fovnet.maths.rungs import Height
+from fovnet.decision.objective import Example
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import UPSIDE_DOWN, decide
+from fovnet.decision.tuning import FALSE_ALARMS, tune
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]

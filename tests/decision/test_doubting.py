@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 
 from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts, interleaved
-from fovnet.decision.spans import Decision, Rule, decide
-from fovnet.decision.tuning import Example
+from fovnet.decision.objective import Example
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, decide
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]

@@ -17,9 +17,9 @@ from fovnet.decision import ensemble as ensembles_on_disk
 from fovnet.decision import novelty
 from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, load, save_rule, vocabulary_of
 from fovnet.decision.novelty import familiar
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.maths.turns import VIEWS
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.ndimage import gaussian_filter1d
 
-from fovnet.decision.spans import Decision, Rule, decide
-from fovnet.maths.rungs import Height
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, decide
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 
 N, K = len(DEFAULT.chain), len(DEFAULT.classes)

@@ -15,14 +15,16 @@ from sklearn.linear_model import LogisticRegression
 from fovnet.decision.abstaining import SURE_ENOUGH
 from fovnet.decision.doubting import doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.margins import empty, lit
 from fovnet.decision.novelty import calibrated, familiar
+from fovnet.decision.objective import Example
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
+from fovnet.decision.rule import Rule
 from fovnet.decision.settling import MOST_UPRIGHT, Shown, _is_exact, settle
-from fovnet.decision.spans import Rule, decide, said
-from fovnet.decision.tuning import Example, right
+from fovnet.decision.spans import decide, said
+from fovnet.decision.tuning import right
 from fovnet.errors import ModelError
 from fovnet.net.weights import save_tensors
 from fovnet.records import read_npz, write_npz
@@ -33,11 +35,11 @@ from fovnet.volume.volume import Volume
 Bodies = Callable[..., Example]
 
 
-def seen(example: Example, seed: int, members: int = 3) -> Look:
+def seen(example: Example, seed: int, members: int = 3) -> MemberOutputs:
     """Members that say nearly the same."""
     score = np.log(example.probabilities) + np.random.default_rng(seed).normal(scale=0.2, size=(members, *example.probabilities.shape))
     p = np.exp(score)
-    return Look((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
+    return MemberOutputs((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
 
 
 def pixels_of(example: Example, seed: int) -> np.ndarray:
@@ -48,7 +50,7 @@ def pixels_of(example: Example, seed: int) -> np.ndarray:
     return (120 + 50 * wave + rng.normal(scale=5, size=wave.shape)).clip(0, 255).astype(np.uint8)
 
 
-def shown(example: Example, seed: int, look: Look | None = None) -> Shown:
+def shown(example: Example, seed: int, look: MemberOutputs | None = None) -> Shown:
     return Shown(f"s{seed // 2}", look or seen(example, seed), pixels_of(example, seed), example.z_mm, example.truth)
 
 
@@ -103,7 +105,7 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
     stack = cut(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
     chest = np.full((1, len(stack.z_mm), len(DEFAULT.classes)), 0.01, dtype=np.float32)
     chest[:, :, DEFAULT.classes.index("chest")] = 0.94
-    (span,) = Judge(DEFAULT, Rule()).answer("a", "a.nii", Look(chest), stack).decision.spans
+    (span,) = Judge(DEFAULT, Rule()).answer("a", "a.nii", MemberOutputs(chest), stack).decision.spans
     assert (span.region, span.from_mm, span.to_mm) == ("chest", -1.0, pytest.approx(2.0 * slices - 1.0))
 
 
@@ -113,7 +115,7 @@ def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None
         Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05, at_risk=0.1, seed=1
     )
     assert 0 < judge.rule.least_agreement < 1
-    apart = Look(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
+    apart = MemberOutputs(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
     assert judge.signs(apart, pixels_of(examples[0], 0)).agreement < judge.rule.least_agreement
     assert judge.signs(seen(examples[1], 1), pixels_of(examples[1], 1)).agreement > judge.rule.least_agreement
 
@@ -132,7 +134,7 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
     pixels = pixels_of(bodies(1), 1)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     padded = np.pad(acquired, ((0, 30), (0, 0), (0, 0)))
-    look = Look(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
+    look = MemberOutputs(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
     assert Judge(DEFAULT, Rule()).signs(look, padded).passes == 2
 
 
@@ -189,7 +191,8 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_t
     told = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
     others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
     none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
-    nothing = replace(one, look=Look(np.stack([none, none]).astype(np.float32)), truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
+    outputs = MemberOutputs(np.stack([none, none]).astype(np.float32))
+    nothing = replace(one, look=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
     air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nobody could tell; and which is no doubt
     judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_upright == pytest.approx(0.002)
@@ -311,7 +314,7 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
     s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (look.members.shape[0], look.members.shape[2])
     pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(np.float32)
     black = [np.broadcast_to(pelvis, (p, rows, k)) for rows in (below, above)]
-    padded = Look(np.concatenate([black[0], look.members, black[1]], axis=1))
+    padded = MemberOutputs(np.concatenate([black[0], look.members, black[1]], axis=1))
     z_mm = one.z_mm[0] + step * np.arange(-below, s + above)
     dark = np.ones(len(z_mm), dtype=bool)
     dark[below : below + s] = False
@@ -322,7 +325,7 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
         (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
     ]
     assert all(whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all() for span in whole.spans)
-    assert whole.looks == alone.looks
+    assert whole.observations == alone.observations
     assert (whole.sure, whole.set_probability) == (pytest.approx(alone.sure), pytest.approx(alone.set_probability))
     np.testing.assert_array_equal(whole.smoothed[dark], np.eye(k)[np.full(dark.sum(), k - 1)])
     assert (whole.confidence[dark] == 1).all()
@@ -340,7 +343,7 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
     rule = Rule(weights=(0.6, 0.4, 0.0))
     alone = Judge(DEFAULT, rule).decision(replace(look, turned=over), one.z_mm)
-    padded = Judge(DEFAULT, rule).decision(Look(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
+    padded = Judge(DEFAULT, rule).decision(MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
     weighed = decide(rule.say(3) @ look.members.swapaxes(0, 1), one.z_mm, DEFAULT, rule, rule.say(3) @ over.swapaxes(0, 1))
     assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
@@ -361,7 +364,7 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         truth = np.pad(bare.truth, ((below, above), (0, 0)))
         truth[:, -1] |= ~truth.any(axis=1)
         plain.append(bare)
-        padded.append(Shown(bare.subject, Look(members), np.pad(bare.pixels, ((below, above), (0, 0), (0, 0))), z_mm, truth))
+        padded.append(Shown(bare.subject, MemberOutputs(members), np.pad(bare.pixels, ((below, above), (0, 0), (0, 0))), z_mm, truth))
     rules = [settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule for volumes in (plain, padded)]
     np.testing.assert_allclose(rules[1].beta, rules[0].beta, atol=1e-6)
     np.testing.assert_allclose(rules[1].line, rules[0].line, atol=1e-6)

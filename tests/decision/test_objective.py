@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.decision.objective import FAR_MM, border_errors, border_losses, loss, span_f1
+from fovnet.decision.objective import FAR_MM, border_errors, border_losses, extent_dice, loss
 
 K, N = 7, 5
 
@@ -29,12 +29,12 @@ def edges(s: int, mm: float = 5.0) -> np.ndarray:
 
 def test_a_border_two_slices_off_costs_those_millimetres() -> None:
     true, said = labels([(1, 10), (2, 10)]), labels([(1, 12), (2, 8)])
-    assert border_errors(said, true, edges(20), N) == {(1, 2): -10.0}
+    assert border_errors(said, true, edges(20), N) == {(1, 2): 10.0}
     assert border_losses(said, true, edges(20), N) == [10.0 / FAR_MM]
-    assert span_f1(said, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
+    assert extent_dice(said, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
     assert loss([said], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
     beside = labels([(1, 10), (2, 10)], spine=True)                     # a spine beside regions that are told hides none of their borders
-    assert border_errors(said, beside, edges(20), N) == {(1, 2): -10.0}
+    assert border_errors(said, beside, edges(20), N) == {(1, 2): 10.0}
 
 
 def test_what_is_said_of_the_chain_beside_a_spine_of_which_nobody_told_it_costs_nothing() -> None:

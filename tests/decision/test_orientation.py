@@ -13,7 +13,8 @@ from safetensors.numpy import save_file
 from fovnet.decision import orientation
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.orientation import FILE, Bearing, Orientation
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.errors import ModelError
 from fovnet.regions import DEFAULT
 from fovnet.volume.outlines import SHAPE

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.judging import Look
+from fovnet.decision.judging import MemberOutputs
 from fovnet.decision.packed import SCORED, Scored, decisions, examples, subjects_of
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.errors import ModelError
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
@@ -103,7 +104,7 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
 ) -> None:
     pack, ensemble = pack_of((9, 12)), ensemble_of("slice", "sections")
     said = np.eye(K, dtype=np.float32)[[DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]]
-    look = ensemble.turned_over(Look(np.stack([said, said])), pack.stack(1))
+    look = ensemble.turned_over(MemberOutputs(np.stack([said, said])), pack.stack(1))
     assert (look.turned is not None) == asked
 
 
@@ -111,7 +112,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
     """The first of the volumes, which lies before all rows that were scored, and the last, of which three are missing."""
     pack = pack_of((9, 12, 7))
     members = np.full((1, 16, K), 1 / K, dtype=np.float32)
-    found = Scored(np.arange(9, 25), Look(members))
+    found = Scored(np.arange(9, 25), MemberOutputs(members))
     for index in (0, 2):
         with pytest.raises(ModelError, match="not among the scored ones"):
             found.of(pack, index)
@@ -124,6 +125,6 @@ def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
     pack = pack_of((9, 12, 7, 8))
     pack = replace(pack, records=tuple(replace(one, split="validation", subject_id=subject)
                                        for one, subject in zip(pack.records, "abab", strict=True)))
-    _, _, people = Scored(np.arange(36), Look(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(pack, "validation")
+    _, _, people = Scored(np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(pack, "validation")
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4
     assert people[0] == people[21] != people[9] == people[28]

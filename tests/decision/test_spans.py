@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 from scipy.special import expit, logit
 
-from fovnet.decision.rule import MEANINGS
-from fovnet.decision.spans import Rule, decide, edges, outline, said, shares
-from fovnet.decision.tuning import Example
+from fovnet.decision.objective import Example
+from fovnet.decision.rule import MEANINGS, Rule
+from fovnet.decision.spans import decide, edges, outline, said, shares
 from fovnet.maths.ladder import best_path
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 N = len(DEFAULT.chain)

@@ -7,7 +7,8 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from fovnet.decision.spans import Rule, decide, said
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide, said
 from fovnet.decision.weighing import weigh
 from fovnet.errors import ModelError
 from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
@@ -24,7 +25,7 @@ from fovnet.evaluate.arms import (
     threshold,
     weighted,
 )
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 

@@ -15,7 +15,8 @@ from fovnet.cli import app
 from fovnet.decision import kept
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubting import Signs
-from fovnet.decision.spans import Rule, decide
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
 from fovnet.evaluate.evaluation import evaluate

@@ -11,8 +11,8 @@ from fovnet.evaluate.calibration import (
     LEAST_PROBABILITY,
     brier_total,
     expected_calibration_error,
+    negative_log_likelihood,
     reliability,
-    surprise_total,
 )
 
 
@@ -56,12 +56,12 @@ def test_a_slice_of_two_classes_is_best_said_to_be_half_of_each(share):
     """As training asks for: 2 (share - 1/2)² from the target, and the cross-entropy of a half and a half."""
     truth, said = np.array([[True, True, False]]), np.array([[share, 1 - share, 0.0]])
     assert brier_total(said, truth) == pytest.approx(2 * (share - 0.5) ** 2)
-    assert surprise_total(said, truth) == pytest.approx(-0.5 * np.log(share * (1 - share)))
+    assert negative_log_likelihood(said, truth) == pytest.approx(-0.5 * np.log(share * (1 - share)))
 
 
 def test_a_probability_that_answers_write_as_0_surprises_no_more_than_the_largest_that_they_do():
     """Five decimals are kept: all up to 0.000005 are written 0, and none above."""
     assert np.round(0.999 * LEAST_PROBABILITY, 5) == 0.0 < np.round(1.001 * LEAST_PROBABILITY, 5)
     truth = np.array([[True, False]])
-    written, largest = (surprise_total(np.array([[p, 1 - p]]), truth) for p in (0.0, LEAST_PROBABILITY))
+    written, largest = (negative_log_likelihood(np.array([[p, 1 - p]]), truth) for p in (0.0, LEAST_PROBABILITY))
     assert written == largest == pytest.approx(np.log(200_000))

@@ -109,7 +109,7 @@ def test_negative_log_likelihood_before_and_after(cases, stage):
     truth = np.concatenate([case.truth.argmax(1) for case in told])
     p = np.clip(np.concatenate([getattr(case, stage) for case in told]), LEAST_PROBABILITY, None)
     theirs = log_loss(truth, p / p.sum(1, keepdims=True), labels=range(len(CLASSES)))
-    assert whole.everything.find("surprise_nats", stage).value == pytest.approx(theirs, rel=1e-4)
+    assert whole.everything.find("log_loss_nats", stage).value == pytest.approx(theirs, rel=1e-4)
     assert set(whole.reliability) == {"raw", "calibrated", "smoothed", "decided"}
     assert all(totals[:, 0].sum() == len(truth) for totals in whole.reliability.values())
 

@@ -27,7 +27,7 @@ from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
 from fovnet.decision.kept import content, places
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.text import Text
 
 from fovnet.errors import CollectionError
-from fovnet.maths.rungs import Height
+from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 from fovnet.report.card import card
 from fovnet.report.draw import picture

@@ -14,7 +14,7 @@ from pydicom.config import disable_value_validation
 
 from fovnet.decision.answer import facts, refusal, table_rows
 from fovnet.decision.judging import Judge, Look
-from fovnet.decision.spans import Rule
+from fovnet.decision.rule import Rule
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT

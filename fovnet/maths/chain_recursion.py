@@ -90,7 +90,7 @@ class Crossings:
     never: float
     total: float
 
-    def held(self) -> Floats:
+    def posterior(self) -> Floats:
         """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice."""
         begins, borders, ends = np.exp(self.begins), np.exp(self.borders), np.exp(self.ends)
         change = begins - ends

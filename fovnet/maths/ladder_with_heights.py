@@ -5,9 +5,9 @@
     heights   (n,)     usual height of each rung, a normal distribution, or None where nobody knows
     toll               log-evidence that every step from one rung to the next costs
 
-Paths, edges and the recursion are those of `climbs.py`.  A run with a rung below and a rung above it is seen whole: a height l is worth
--(l - mean)²/2sd².  The first and the last run of a climb may go on outside the picture: they are worth log P(height > l), and so cannot
-be far longer than whole ones.  A rung of unknown height is worth nothing, so that without known heights this is `ladder`.
+Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it is seen whole: a height l is
+worth -(l - mean)²/2sd².  The first and the last run of a climb may go on outside the picture: they are worth log P(height > l), and so
+cannot be far longer than whole ones.  A rung of unknown height is worth nothing, so that without known heights this is `ladder`.
 
 Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But a height never adds worth, so the plain
 ladder, which costs next to nothing, bounds what any path through an event can be worth.  An event (a climb begins, steps up or ends, at
@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from fovnet.maths import climbs
-from fovnet.maths.climbs import Crossings, Evidence, Floats, gathered
+from fovnet.maths import chain_recursion
+from fovnet.maths.chain_recursion import Crossings, Evidence, Floats, gathered
 from fovnet.maths.ladder import Plain
 
 Edges = NDArray[np.int64]
@@ -63,10 +63,10 @@ def best_path(
     """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its worth; equals trying every path."""
     evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
     plain = Plain(evidence.sums)
-    known = worth(climbs.best(plain, evidence)[0], evidence, edges_mm, heights)
-    bounds = climbs.crossings(plain, evidence, np.maximum)
+    known = worth(chain_recursion.best(plain, evidence)[0], evidence, edges_mm, heights)
+    bounds = chain_recursion.crossings(plain, evidence, np.maximum)
     least = known - bounds.total - ROUNDING * max(1.0, abs(known))
-    return climbs.best(_High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence)
+    return chain_recursion.best(_High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence)
 
 
 def crossings(
@@ -75,16 +75,16 @@ def crossings(
 ) -> Crossings:
     """Where paths begin, step up and end, all paths weighed; `known`, a good path, saves looking for one."""
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
-    return climbs.crossings(runs, evidence, np.logaddexp)
+    return chain_recursion.crossings(runs, evidence, np.logaddexp)
 
 
 def posterior(fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0) -> Floats:
     """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice, all paths considered."""
-    return crossings(fits, beside, edges_mm, heights, toll).held()
+    return crossings(fits, beside, edges_mm, heights, toll).posterior()
 
 
 def log_weight(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: climbs.Rungs | None = None,
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: chain_recursion.Rungs | None = None,
     toll: float = 0.0, known: NDArray[np.int64] | None = None,
 ) -> float:
     """Log-weight of all paths, or of those whose first and last rung are these (counted from 0).
@@ -92,7 +92,7 @@ def log_weight(
     Runs too light beside the best path, or `known`, are left out: where that path is none of those asked for, theirs is a lower bound.
     """
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
-    return climbs.ahead(runs, evidence, np.logaddexp, between).total
+    return chain_recursion.ahead(runs, evidence, np.logaddexp, between).total
 
 
 def worth(states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]) -> float:
@@ -119,7 +119,7 @@ def _weighed(
     if known is None:
         known = best_path(fits, beside, edges_mm, heights, toll)[0]
     plain = Plain(evidence.sums)
-    bounds = climbs.crossings(plain, evidence, np.logaddexp)
+    bounds = chain_recursion.crossings(plain, evidence, np.logaddexp)
     sure = worth(known, evidence, edges_mm, heights) - bounds.total        # log-weight of one path, where all plain ones weigh 1
     events = np.sort(np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()]))
     slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
@@ -163,7 +163,7 @@ class _High:
     likely: _Likely
 
     def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         if self.heights[r] is None:
             return self.plain.ahead(r, first, inner, add)
         last, onward = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
@@ -177,7 +177,7 @@ class _High:
         return last, onward
 
     def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         if self.heights[r] is None:
             return self.plain.back(r, last, onward, add)
         first, inner = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
@@ -191,7 +191,7 @@ class _High:
         return first, inner
 
     def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
-        """See `climbs.Runs`."""
+        """See `chain_recursion.Runs`."""
         first, inner = self.plain.onto(r, e, first, inner, onward)
         height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[:e]
         if height is None:

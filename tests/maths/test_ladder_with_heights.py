@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from fovnet.maths import ladder
-from fovnet.maths.rungs import Height, best_path, log_weight, posterior
+from fovnet.maths.ladder_with_heights import Height, best_path, log_weight, posterior
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
