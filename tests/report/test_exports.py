@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.kept import content, places
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
@@ -67,7 +67,7 @@ def answered(folder: Path, source: Path, regions: list[str], name: str = "volume
     for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
         probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
     judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
-    said = judge.answer(name, str(source), Look(probabilities[None].astype(np.float32)), stack, stack.notes)
+    said = judge.answer(name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes)
     rows = table_rows(said, stack)
     write_json(folder / f"{name}.json", {**facts(said, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
     write_tsv(folder / "spans.tsv", COLUMNS, rows)

@@ -13,7 +13,7 @@ import pytest
 from pydicom.config import disable_value_validation
 
 from fovnet.decision.answer import facts, refusal, table_rows
-from fovnet.decision.judging import Judge, Look
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_json, write_tsv
@@ -193,7 +193,7 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
             given, stack, raw = refusal(volume_id, str(path), fault), None, None
         else:
             raw = np.full((len(stack.pixels), len(DEFAULT.classes)), 1 / len(DEFAULT.classes))
-            given = Judge(DEFAULT, Rule()).answer(volume_id, str(path), Look(raw[None].astype(np.float32)), stack, stack.notes)
+            given = Judge(DEFAULT, Rule()).answer(volume_id, str(path), MemberOutputs(raw[None].astype(np.float32)), stack, stack.notes)
         write_json(out / f"{volume_id}.json", facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)})
     for written in out.iterdir():
         text = written.read_text().replace(str(tmp_path), "")
