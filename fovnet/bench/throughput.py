@@ -241,8 +241,8 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     from fovnet.net.augment import draw
     from fovnet.net.training import shuffled
 
-    descent = mine.descent
-    assert descent is not None
+    train_step = mine.train_step
+    assert train_step is not None
 
     def prepare(work: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
         draws = draw(recipe.slices_per_epoch, recipe.ranges, mine.generator).to(data.device)
@@ -251,13 +251,13 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
             work(rows, drawn)
 
     if data.device.type != "cuda":
-        return _seconds(lambda: prepare(descent.images), data.device)
+        return _seconds(lambda: prepare(train_step.images), data.device)
     rows, drawn = data.train[:batch].clone(), torch.zeros(batch, draw(1, recipe.ranges, mine.generator).shape[1], device=data.device)
-    descent.images(rows, drawn)
+    train_step.images(rows, drawn)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):                        # launched one by one, its kernels would take longer than within a step's graph
-        descent.images(rows, drawn)
+        train_step.images(rows, drawn)
     return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
 
 

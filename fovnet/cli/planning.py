@@ -240,8 +240,8 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     """Held-out networks trained for a moment: how many predictions were near enough, and a TSV of all."""
     from fovnet.maths.intervals import wilson_interval
     from fovnet.net.calibration import candidates
+    from fovnet.net.calibration_check import WITHIN, HeldOut, held_out, measured
     from fovnet.net.columns import columns_of_space
-    from fovnet.net.heldout import WITHIN, HeldOut, held_out, measured
     from fovnet.records import write_tsv
 
     classes, training = len(configured.vocabulary_of(settings).classes), settings.training

@@ -21,7 +21,7 @@ from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
-    from fovnet.net.by_hand import Training
+    from fovnet.net.single_training import SingleTraining
     from fovnet.search.trial import Outcome, Trial
 
 verbs = typer.Typer()
@@ -199,7 +199,7 @@ def propose(
     out.print_json(json.dumps(asdict(replay(journal, slot))))
 
 
-def _draw_training(training: Training, outcome: Outcome) -> None:
+def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     """curve.png, beside the record."""
     from fovnet.report.canvas import save_png
     from fovnet.report.learning import learning_figure

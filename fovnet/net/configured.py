@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fovnet.config import Settings
-    from fovnet.net.beginning import Beginning
-    from fovnet.net.by_hand import Training
     from fovnet.net.cost import Device
-    from fovnet.net.ends import Ends
     from fovnet.net.prices import Prices
     from fovnet.net.probing import Bench
+    from fovnet.net.single_training import SingleTraining
     from fovnet.net.speed import Timings
+    from fovnet.net.stopping import Ends
     from fovnet.net.trials import Labelled
+    from fovnet.net.warm_start import Beginning
     from fovnet.net.workers import Job
     from fovnet.regions import Vocabulary
     from fovnet.search.envelope import Envelope
@@ -112,7 +112,7 @@ def space_of(settings: Settings) -> Space:
     """
     from fovnet.config import MEMBERS
     from fovnet.net.axes import in_order
-    from fovnet.net.beginning import space_of_members
+    from fovnet.net.warm_start import space_of_members
     from fovnet.search.space import Axis, Space, paper_space
 
     if settings.search.space == "paper":
@@ -135,7 +135,7 @@ def begun_with(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
     Raises ModelError where it is none, and ConfigError "begin-in-results" where it is the one that this configuration makes.
     """
     from fovnet.errors import ConfigError
-    from fovnet.net.beginning import SHIPPED, facts_of
+    from fovnet.net.warm_start import SHIPPED, facts_of
 
     if (begin := settings.training.begin) is None:
         return None
@@ -148,7 +148,7 @@ def begun_with(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
 def beginnings_of(settings: Settings) -> tuple[Beginning, ...]:
     """The networks that trainings begin with, the best first; none where weights are drawn.  Raises ModelError as `begun_with`, and
     where they are shown something else than is configured."""
-    from fovnet.net.beginning import beginnings, refuse_other_inputs
+    from fovnet.net.warm_start import beginnings, refuse_other_inputs
 
     begun = begun_with(settings)
     members = () if begun is None else beginnings(*begun)
@@ -162,7 +162,7 @@ def mixed_with(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tupl
     members  facts of each: slot and configuration
     None where the members are what was trained.  Raises ModelError as `beginnings_of`, and where none there is of a member's shape.
     """
-    from fovnet.net.beginning import nearest
+    from fovnet.net.warm_start import nearest
 
     if settings.ensemble.blend == 1:
         return None
@@ -339,7 +339,7 @@ def job_of(settings: Settings, pack: Pack, journal: Path) -> Job:
 
 def ends_of(settings: Settings) -> tuple[Ends, Envelope | None]:
     """What ends a training before its last epoch, and what more a search prunes by."""
-    from fovnet.net.ends import Ends, Plateau
+    from fovnet.net.stopping import Ends, Plateau
     from fovnet.search.envelope import Envelope
 
     training, early = settings.training, settings.training.early_stopping
@@ -391,11 +391,11 @@ BY_HAND = ("pixels", "rows", "weights", "source", "stamp")       # of a Job, wha
 
 def training_of(
     settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
-) -> Training:
+) -> SingleTraining:
     """The training of one configuration on the pack's slices."""
     from dataclasses import fields
 
-    from fovnet.net.by_hand import Training
+    from fovnet.net.single_training import SingleTraining
     from fovnet.net.trials import refuse_without_slices
     from fovnet.records import digest
 
@@ -403,7 +403,7 @@ def training_of(
     shared = job_of(settings, pack, folder)
     recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in BY_HAND}
     source = digest(learned_from(pack))
-    return Training(
+    return SingleTraining(
         configuration, labelled_of(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
         settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
         drawn_how_often(settings, pack),

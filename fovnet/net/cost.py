@@ -189,7 +189,7 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     Weights, gradients and momentum, and the weights' running mean where they are averaged; all activations of the batch; and, where the
     gradient has walked back to the first block, nearly twice the largest activation: its gradient, and what the convolution works in.
     And the batch while it is augmented: what it leaves is of no size that a network wants.  Validation does not go by the batch, and is not
-    counted: `fovnet.net.at_once` keeps it below 0.8 GB.
+    counted: `fovnet.net.inference_batch` keeps it below 0.8 GB.
     """
     of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
     return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * of_slice)

@@ -7,7 +7,7 @@ import errno
 import torch
 
 from fovnet.errors import SearchError
-from fovnet.net.ends import End
+from fovnet.net.stopping import End
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory")

@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from fovnet.net.at_once import answered_together
 from fovnet.net.engines import Engine, Torch
+from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.inputs import images_of, inputs_of
 from fovnet.volume.placing import Placing
 
@@ -38,7 +38,7 @@ def member_answers(
     engine   what computes them, made of the same members; None: torch
     Computed batch by batch, so that of pixels mapped from a file no more than a batch is in memory.
     """
-    kinds, engine, together = inputs_of(members), engine or Torch(members), answered_together(members, prod(pixels.shape[1:]), device)
+    kinds, engine, together = inputs_of(members), engine or Torch(members), inference_batch_size(members, prod(pixels.shape[1:]), device)
     wanted = np.arange(len(pixels)) if rows is None else rows
     answers, features = [], []
     with torch.inference_mode():

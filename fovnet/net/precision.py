@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fovnet.errors import ModelError
-from fovnet.net.beginning import blended
+from fovnet.net.warm_start import blended
 from fovnet.net.weights import load_tensors, save_tensors
 from fovnet.records import copy
 

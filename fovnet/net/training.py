@@ -25,15 +25,15 @@ from torch import Tensor
 
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
-from fovnet.net.at_once import answered_together
 from fovnet.net.augment import Ranges, draw
-from fovnet.net.beginning import Beginning, begin_with
 from fovnet.net.checkpoint import Checkpoint
-from fovnet.net.descent import Descent, computing_in, loss_of
-from fovnet.net.ends import End, Ends, Guess
 from fovnet.net.faults import end_of
+from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network, build
+from fovnet.net.stopping import End, Ends, Guess
+from fovnet.net.train_step import TrainStep, computing_in, loss_of
+from fovnet.net.warm_start import Beginning, begin_with
 from fovnet.net.weights import save_network
 from fovnet.search.trial import Status
 from fovnet.volume.placing import Placing
@@ -49,7 +49,7 @@ class Recipe:
     """What all trials of a search share.
 
     averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
-    precision  what layers compute in, as `fovnet.net.descent.computing_in` names it
+    precision  what layers compute in, as `fovnet.net.train_step.computing_in` names it
     sampling   "slices": in an epoch every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
     cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
                Where a training ends then decides all of its steps, so that one of more epochs begins anew
@@ -97,7 +97,7 @@ class Progress:
     optimiser: torch.optim.SGD
     generator: torch.Generator
     average: list[Tensor]
-    descent: Descent | None = None
+    train_step: TrainStep | None = None
     step: int = 0
     seconds: float = 0.0
     training_loss: list[float] = field(default_factory=list)
@@ -279,7 +279,7 @@ def validation_loss(model: Network, data: Data, weights: Tensor, precision: str 
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
-        for rows in torch.split(data.validation, answered_together([model], data.slices[0].numel(), data.device)):
+        for rows in torch.split(data.validation, inference_batch_size([model], data.slices[0].numel(), data.device)):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
             total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(rows)
     return float(total / len(data.validation))
@@ -344,20 +344,20 @@ def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
 def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:
     """One epoch more of the progress's network; its mean training loss is added to the curve."""
     progress.model.train()
-    descent = progress.descent = progress.descent or Descent(
+    train_step = progress.train_step = progress.train_step or TrainStep(
         progress.model, progress.optimiser, data, weights, recipe.ranges, batch, recipe.precision
     )
     draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
     rows_of = shuffled if recipe.sampling == "slices" or data.volume is None else partial(of_volumes, volume=data.volume)
     batches = rows_of(data.train, recipe.slices_per_epoch, batch, progress.generator)
     for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):
-        descent.take(rows, drawn, learning_rate / (1 + DECAY * progress.step))
+        train_step.take(rows, drawn, learning_rate / (1 + DECAY * progress.step))
         progress.step += 1
         if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
             _take_into_average(progress, recipe.averaging)
     if recipe.averaging and progress.step < AVERAGE_EVERY:          # else the network validated is the one that has learned nothing
         _take_into_average(progress, recipe.averaging)
-    progress.training_loss.append(descent.mean_loss())
+    progress.training_loss.append(train_step.mean_loss())
 
 
 def drawn_how_often(data: Data, recipe: Recipe) -> Tensor | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.net.columns import columns_of_space
 from fovnet.net.cost import Device, Limits, Work, fits, price
-from fovnet.net.places import forget, weights_of
+from fovnet.net.paths import forget, weights_of
 from fovnet.net.workers import Job, TrainingPool, stamp_of
 from fovnet.records import write_npz
 from fovnet.search.jobs import finish, on_record

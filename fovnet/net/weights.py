@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
-from fovnet.net.alone import slice_alone
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import Network, build
+from fovnet.net.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
 KINDS = {torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16", torch.uint8: "U8"}
@@ -92,7 +92,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         model = build(Architecture(**facts["architecture"]))
         model.load_state_dict(tensors)
         if facts.get("alone"):
-            model.load_state_dict(slice_alone(model.state_dict()))
+            model.load_state_dict(slice_only_weights(model.state_dict()))
     except ValueError as error:
         raise ModelError("weights-unknown", f"{path}: {error}; another version of fovnet made it: use that, or search again") from None
     except (KeyError, TypeError, RuntimeError, IndexError, RecursionError) as error:

@@ -28,9 +28,9 @@ from fovnet.errors import SearchError
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
-from fovnet.net.beginning import Beginning, nearest
-from fovnet.net.ends import Ends
-from fovnet.net.places import weights_of
+from fovnet.net.paths import weights_of
+from fovnet.net.stopping import Ends
+from fovnet.net.warm_start import Beginning, nearest
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
 from fovnet.volume.parallel import end_with

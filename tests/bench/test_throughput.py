@@ -18,8 +18,8 @@ from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, re
 from fovnet.cli import app
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges, draw
-from fovnet.net.descent import augmented as in_training
 from fovnet.net.model import build
+from fovnet.net.train_step import augmented as in_training
 from fovnet.records import read_tsv
 from fovnet.report.canvas import png
 from fovnet.report.throughput import throughput_figure

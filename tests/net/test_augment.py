@@ -22,8 +22,8 @@ from fovnet.net.augment import (
     noise_at,
     without_others,
 )
-from fovnet.net.descent import augmented as in_training
 from fovnet.net.sampling import grid_of, resample
+from fovnet.net.train_step import augmented as in_training
 
 STILL = Ranges(0, 0, 0, 0, 0)
 WIDE = Ranges(rotation_deg=25, translation=0.1, shear=0.5, zoom=0.15, noise=0.05, gamma=0.6)

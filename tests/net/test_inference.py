@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fovnet.net import at_once
+from fovnet.net import inference_batch
 from fovnet.net.architecture import Architecture
 from fovnet.net.inference import member_answers
 from fovnet.net.model import build
@@ -48,8 +48,8 @@ def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
 def test_some_rows_in_small_batches_give_what_all_at_once_give(pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     members, rows = nets("gap"), np.array([1, 4, 5, 10])
     answers, features = member_answers(members, pixels, torch.device("cpu"))
-    monkeypatch.setattr(at_once, "AT_LEAST", 1)
-    monkeypatch.setitem(at_once.AT_MOST, "cpu", 3)
+    monkeypatch.setattr(inference_batch, "AT_LEAST", 1)
+    monkeypatch.setitem(inference_batch.AT_MOST, "cpu", 3)
     told: list[int] = []
     some, felt = member_answers(members, pixels, torch.device("cpu"), lambda done, _: told.append(done), rows)
     np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.net.ends import Ends
-from fovnet.net.places import weights_of
+from fovnet.net.paths import weights_of
+from fovnet.net.stopping import Ends
 from fovnet.net.trials import search_networks
 from fovnet.net.workers import Job, TrainingPool
 from fovnet.search.envelope import Envelope

@@ -17,11 +17,11 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
-from fovnet.net.descent import Descent
-from fovnet.net.ends import Ends, Plateau
 from fovnet.net.inputs import normalised
 from fovnet.net.model import build
-from fovnet.net.places import checkpoint_of, forget
+from fovnet.net.paths import checkpoint_of, forget
+from fovnet.net.stopping import Ends, Plateau
+from fovnet.net.train_step import TrainStep
 from fovnet.net.training import (
     Data,
     Ending,
@@ -334,8 +334,8 @@ def test_the_score_is_the_loss_of_all_validation_slices_together(draw: Callable[
 
 def test_the_rate_falls_a_millionth_with_every_step(shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bertrand et al. (2017): lr / (1 + 1e-6 step), on from epoch to epoch."""
-    rates, take = [], Descent.take
-    monkeypatch.setattr(Descent, "take", lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate)))
+    rates, take = [], TrainStep.take
+    monkeypatch.setattr(TrainStep, "take", lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate)))
     train(shapes, replace(recipe, epochs=2), tmp_path / "kept.safetensors", learning_rate=0.03)
     np.testing.assert_allclose(rates, 0.03 / (1 + 1e-6 * np.arange(16)), rtol=1e-12)
 
@@ -344,17 +344,17 @@ def test_what_averaging_keeps_is_the_running_mean_of_every_fifth_steps_weights(
     shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Written out: 20 steps are four updates, of which the first forgets 9 of 11 parts of the weights that training began with."""
-    seen, take = [], Descent.take
+    seen, take = [], TrainStep.take
 
-    def weights(self: Descent) -> list[torch.Tensor]:
+    def weights(self: TrainStep) -> list[torch.Tensor]:
         return [parameter.detach().clone() for parameter in self.model.parameters()]
 
-    def counted(self: Descent, *step: object) -> None:
+    def counted(self: TrainStep, *step: object) -> None:
         seen.extend([] if seen else [weights(self)])
         take(self, *step)
         seen.append(weights(self))
 
-    monkeypatch.setattr(Descent, "take", counted)
+    monkeypatch.setattr(TrainStep, "take", counted)
     once = replace(recipe, epochs=1, slices_per_epoch=160, averaging=0.9)
     train(shapes, once, tmp_path / "kept.safetensors")
     mean = seen[0]

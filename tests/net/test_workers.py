@@ -16,7 +16,7 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.net.checkpoint import curves_of
-from fovnet.net.places import weights_of
+from fovnet.net.paths import weights_of
 from fovnet.net.workers import Job, TrainingPool, stamp_of, train
 from fovnet.search.trial import Proposal
 

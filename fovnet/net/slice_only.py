@@ -17,7 +17,7 @@ from fovnet.net.model import NORM_EPSILON
 NORMALISE = "normalise"
 
 
-def slice_alone(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a network that says of a slice, whatever stands in its other channels, what the given one says with black in them.
 
     tensors  named as `fovnet.net.model.Network` has them

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.allocation import keep_freed_memory
-from fovnet.net.places import forget
+from fovnet.net.paths import forget
 from fovnet.net.trials import Labelled, drawn
 from fovnet.net.workers import Job, train
 from fovnet.records import digest, read_json, write_json
@@ -27,7 +27,7 @@ NETWORK, RECORD = "network.safetensors", "trial.json"
 
 
 @dataclass(frozen=True)
-class Training:
+class SingleTraining:
     """What is trained, on what, and where its files go: network.safetensors, trial.json, and the checkpoint meanwhile.
 
     pixels   npy file of the slices;  source  a hash of them;  validation_slices  as in a search, drawn by `seed`

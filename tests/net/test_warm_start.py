@@ -12,12 +12,12 @@ from fovnet.config import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net import axes
 from fovnet.net.architecture import Architecture
-from fovnet.net.beginning import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
 from fovnet.net.configured import space_of, start_of
 from fovnet.net.model import build
-from fovnet.net.places import checkpoint_of
+from fovnet.net.paths import checkpoint_of
 from fovnet.net.precision import write_weights
 from fovnet.net.training import Data, Recipe, train_network
+from fovnet.net.warm_start import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
 from fovnet.net.weights import load_tensors, save_network, save_tensors
 from fovnet.records import checksum
 from fovnet.results import SHIPPED_NETWORKS

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fovnet.net.ends import End, Ends, Guess, Plateau, above_guessing
+from fovnet.net.stopping import End, Ends, Guess, Plateau, above_guessing
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal, Trial
 

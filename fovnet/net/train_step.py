@@ -35,11 +35,12 @@ class Resident(Protocol):
     def placed(self) -> Placed | None: ...
 
 
-class Descent:
-    """Stochastic gradient descent of one network over resident slices; `weights` (k,) are the classes'.
+class TrainStep:
+    """The step of stochastic gradient descent that trains one network on resident slices.
 
-    take     one step, on rows (m,) and draws (m, 94) of the device, at a learning rate
-    mean_loss  of the slices seen since it was last asked for; the only time the host waits
+    data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on that device
+    ranges   of the augmentation      batch      slices of a whole batch, the one that is recorded on CUDA
+    precision  what layers compute in, as `computing_in` names it
     """
 
     def __init__(
@@ -52,6 +53,12 @@ class Descent:
         self._replay = _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
+        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning rate.
+
+        Both lie on the device; weights, momentum and running statistics are changed in place, and the host does not wait.  On CUDA a
+        whole batch is replayed, one of another length is not.  Raises ModelError "inputs-unplaced" as `augmented`, and whatever torch
+        raises without memory.
+        """
         if self._replay and len(rows) == self._replay.batch:
             self._replay(self, rows, draws, rate)
         else:
@@ -60,17 +67,19 @@ class Descent:
         self._seen += len(rows)
 
     def mean_loss(self) -> float:
+        """The mean weighted cross-entropy, in nats, of the slices seen since it was last asked for, at least one; nan or inf where a step
+        has lost itself.  The only time the host waits."""
         mean = float(self._total / self._seen)
         self._total.zero_()
         self._seen = 0
         return mean
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
-        """The batch (m, c, h, w) as the network sees it."""
+        """The batch (m, c, h, w) float32 in [0, 1] of rows (m,) and draws (m, 94), as the network is shown it."""
         return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
-        """One step at the optimiser's rate, with no word of it to the host."""
+        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, with no word of it to the host."""
         seen = self.images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.precision, seen.device):
@@ -111,9 +120,9 @@ def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tenso
 
 
 class _Replay:
-    """A descent's step over whole batches as a CUDA graph; what changes from step to step is copied to where the recording reads it.
+    """A training's step over whole batches as a CUDA graph; what changes from step to step is copied to where the recording reads it.
 
-    It keeps no reference to the descent: a circle would hold a finished trial's memory until Python looks for circles.
+    It keeps no reference to the `TrainStep`: a circle would hold a finished trial's memory until Python looks for circles.
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
@@ -125,31 +134,31 @@ class _Replay:
         for group in optimiser.param_groups:
             group["lr"] = torch.tensor(float(group["lr"]), device=device)
 
-    def __call__(self, descent: Descent, rows: Tensor, draws: Tensor, rate: float) -> None:
+    def __call__(self, train_step: TrainStep, rows: Tensor, draws: Tensor, rate: float) -> None:
         self.rows.copy_(rows)
         self.draws.copy_(draws)
-        descent.set_rate(rate)
+        train_step.set_rate(rate)
         if self.warm < WARM_UP:
             self.warm += 1
-            self._aside(descent)
+            self._aside(train_step)
             return
         if self.graph is None:
-            self.graph = self._recorded(descent)
+            self.graph = self._recorded(train_step)
         self.graph.replay()
 
-    def _aside(self, descent: Descent) -> None:
+    def _aside(self, train_step: TrainStep) -> None:
         """A real step on the stream of the recording, which torch wants to have seen the work before."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
-            descent.step(self.rows, self.draws)
+            train_step.step(self.rows, self.draws)
         torch.cuda.current_stream().wait_stream(self.stream)
 
-    def _recorded(self, descent: Descent) -> torch.cuda.CUDAGraph:
+    def _recorded(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
         """The step as a graph; recording does not execute it."""
-        descent.optimiser.zero_grad(set_to_none=True)          # the gradients then belong to the graph's own memory
+        train_step.optimiser.zero_grad(set_to_none=True)          # the gradients then belong to the graph's own memory
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self.stream):
-            descent.step(self.rows, self.draws)
+            train_step.step(self.rows, self.draws)
         return graph
 
 
@@ -164,7 +173,7 @@ def computing_in(precision: str, device: torch.device) -> torch.autocast:
 
 
 def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """Mean weighted cross-entropy against soft targets: -Σ_c w_c t_c log p_c.
+    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c log p_c; weights (k,).
 
     A slice that is half spine and half chest has half its target on each.
     """

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.at_once import AT_LEAST, AT_MOST, LARGEST_BYTES, answered_together
+from fovnet.net.inference_batch import AT_LEAST, AT_MOST, LARGEST_BYTES, inference_batch_size
 from fovnet.net.model import build
 
 CPU, SIDE = torch.device("cpu"), 32
@@ -25,8 +25,8 @@ def test_no_layer_answers_more_than_the_memory_meant_for_it(log2_filters: int, s
             layer.register_forward_hook(lambda _, __, answer: answers.append(answer.nbytes))
     with torch.inference_mode():
         net(torch.zeros(1, 1, SIDE, SIDE))
-    monkeypatch.setattr("fovnet.net.at_once.LARGEST_BYTES", least := LARGEST_BYTES // 16)
-    together = answered_together([net], SIDE**2, CPU)
+    monkeypatch.setattr("fovnet.net.inference_batch.LARGEST_BYTES", least := LARGEST_BYTES // 16)
+    together = inference_batch_size([net], SIDE**2, CPU)
     assert AT_LEAST <= together <= AT_MOST["cpu"]
     assert together * max(answers) <= least or together == AT_LEAST
     assert (together + 1) * max(answers) > least or together == AT_MOST["cpu"]
@@ -34,5 +34,5 @@ def test_no_layer_answers_more_than_the_memory_meant_for_it(log2_filters: int, s
 
 def test_the_widest_network_decides() -> None:
     nets = [build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap")) for log2_filters in (4, 7, 5)]
-    assert [answered_together([net], 128**2, CPU) for net in nets] == [128, 32, 128]
-    assert answered_together(nets, 128**2, CPU) == 32
+    assert [inference_batch_size([net], 128**2, CPU) for net in nets] == [128, 32, 128]
+    assert inference_batch_size(nets, 128**2, CPU) == 32

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import DRAWS, Ranges
-from fovnet.net.descent import WARM_UP, Descent, _Replay, augmented
+from fovnet.net.train_step import WARM_UP, TrainStep, _Replay, augmented
 from fovnet.net.training import Data, Progress, Recipe, _begin, _train_epoch, class_weights, place
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
@@ -45,13 +45,13 @@ class Stream:
 @pytest.fixture
 def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     made: list[Recording] = []
-    real = Descent.step
+    real = TrainStep.step
 
     @contextmanager
     def record(graph: Recording, stream: Stream) -> Iterator[None]:
         made.append(graph)
         with monkeypatch.context() as now:
-            now.setattr(Descent, "step", lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers)))
+            now.setattr(TrainStep, "step", lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers)))
             yield
 
     stand_ins = {"Stream": Stream, "current_stream": Stream, "stream": nullcontext, "CUDAGraph": Recording, "graph": record}
@@ -63,9 +63,9 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = False) -> Progress:
     """A small network after two epochs of batches of 8."""
     progress, weights = _begin(SMALL, 0.03, 5, device), class_weights(data.targets)
-    progress.descent = Descent(progress.model, progress.optimiser, data, weights, recipe.ranges, 8)
+    progress.train_step = TrainStep(progress.model, progress.optimiser, data, weights, recipe.ranges, 8)
     if replayed:
-        progress.descent._replay = _Replay(progress.optimiser, 8, device)
+        progress.train_step._replay = _Replay(progress.optimiser, 8, device)
     for _ in range(2):
         _train_epoch(progress, data, weights, recipe, 0.03, 8)
     return progress

@@ -14,7 +14,7 @@ LARGEST_BYTES = 2**28                   # of a network's largest answer: with wh
 NUMBER_BYTES = {"cpu": 4, "cuda": 2}    # of float32, and of bfloat16
 
 
-def answered_together(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
+def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
     """How many slices of so many pixels fill LARGEST_BYTES with what the widest opening convolution of the networks answers; 16 at least,
     and at most what is any faster.
 
