@@ -208,7 +208,7 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def noise_at(place: Tensor, images: Tensor) -> Tensor:
-    """Standard normal noise of the shape of `images`, read from the table at a place in [0, 1) for each slice.
+    """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1) for each, (n, 1, 1, 1).
 
     A million numbers are drawn once: new ones for every pixel would take a CPU longer than all else here, and on another device
     would not be the CPU's.  Two slices share pixels of noise now and then, of a large batch a pair perhaps

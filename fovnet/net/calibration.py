@@ -33,7 +33,7 @@ NEARLY_SHORTEST = 4.0           # times the least: of networks all alike no pric
 
 
 class Timed(Protocol):
-    """What timing a network gives; see `fovnet.net.probing`."""
+    """What timing a network gives: seconds of one step and of one slice validated; see `fovnet.net.probing`."""
 
     @property
     def step_seconds(self) -> float: ...

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fovnet.errors import ModelError
-from fovnet.net.places import checkpoint_of, forget
+from fovnet.net.paths import checkpoint_of, forget
 from fovnet.net.weights import load_facts, load_tensors, save_tensors
 from fovnet.records import digest
 
@@ -36,9 +36,16 @@ class Checkpoint:
 
     @property
     def path(self) -> Path:
+        """The safetensors file, beside the weights; nothing is made by asking."""
         return checkpoint_of(self.keep)
 
     def save(self, progress: Progress) -> None:
+        """Write where the training stands after a whole epoch, in the place of what was written before.
+
+        Tensors   of the model, of the momentum and the running mean of each parameter, and the state of the CPU's generator (bytes,)
+        facts     steps, seconds, the losses of each epoch, a hash of `decides`, and the CRC-32 of the tensors
+        At least one step must have been taken, for there is no momentum before.  Raises OSError where it cannot be written.
+        """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
         names = [name for name, _ in progress.model.named_parameters()]
         for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
@@ -70,7 +77,7 @@ class Checkpoint:
 
 
 def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
-    """Of the bytes of all tensors, by their names' order."""
+    """The CRC-32 of the bytes of all tensors, by their names' order."""
     running = 0
     for name in sorted(tensors):
         running = zlib.crc32(tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data, running)

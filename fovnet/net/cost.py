@@ -52,21 +52,21 @@ class Cost:
 
     @property
     def convolution_flop(self) -> Floats:
-        """Operations of the convolutions of one slice's forward pass."""
+        """(M,) operations of the convolutions of one slice's forward pass."""
         return np.asarray(self.block_flop.sum(axis=-1))
 
     @property
     def forward_flop(self) -> Floats:
-        """Operations of one slice's forward pass."""
+        """(M,) operations of one slice's forward pass."""
         return self.convolution_flop + self.dense_flop
 
     @property
     def flop_per_filter(self) -> Floats:
-        """Operations of the convolutions, each over the filters it has."""
+        """(M,) operations of the convolutions, each over the filters it has."""
         return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
 
     def busy_flop(self, at_once: int) -> Floats:
-        """The operations for which a device is busy that computes so many filters at once, and has no use for the rest where there are
+        """(M,) operations for which a device is busy that computes so many filters at once, and has no use for the rest where there are
         fewer."""
         return np.asarray((self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1)) + self.dense_flop
 

@@ -42,7 +42,10 @@ class Engine(Protocol):
     version: str
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        """Probabilities (p, n, k) and features (n, f) of all members for images (n, c, 128, 128) float."""
+        """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for images (n, c, 128, 128) float in [0, 1].
+
+        Raises MemoryError or ModelError ("engine-failed") where it cannot, as for lack of memory.
+        """
 
 
 class Torch:
@@ -54,6 +57,10 @@ class Torch:
         self._members = members
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the members' device, all in one run.
+
+        Raises MemoryError where there is not the memory, and RuntimeError as torch does.
+        """
         try:
             with torch.inference_mode():
                 seen = [_answer(member, images) for member in self._members]
@@ -83,6 +90,10 @@ class Onnx:
         self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU, AT_ONCE a run.
+
+        Raises ModelError ("engine-failed") where the runtime cannot, as for lack of memory.
+        """
         return _in_parts(images, lambda part: self._session.run([PROBABILITIES, FEATURES], {IMAGES: part}))
 
 
@@ -102,6 +113,10 @@ class OpenVino:
         self._request = compiled.create_infer_request()
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU, AT_ONCE a run.
+
+        Raises ModelError ("engine-failed") where the runtime cannot, as for lack of memory.
+        """
         return _in_parts(images, self._run)
 
     def _run(self, part: Floats32) -> tuple[Floats32, Floats32]:

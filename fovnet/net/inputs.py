@@ -204,7 +204,8 @@ def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, c
 def images_of(
     pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
 ) -> Tensor:
-    """`images` of a few rows of slices that lie in memory or in a file, and not on the device: only what is shown is brought there.
+    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 that lie in memory or in a file, and not on the device: only what
+    is shown is brought there.
 
     For sections all slices of the volumes that the rows are of are read, and no others.
     """

@@ -49,16 +49,17 @@ class SingleTraining:
 
     @property
     def network(self) -> Path:
+        """Where the weights of the best epoch lie."""
         return self.folder / NETWORK
 
     @property
     def scored_on(self) -> NDArray[np.int64]:
-        """The validation rows of the score."""
+        """(v,) the validation rows of the score, ascending."""
         return drawn(self.data.validation, self.validation_slices, self.seed)
 
     @property
     def guess(self) -> float:
-        """The validation loss of guessing."""
+        """The validation loss of guessing, in nats."""
         import torch
 
         from fovnet.net.training import class_weights, guessing_loss

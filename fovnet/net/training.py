@@ -71,8 +71,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Data:
-    """The labelled slices, on the device, and which rows are for training and which for validation; `placed` as inputs may need it;
-    the volume (n,) of each slice, where that is known."""
+    """The labelled slices, on the device, and which rows are for training and which for validation.
+
+    slices  (n, h, w) uint8      targets  (n, k) float32, rows summing to one      train, validation  (r,) and (v,) int64 row numbers
+    placed  as inputs may need it      volume  (n,) int64 of each slice, where that is known
+    """
 
     slices: Tensor
     targets: Tensor
@@ -83,6 +86,7 @@ class Data:
 
     @property
     def device(self) -> torch.device:
+        """Where the slices are."""
         return self.slices.device
 
 
@@ -275,7 +279,7 @@ class _Epochs:
 
 
 def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
-    """Mean weighted cross-entropy of the validation rows, without augmentation."""
+    """Mean weighted cross-entropy of the validation rows, in nats, without augmentation; weights (k,) of the classes."""
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
@@ -372,7 +376,9 @@ def each_volume_alike(volume: Tensor) -> Tensor:
 
 
 def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor) -> Iterator[Tensor]:
-    """Batches of row numbers, `count` in all: of one permutation of the volumes after another, a slice of each at random.
+    """Batches (m,) of row numbers, `count` in all: of one permutation of the volumes after another, a slice of each at random.
+
+    rows (r,) and the volume (n,) of every slice, on one device
 
     A whole body of 150 slices counts as much as a knee of 15, as it does when volumes are asked about.
     """
@@ -386,7 +392,8 @@ def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator,
 
 
 def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Batches of row numbers, `count` in all: one permutation after another, so that none is drawn twice before all were once."""
+    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that none is drawn twice before all were
+    once."""
     passes = -(-count // len(rows))
     order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
     yield from torch.split(rows[order.to(rows.device)], batch)

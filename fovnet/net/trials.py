@@ -83,7 +83,7 @@ def refuse_without_slices(data: Labelled) -> None:
 
 
 def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
-    """The validation rows that all trials of a seed are scored on, ascending: `count` of them, all where None."""
+    """(min(count, v),) of the validation rows (v,), ascending: those that all trials of a seed are scored on; all where None."""
     return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
 
 

@@ -24,7 +24,7 @@ KINDS = {torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.b
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True) -> Path:
-    """`path`, holding named tensors and JSON-able facts, put in place in one step; `lasting` as in `replace_with`."""
+    """`path`, holding named tensors of any shape and JSON-able facts, put in place in one step; `lasting` as in `replace_with`."""
     return replace_with(path, partial(_write, tensors=tensors, facts=facts), lasting=lasting)
 
 
