@@ -9,7 +9,9 @@ import typer
 from fovnet.cli.opened import refuse_other_ensemble, refuse_other_rule, scored_of, settings_of
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import out, progress_bar
-from fovnet.net import configured
+from fovnet.net.run import finished_search, open_run, run_vocabulary
+from fovnet.net.training_job import row_frequencies
+from fovnet.net.warm_start import warm_start_blend, warm_start_ensemble
 from fovnet.words import several
 
 if TYPE_CHECKING:
@@ -32,18 +34,18 @@ def ensemble(config: ConfigFile) -> None:
 
     keep_freed_memory()
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
-    journal, trials = configured.concluded(results)
-    often = configured.drawn_how_often(settings, pack)
+    results, pack = open_run(settings)
+    journal, trials = finished_search(results)
+    often = row_frequencies(settings, pack)
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often)
     options = settings.ensemble
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
-    _, begun = configured.begun_with(settings) or (None, None)
+    _, begun = warm_start_ensemble(settings) or (None, None)
     results.probabilities.unlink(missing_ok=True)           # those of other members must not outlive them, were this killed half-way
     assemble(
-        results.ensemble, members, configured.vocabulary_of(settings), settings.prepare.slicing, settings=options.model_dump(),
+        results.ensemble, members, run_vocabulary(settings), settings.prepare.slicing, settings=options.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
-        mixed=configured.mixed_with(settings, members), inputs=pack.inputs, journal=journal.name,
+        mixed=warm_start_blend(settings, members), inputs=pack.inputs, journal=journal.name,
     )
     with progress_bar("scoring") as tell:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
@@ -85,23 +87,23 @@ def tune(config: ConfigFile) -> None:
     from fovnet.evaluate.guards import learned_from
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     options, scored = settings.decision, scored_of(results)
     refuse_other_ensemble(config, results, settings)
     volumes = examples(pack, scored, "validation")
     rule, candidates = tuned(
-        volumes, configured.vocabulary_of(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), configured.vocabulary_of(settings)) if options.heights != "never" else (),
+        volumes, run_vocabulary(settings), sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
+        heights=usual_heights(shown(pack, "train"), run_vocabulary(settings)) if options.heights != "never" else (),
         widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
     )
     judge, abstention = settle(
-        Judge(configured.vocabulary_of(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
+        Judge(run_vocabulary(settings), replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
         shown_volumes(pack, scored, "validation", orientation.load(results.ensemble)),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=settings.seed,
     )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
-    error = slice_error(volumes, configured.vocabulary_of(settings), judge.rule)
+    error = slice_error(volumes, run_vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     wrong = f"at most {100 * options.stated_error:.3g}% of their slices wrong on average over people"
     told = f"answers from confidence {judge.rule.min_confidence:.2f} on, {wrong}"
@@ -123,16 +125,16 @@ def decide(config: ConfigFile) -> None:
     from fovnet.records import write_json, write_tsv
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     refuse_other_rule(config, results, settings)
     rows = []
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
-    judge = Judge(configured.vocabulary_of(settings), read_rule(results.ensemble), *known)
+    judge = Judge(run_vocabulary(settings), read_rule(results.ensemble), *known)
     begin_decisions(results)
     for given, stack, raw in decisions(pack, scored_of(results), "test", judge):
         rows += table_rows(given, stack)
         write_json(
-            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, configured.vocabulary_of(settings)),
+            results.decisions / f"{given.volume_id}.json", facts(given, stack, raw, run_vocabulary(settings)),
             settings=settings.decision.model_dump(), seed=settings.seed,
         )
     table, decided = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}

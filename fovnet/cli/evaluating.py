@@ -13,7 +13,8 @@ from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
-from fovnet.net import configured
+from fovnet.net.run import finished_search, open_run, run_vocabulary
+from fovnet.net.search_plan import start_configuration
 from fovnet.report import run_report
 from fovnet.words import several
 
@@ -26,7 +27,7 @@ def evaluate(config: ConfigFile) -> None:
     from fovnet.evaluate.writing import write_evaluation
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     evaluation, _ = finished_run.evaluation_of(settings, results, pack)
     written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
     out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {written[0]}")
@@ -40,18 +41,18 @@ def ablate(config: ConfigFile) -> None:
     from fovnet.evaluate.networks import networks_of
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     refuse_other_rule(config, results, settings)
     finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
-    (journal, trials), arrays = configured.concluded(results), scored_arrays(results)
+    (journal, trials), arrays = finished_search(results), scored_arrays(results)
     with progress_bar("scoring") as tell:
         networks = networks_of(
-            pack, arrays, results.ensemble, trials, journal / "networks", configured.start_of(settings),
+            pack, arrays, results.ensemble, trials, journal / "networks", start_configuration(settings),
             device=settings.training.device, progress=tell,
         )
     with progress_bar("deciding") as tell:
         found = ablate(
-            pack, networks, arrays["rows"], configured.vocabulary_of(settings), read_rule(results.ensemble),
+            pack, networks, arrays["rows"], run_vocabulary(settings), read_rule(results.ensemble),
             bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
         )
     written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
@@ -168,7 +169,7 @@ def report(config: ConfigFile) -> None:
     from fovnet.evaluate.ablation import current_ablation
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     refuse_other_rule(config, results, settings)
     refuse_other_search(config, results, settings, pack)
     run_report.write(settings, results, pack)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.commands import with_config
 from fovnet.errors import ConfigError
-from fovnet.net import configured
+from fovnet.net.run import finished_search, open_run, run_vocabulary
+from fovnet.net.search_plan import jobs_journal, search_fingerprint
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -62,14 +63,14 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
         known = " and the ".join(SCORED)
         raise ConfigError("split-not-scored", f"--split {split}: the ensemble scores the {known} split alone; name one of these")
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
+    results, pack = open_run(settings)
     ensemble = load(results.ensemble, settings.training.device)
     parts = zip(examples(pack, scored_of(results), split), stacks(pack, split), subjects_of(pack, split), strict=True)
     volumes = [
         Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack), subject)
         for one, stack, subject in parts
     ]
-    return volumes, configured.vocabulary_of(settings), ensemble.rule
+    return volumes, run_vocabulary(settings), ensemble.rule
 
 
 def refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
@@ -94,9 +95,9 @@ def refuse_other_search(config: Path, results: Results, settings: Settings, pack
     from fovnet.decision.ensemble import facts_of
     from fovnet.errors import ModelError, SearchError
 
-    journal, _ = configured.concluded(results)
+    journal, _ = finished_search(results)
     try:
-        mine = {results.journal(configured.search_digest(settings, pack)), configured.jobs_of(settings, results)}
+        mine = {results.journal(search_fingerprint(settings, pack)), jobs_journal(settings, results)}
     except ModelError:                                              # the networks it began with are gone, and nobody can tell
         mine = {journal}
     if journal not in mine:

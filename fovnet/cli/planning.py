@@ -11,7 +11,17 @@ from fovnet.cli.opened import settings_of
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net import configured
+from fovnet.net.run import journal_of_same_training, run_vocabulary
+from fovnet.net.search_plan import (
+    count_fitting,
+    probing_bench,
+    refuse_where_nothing_fits,
+    search_prices,
+    search_space,
+    start_configuration,
+    timings_of_same_training,
+)
+from fovnet.net.warm_start import warm_start_ensemble
 from fovnet.records import header_of
 from fovnet.results import Results
 from fovnet.words import several
@@ -38,9 +48,9 @@ def check(config: ConfigFile) -> None:
 
     settings = settings_of(config)
     words = vocabulary(settings.regions)
-    space = configured.space_of(settings)
-    row = space.row_of(configured.start_of(settings))
-    fit = configured.count_fitting(settings)
+    space = search_space(settings)
+    row = space.row_of(start_configuration(settings))
+    fit = count_fitting(settings)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
@@ -59,7 +69,7 @@ def check(config: ConfigFile) -> None:
         f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, "
         f"starting at row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
-    if begun := configured.begun_with(settings):
+    if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}")
@@ -157,7 +167,7 @@ def cost(
     from fovnet.report.wording import duration
 
     settings = settings_of(config)
-    priced = configured.prices_of(settings)
+    priced = search_prices(settings)
     if out_file is not None:
         write_tsv(out_file, *table(priced))
     options, rows = settings.search, len(priced.space)
@@ -165,12 +175,12 @@ def cost(
     if options.seconds_limit is not None:
         limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
     out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.")
-    configured.refuse_where_nothing_fits(settings, priced)
+    refuse_where_nothing_fits(settings, priced)
     shown = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
     for name, values in quantiles(priced).items():
         shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
     show_table(shown)
-    start = priced.space.row_of(configured.start_of(settings))
+    start = priced.space.row_of(start_configuration(settings))
     figures = (
         f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
         f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
@@ -200,7 +210,7 @@ def calibrate(
     settings = settings_of(config)
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
-        configured.concluded_alike(settings, trials_of)        # that there is no such search is said before a minute of measuring
+        journal_of_same_training(settings, trials_of)        # that there is no such search is said before a minute of measuring
     told: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
         write_calibration(path, _calibrated(settings), **told)
@@ -210,7 +220,7 @@ def calibrate(
         out.print("search.speed is given in numbers, and the search goes by those; `speed: measure` goes by what is measured here")
     known = read_calibration(path)
     if trials_of is not None:
-        known = with_trials(known, configured.finished_in(settings, trials_of, known.name))
+        known = with_trials(known, timings_of_same_training(settings, trials_of, known.name))
         write_calibration(path, known, **told)
     numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
     near = (abs(known.misfits - 1) <= 0.25).sum()
@@ -226,9 +236,9 @@ def _calibrated(settings: Settings) -> Calibration:
     from fovnet.net.columns import columns_of_space
     from fovnet.net.probing import device_name
 
-    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
-    rows = candidates(columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs))
-    bench = configured.bench_of(settings)
+    classes, training = len(run_vocabulary(settings).classes), settings.training
+    rows = candidates(columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs))
+    bench = probing_bench(settings)
     with progress_bar("timing") as tell:
         return calibrate(
             rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
@@ -244,10 +254,10 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     from fovnet.net.columns import columns_of_space
     from fovnet.records import write_tsv
 
-    classes, training = len(configured.vocabulary_of(settings).classes), settings.training
-    rows = columns_of_space(configured.space_of(settings), classes=classes, head=training.head, inputs=training.inputs)
+    classes, training = len(run_vocabulary(settings).classes), settings.training
+    rows = columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs)
     chosen = held_out(candidates(rows), known, count, settings.seed)
-    bench, found = configured.bench_of(settings), []
+    bench, found = probing_bench(settings), []
     with progress_bar("checking") as tell:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)

@@ -14,7 +14,9 @@ from fovnet.cli.opened import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
 from fovnet.errors import ConfigError
-from fovnet.net import configured
+from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
+from fovnet.net.search_plan import changed_start, jobs_journal, plan_search, refuse_journal_of_other_slices, search_fingerprint
+from fovnet.net.training_job import plan_single_training, training_job, training_rows
 from fovnet.records import is_stamped
 from fovnet.results import Results
 from fovnet.words import several
@@ -60,8 +62,8 @@ def explain(
     if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
         wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
         raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
-    journal, trials = (run, None) if (run / "search.json").exists() else configured.concluded(Results(run))
-    owner, explanation = configured.explained(journal, trials)
+    journal, trials = (run, None) if (run / "search.json").exists() else finished_search(Results(run))
+    owner, explanation = explain_search(journal, trials)
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
         out.print(paragraph)
@@ -89,10 +91,10 @@ def train(
     from fovnet.report.wording import settings as described
 
     settings = settings_of(config)
-    configuration = configured.configuration_of(settings, changes or [])
+    configuration = changed_start(settings, changes or [])
     choose_device(settings.training.device)
-    pack = configured.pack_to_train_on(settings, config)
-    training = configured.training_of(settings, pack, configuration, out_folder, epochs, training_seed)
+    pack = pack_to_train_on(settings, config)
+    training = plan_single_training(settings, pack, configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
         err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way")
@@ -120,13 +122,13 @@ def _search(config: Path) -> None:
         raise ConfigError("search-jobs", f"{config}: search.jobs: true, so that each slot is a job; give the `snakemake` command, or set "
                                          "search.jobs: false, which searches anew in a journal of its own")
     choose_device(settings.training.device)
-    results, pack = configured.opened(settings)
-    journal = results.journal(configured.search_digest(settings, pack))
-    planned = configured.search_of(settings, pack)
-    write_rows(journal, configured.scored_of(settings, pack))       # the same whoever writes it: the journal is called after the slices too
+    results, pack = open_run(settings)
+    journal = results.journal(search_fingerprint(settings, pack))
+    planned = plan_search(settings, pack)
+    write_rows(journal, training_rows(settings, pack))       # the same whoever writes it: the journal is called after the slices too
     with progress_bar("searching") as tell:
         trials = search_networks(
-            planned, configured.job_of(settings, pack, journal), journal, trials=settings.search.trials,
+            planned, training_job(settings, pack, journal), journal, trials=settings.search.trials,
             stop_below_regret=settings.search.stop_below_regret, progress=tell,
         )
     _conclude(settings, results, journal, trials)
@@ -139,10 +141,10 @@ def slot_begin(config: ConfigFile) -> None:
     from fovnet.search.jobs import begin
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
-    journal = configured.jobs_of(settings, results)
-    planned, learned = configured.search_of(settings, pack), configured.scored_of(settings, pack)
-    begin(planned, journal, configured.search_digest(settings, pack), partial(write_rows, journal, learned))
+    results, pack = open_run(settings)
+    journal = jobs_journal(settings, results)
+    planned, learned = plan_search(settings, pack), training_rows(settings, pack)
+    begin(planned, journal, search_fingerprint(settings, pack), partial(write_rows, journal, learned))
     out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
 
 
@@ -152,7 +154,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
     from fovnet.search.jobs import propose
 
     settings = settings_of(config)
-    decided = propose(configured.jobs_of(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
+    decided = propose(jobs_journal(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
     out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
 
 
@@ -166,10 +168,10 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
         from fovnet.net.training import choose_device
 
         choose_device(settings.training.device)
-    results, pack = configured.opened(settings)
-    journal = configured.jobs_of(settings, results)
-    configured.refuse_other_slices(settings, pack, journal)
-    trial = train_slot(configured.job_of(settings, pack, journal), journal, slot)
+    results, pack = open_run(settings)
+    journal = jobs_journal(settings, results)
+    refuse_journal_of_other_slices(settings, pack, journal)
+    trial = train_slot(training_job(settings, pack, journal), journal, slot)
     out.print(" ".join(["slot", str(slot), trial.outcome.status, told_score(trial.score), trial.outcome.message]).rstrip())
 
 
@@ -179,9 +181,9 @@ def slot_gather(config: ConfigFile) -> None:
     from fovnet.search.jobs import gather
 
     settings = settings_of(config)
-    results, pack = configured.opened(settings)
-    journal = configured.jobs_of(settings, results)
-    configured.refuse_other_slices(settings, pack, journal)
+    results, pack = open_run(settings)
+    journal = jobs_journal(settings, results)
+    refuse_journal_of_other_slices(settings, pack, journal)
     _conclude(settings, results, journal, gather(journal, settings.search.trials))
 
 
@@ -195,7 +197,7 @@ def propose(
 
     from fovnet.search.journal import replay
 
-    journal = configured.concluded(Results(run))[0] if (Results(run).search / "current.json").exists() else run
+    journal = finished_search(Results(run))[0] if (Results(run).search / "current.json").exists() else run
     out.print_json(json.dumps(asdict(replay(journal, slot))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.net import configured
+from fovnet.net.run import run_vocabulary
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
@@ -30,10 +30,10 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
     refuse_other_decisions(results)
-    check_tables(pack, collections_of(settings, results), configured.vocabulary_of(settings))
+    check_tables(pack, collections_of(settings, results), run_vocabulary(settings))
     options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
     stated = settings.decision.stated_error
-    return evaluated(cases, configured.vocabulary_of(settings), manifest=manifest_of(pack), stated_error=stated, **options), cases
+    return evaluated(cases, run_vocabulary(settings), manifest=manifest_of(pack), stated_error=stated, **options), cases
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:

@@ -1,8 +1,8 @@
-"""A search over the network family on sliced volumes: what each row would cost, which rows fit, and the training of the proposed ones."""
+"""The trials of a search over the network family on sliced volumes: what they learn from, and the training of the proposed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.columns import columns_of_space
-from fovnet.net.cost import Device, Limits, Work, fits, price
 from fovnet.net.paths import forget, weights_of
 from fovnet.net.workers import Job, TrainingPool, stamp_of
 from fovnet.records import write_npz
@@ -21,9 +19,7 @@ from fovnet.search.jobs import finish, on_record
 from fovnet.search.journal import read_slot, slot_path
 from fovnet.search.proposing import Search
 from fovnet.search.run import Submit, go_on
-from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.search.view import RECOMMENDED, Modelling
 from fovnet.volume.placing import Placing
 
 VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
@@ -45,36 +41,6 @@ class Labelled:
         return write_npz(path, targets=self.targets, train=self.train, validation=self.validation, **placing)
 
 
-def plan_search(
-    space: Space,
-    data: Labelled,
-    *,
-    head: str,
-    slices_per_epoch: int,
-    epochs: int,
-    averaged: bool,
-    limits: Limits,
-    speed: Device,
-    method: str,
-    workers: int,
-    lead: float,
-    seed: int,
-    start: Mapping[str, Any],
-    initial: int | None,
-    modelling: Modelling = RECOMMENDED,
-    inputs: Sequence[str] = ("slice",),
-) -> Search:
-    """The search over what is learned from and scored on, with every row priced.
-
-    Rows predicted to exceed a limit are never proposed.  Raises SearchError where a split has no slices, or no row fits.
-    """
-    refuse_without_slices(data)
-    priced = columns_of_space(space, classes=data.targets.shape[1], head=head, inputs=inputs)
-    memory, seconds = price(priced, Work(slices_per_epoch, len(data.validation), epochs), speed, averaged=averaged)
-    feasible = fits(memory, seconds, limits)
-    return Search(space, method, seed, workers, space.row_of(start), initial, seconds, feasible, modelling, memory, lead)
-
-
 def refuse_without_slices(data: Labelled) -> None:
     """Nothing, where there is something to learn from and something to be judged on.  Raises SearchError "search-no-slices"."""
     for name, rows in (("training", data.train), ("validation", data.validation)):
@@ -93,7 +59,7 @@ def write_rows(journal: Path, data: Labelled) -> Path:
     return data.write(_rows_file(journal))
 
 
-def training_job(pixels: Path, journal: Path, recipe: Mapping[str, Any]) -> Job:
+def job_in(journal: Path, pixels: Path, recipe: Mapping[str, Any]) -> Job:
     """What every training of the search in `journal` needs to know; `recipe` is the rest of Job by its names there."""
     return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **recipe)
 

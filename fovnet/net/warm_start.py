@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.errors import ModelError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.net import axes
 from fovnet.records import checksum, read_json
+from fovnet.results import SHIPPED_NETWORKS, Results
 from fovnet.search.space import Axis, Space
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from fovnet.config import Settings
     from fovnet.net.architecture import Architecture
     from fovnet.net.model import Network
 
@@ -144,6 +146,40 @@ def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: floa
     drawn = LAST if told.get("classes") != facts.get("classes") else ()
     mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
     return {**tensors, **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed}}
+
+
+def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
+    """The ensemble whose networks trainings begin with, and its facts; None where weights are drawn.
+
+    Raises ModelError where it is none, and ConfigError "begin-in-results" where it is the one that this configuration makes.
+    """
+    if (begin := settings.training.begin) is None:
+        return None
+    folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
+    if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
+        raise ConfigError("begin-in-results", f"training.begin: {begin}: is what this run replaces; give its results another folder")
+    return folder, facts_of(folder)
+
+
+def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
+    """The networks that trainings begin with, the best first; none where weights are drawn.  Raises ModelError as `warm_start_ensemble`,
+    and where they are shown something else than is configured."""
+    begun = warm_start_ensemble(settings)
+    members = () if begun is None else beginnings(*begun)
+    refuse_other_inputs(members, settings.training.inputs, settings.training.head)
+    return members
+
+
+def warm_start_blend(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tuple[float, dict[int, Path]] | None:
+    """The share of the trained weights in an ensemble's members, and by slot the weights file that each was trained from.
+
+    members  facts of each: slot and configuration
+    None where the members are what was trained.  Raises ModelError as `warm_start_networks`, and where none there is of a member's shape.
+    """
+    if settings.ensemble.blend == 1:
+        return None
+    begun = warm_start_networks(settings)
+    return settings.ensemble.blend, {member["slot"]: nearest(begun, member["configuration"]).weights for member in members}
 
 
 def _plain(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet import __version__
 from fovnet.evaluate import finished_run
-from fovnet.net import configured
+from fovnet.net.run import explain_search, finished_search, run_vocabulary
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
@@ -30,8 +30,8 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.report.wording import usual_heights
 
     evaluation, cases = finished_run.evaluation_of(settings, results, pack)
-    manifest, (journal, trials) = finished_run.manifest_of(pack), configured.concluded(results)
-    _, explanation = configured.explained(journal, trials)
+    manifest, (journal, trials) = finished_run.manifest_of(pack), finished_search(results)
+    _, explanation = explain_search(journal, trials)
     rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
     say = rule.say(len(members), results.ensemble / RULE)
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
@@ -41,7 +41,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
         members=[{**member, "say": float(share)} for member, share in zip(members, say, strict=True)],
-        decision={**vars(rule), "heights": usual_heights(rule.heights, configured.vocabulary_of(settings).chain)},
+        decision={**vars(rule), "heights": usual_heights(rule.heights, run_vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         title=options.title,
         versions={

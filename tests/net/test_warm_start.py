@@ -12,10 +12,10 @@ from fovnet.config import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net import axes
 from fovnet.net.architecture import Architecture
-from fovnet.net.configured import space_of, start_of
 from fovnet.net.model import build
 from fovnet.net.paths import checkpoint_of
 from fovnet.net.precision import write_weights
+from fovnet.net.search_plan import search_space, start_configuration
 from fovnet.net.training import Data, Recipe, train_network
 from fovnet.net.warm_start import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
 from fovnet.net.weights import load_tensors, save_network, save_tensors
@@ -147,7 +147,8 @@ def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
 def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None:
     raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": [*INPUTS]}, "search": {"space": "members"}}
     settings = parse(raw, "mine.yaml")
-    assert start_of(settings) == space_of(settings).configuration(0) == facts_of(SHIPPED_NETWORKS)["members"][0]["configuration"]
+    best = facts_of(SHIPPED_NETWORKS)["members"][0]["configuration"]
+    assert start_configuration(settings) == search_space(settings).configuration(0) == best
 
 
 @pytest.mark.parametrize("raw", [{"training": {"begin": "shipped"}}, {"search": {"space": "members"}}])
@@ -159,7 +160,7 @@ def test_networks_to_begin_with_and_their_space_go_together(raw: dict[str, objec
 def test_other_inputs_than_the_networks_are_refused_before_anything_is_trained() -> None:
     raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": ["slice"]}, "search": {"space": "members"}}
     with pytest.raises(ModelError, match=r"its inputs slice, millimetres, sections, here slice; set training.inputs"):
-        space_of(parse(raw, "mine.yaml"))
+        search_space(parse(raw, "mine.yaml"))
 
 
 def test_a_folder_that_is_no_ensemble_is_told(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import torch
 import yaml
 
 from fovnet.config import load
-from fovnet.net.configured import concluded_alike
+from fovnet.net.run import journal_of_same_training
 from fovnet.net.weights import load_tensors
 from fovnet.records import read_json
 from fovnet.search.journal import locked
@@ -85,7 +85,7 @@ def test_no_device_is_calibrated_by_trials_of_another_training(smoke: Path, line
     assert done.returncode == 2 and "calibration-training" in done.stderr
     elsewhere = {**raw, "training": {**yaml.safe_load((tmp_path / "mine.yaml").read_text())["training"], "device": "cuda"}}
     (tmp_path / "cuda.yaml").write_text(yaml.safe_dump(elsewhere))
-    assert concluded_alike(load(tmp_path / "cuda.yaml"), smoke).parent == smoke / "search"       # each trial tells its own device
+    assert journal_of_same_training(load(tmp_path / "cuda.yaml"), smoke).parent == smoke / "search"       # each trial tells its own device
 
 
 def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:

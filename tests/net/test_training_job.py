@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.net.configured import learned_from
+from fovnet.net.training_job import training_fingerprint
 from fovnet.volume.pack import Pack
 
 
@@ -19,4 +19,4 @@ def test_the_same_slices_under_another_name_are_learned_anew(tmp_path: Path) -> 
     pack = Pack(tmp_path, ("legs", "pelvis", "none"), nothing.astype(np.uint8), nothing[:, 0].astype(np.int64), nothing[:, 0],
                 nothing[:, :2].astype(np.int64), nothing.astype(bool), (), {})
     renamed = replace(pack, classes=("legs", "hips", "none"))
-    assert learned_from(renamed) != learned_from(pack) == learned_from(replace(pack, looks={}))
+    assert training_fingerprint(renamed) != training_fingerprint(pack) == training_fingerprint(replace(pack, looks={}))

@@ -1,0 +1,117 @@
+"""What lies in the results folder of a run: its slices, and its last finished search.
+
+Nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.commands import is_to_simulate, simulating, with_config
+from fovnet.errors import CollectionError, ConfigError, SearchError
+from fovnet.records import digest, read_json
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fovnet.config import Settings
+    from fovnet.regions import Vocabulary
+    from fovnet.search.explaining import Explanation
+    from fovnet.search.proposing import Search
+    from fovnet.search.trial import Trial
+    from fovnet.volume.pack import Pack
+
+
+def run_vocabulary(settings: Settings) -> Vocabulary:
+    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as `fovnet.config.vocabulary`."""
+    from fovnet.config import vocabulary
+
+    return vocabulary(settings.regions)
+
+
+def open_run(settings: Settings) -> tuple[Results, Pack]:
+    """The results folder of a configuration, and the slices in it.
+
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") where they were cut or labelled otherwise than the
+    configuration says: regions would be told by each other's names, and a report would state what nothing was made with.
+    """
+    from fovnet.volume.pack import load_pack
+
+    results = Results(Path(settings.results))
+    pack = load_pack(results.slices)
+    _refuse_slices_of_other_settings(settings, results, pack)
+    return results, pack
+
+
+def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
+    wanted = {"classes": ", ".join(run_vocabulary(settings).classes),
+              **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")}}
+    made = {"classes": ", ".join(pack.classes), **pack.looks}
+    for name, value in wanted.items():
+        if made.get(name, value) != value:
+            raise ConfigError("slices-other-settings", f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
+                                                       f"{value}; give the one that made them, another `results`, or `fovnet slice` again")
+
+
+def pack_to_train_on(settings: Settings, config: Path) -> Pack:
+    """The slices in the results folder.  Raises CollectionError with what to run first where there are none."""
+    try:
+        return open_run(settings)[1]
+    except CollectionError as fault:
+        if fault.code != "pack-missing":
+            raise
+        slices, first = Results(Path(settings.results)).slices, f"`{with_config('slice', config)}`"
+        if is_to_simulate(settings):
+            first = f"`{simulating(settings)}` and {first}"
+        raise CollectionError("pack-missing", f"{slices}: no slices to train on; run {first} first") from None
+
+
+def finished_search(results: Results) -> tuple[Path, list[Trial]]:
+    """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first.
+
+    Raises SearchError ("search-missing") where no search has finished, ("slot-missing") where one of its slots is gone, and as
+    `fovnet.search.journal.read_trials` does.
+    """
+    from fovnet.search.journal import read_trials, slot_path, to_repeat
+
+    try:
+        facts = read_json(results.search / "current.json")
+        journal, count = results.search / str(facts["journal"]), int(facts["trials"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
+    trials = {trial.proposal.slot: trial for trial in read_trials(journal)}
+    for slot in range(count):
+        if slot not in trials:
+            gone = slot_path(journal, slot)
+            raise SearchError("slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}")
+    return journal, [trials[slot] for slot in range(count)]
+
+
+def journal_of_same_training(settings: Settings, folder: Path) -> Path:
+    """The journal of the finished search in a results folder whose training is the configured one, on whatever device: each trial
+    tells its own.
+
+    Raises SearchError ("calibration-training") where it is another, and as `finished_search`.
+    """
+    training, (journal, _) = settings.training, finished_search(Results(folder))
+    told = Results(folder).search / "current.json"
+    alike = {digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")}
+    if read_json(told).get("training_sha256") not in alike:
+        raise SearchError("calibration-training", f"{told}: its training is another than the configured one, or was made by an earlier "
+                                                  "fovnet (`fovnet search` says it now); calibrate without --from")
+    return journal
+
+
+def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
+    """The search in a journal, and what can be said of it afterwards, from all its trials or from these, which are all that was asked for
+    unless the search has ended before."""
+    from fovnet.search.explaining import explain
+    from fovnet.search.journal import read_search, read_trials
+    from fovnet.search.proposals import asked_of
+
+    owner, known = read_search(journal), read_trials(journal) if trials is None else trials
+    told = asked_of(journal, len(known))
+    asked = len(known) if trials is not None and told.ends_after is None else told.trials
+    return owner, explain(owner, known, asked=asked, ends_after=told.ends_after, notes=told.notes)

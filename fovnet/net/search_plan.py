@@ -1,0 +1,202 @@
+"""The search that a configuration asks for: its space and first trial, what its networks cost and on what device, and its journal.
+
+Nothing heavy is imported before it is needed: pricing a space costs no torch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.errors import ConfigError, SearchError
+from fovnet.net.run import journal_of_same_training, open_run, run_vocabulary
+from fovnet.net.training_job import training_fingerprint, training_rows
+from fovnet.records import digest
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.net.cost import Device, Limits
+    from fovnet.net.prices import Prices
+    from fovnet.net.probing import Bench
+    from fovnet.net.speed import Timings
+    from fovnet.search.proposing import Search
+    from fovnet.search.space import Space
+    from fovnet.volume.pack import Pack
+
+
+def search_space(settings: Settings) -> Space:
+    """What is searched: the paper's 34,300 rows, the networks begun with, one row each, or the axes of the settings.
+
+    Raises SearchError where axes name no network, and ModelError as `warm_start_networks`.
+    """
+    from fovnet.config import MEMBERS
+    from fovnet.net.axes import in_order
+    from fovnet.net.warm_start import space_of_members, warm_start_networks
+    from fovnet.search.space import Axis, Space, paper_space
+
+    if settings.search.space == "paper":
+        return paper_space()
+    if settings.search.space == MEMBERS:
+        return space_of_members(warm_start_networks(settings))
+    given = settings.search.model_dump()["space"]
+    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+
+
+def start_configuration(settings: Settings) -> dict[str, Any]:
+    """The configuration tried first: as configured, or that of the best network to begin with.  Raises ModelError as
+    `warm_start_networks`."""
+    from fovnet.net.warm_start import warm_start_networks
+
+    members = warm_start_networks(settings)
+    return dict(members[0].configuration if members else settings.search.start)
+
+
+def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
+    """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
+    import yaml
+
+    from fovnet.config import number_in_words
+    from fovnet.net.axes import changed
+
+    levels = {}
+    for change in changes:
+        name, equals, level = change.partition("=")
+        if not equals:
+            raise ConfigError("train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4")
+        if name.strip() in levels:
+            raise ConfigError("train-set", f"--set {change}: {name.strip()} is set twice; leave one of them out")
+        try:
+            levels[name.strip()] = number_in_words(yaml.safe_load(level))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise ConfigError("train-set", f"--set {change}: {level!r} is no level of an axis; give a number or a word, for instance "
+                                           "--set log2_filters=4") from None
+    return changed(start_configuration(settings), levels)
+
+
+def cost_device(settings: Settings) -> Device:
+    """The device as the cost model sees it: as configured, or as calibrated."""
+    from fovnet.net.calibration import read_calibration
+    from fovnet.net.cost import Device
+
+    speed = settings.search.speed
+    return read_calibration(Results(Path(settings.results)).calibration).device if isinstance(speed, str) else Device(**speed.model_dump())
+
+
+def cost_limits(settings: Settings) -> Limits:
+    """What a training may take, in bytes and seconds."""
+    from fovnet.net.cost import Limits
+
+    return Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit)
+
+
+def search_prices(settings: Settings, device: Device | None = None) -> Prices:
+    """Every configuration priced; the validation slices are those of the settings, but no more than the pack has, else of the pack, else
+    none."""
+    validation = settings.training.validation_slices
+    if (Path(settings.results) / "slices" / "slices.npz").exists():
+        there = len(open_run(settings)[1].rows("validation"))
+        validation = there if validation is None else min(validation, there)
+    return _priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
+
+
+def _priced(settings: Settings, space: Space, validation_slices: int, device: Device) -> Prices:
+    from fovnet.net.cost import Work
+    from fovnet.net.prices import prices
+
+    training = settings.training
+    return prices(
+        space, classes=len(run_vocabulary(settings).classes), head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        device=device, work=Work(training.slices_per_epoch, validation_slices, training.epochs), limits=cost_limits(settings),
+    )
+
+
+def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
+    """Raises as `fovnet.net.cost.fits` where every configuration is foreseen beyond the limits of memory or of seconds."""
+    from fovnet.net.cost import fits
+
+    fits(priced.memory, priced.seconds, cost_limits(settings))
+
+
+def count_fitting(settings: Settings) -> int:
+    """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
+    from fovnet.net.cost import Device
+
+    unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
+    if unknown:
+        settings = settings.model_copy(update={"search": settings.search.model_copy(update={"seconds_limit": None})})
+    priced = search_prices(settings, Device(1.0, 1.0, 1.0) if unknown else None)
+    refuse_where_nothing_fits(settings, priced)
+    return int(priced.fits.sum())
+
+
+def probing_bench(settings: Settings) -> Bench:
+    """The configured device, set as a worker sets it."""
+    import torch
+
+    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.net.augment import Ranges
+    from fovnet.net.probing import Bench
+    from fovnet.net.training import choose_device
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    ranges = Ranges(**settings.training.augmentation.model_dump())
+    training = settings.training
+    return Bench(choose_device(training.device), ranges, len(run_vocabulary(settings).classes), precision=training.precision)
+
+
+def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
+    """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
+    from fovnet.net.finished import finished_trainings
+
+    training, journal = settings.training, journal_of_same_training(settings, folder)
+    return finished_trainings(
+        journal, device, head=training.head, slices_per_epoch=training.slices_per_epoch, inputs=training.inputs
+    )
+
+
+def plan_search(settings: Settings, pack: Pack) -> Search:
+    """The search over the pack's slices, every configuration priced; one predicted to exceed a limit is never proposed.
+
+    Raises SearchError where a split has no slices ("search-no-slices"), or nothing fits.
+    """
+    from fovnet.net.trials import refuse_without_slices
+    from fovnet.search.proposing import Search
+    from fovnet.search.view import Modelling
+
+    options, space, data = settings.search, search_space(settings), training_rows(settings, pack)
+    device, start = cost_device(settings), start_configuration(settings)
+    refuse_without_slices(data)
+    priced = _priced(settings, space, len(data.validation), device)
+    refuse_where_nothing_fits(settings, priced)
+    return Search(
+        space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
+        Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second), priced.memory, options.lead,
+    )
+
+
+def search_fingerprint(settings: Settings, pack: Pack) -> str:
+    """A hash of what a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
+    from fovnet.config import deciding
+    from fovnet.net.warm_start import warm_start_networks
+
+    begun = [member.sha256 for member in warm_start_networks(settings)]
+    return digest([*deciding(settings), *training_fingerprint(pack), *([begun] if begun else [])])
+
+
+def jobs_journal(settings: Settings, results: Results) -> Path:
+    """The journal of the search with these settings whose slots are jobs."""
+    from fovnet.config import deciding
+
+    return results.jobs(digest(deciding(settings)))
+
+
+def refuse_journal_of_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
+    """Nothing, where the journal was begun for the slices that lie there now.  Raises SearchError."""
+    from fovnet.search.jobs import source_of
+
+    if source_of(journal) != search_fingerprint(settings, pack):
+        raise SearchError(
+            "journal-of-other-slices", f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it anew"
+        )

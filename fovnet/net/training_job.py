@@ -1,0 +1,106 @@
+"""What the trainings of a configuration learn from, when they end, and what they share: a search's, and a single one's.
+
+Nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from fovnet.records import checksum, digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from fovnet.config import Settings
+    from fovnet.net.single_training import SingleTraining
+    from fovnet.net.stopping import Ends
+    from fovnet.net.trials import Labelled
+    from fovnet.net.workers import Job
+    from fovnet.search.envelope import Envelope
+    from fovnet.volume.pack import Pack
+
+SAID_OTHERWISE = ("pixels", "rows", "weights", "source", "stamp")        # of a Job, what a single training says itself or leaves out
+
+
+def training_fingerprint(pack: Pack) -> list[Any]:
+    """What a training learns from the pack, to be hashed: the pixels, what they show, by name, how large they are, and who is in which
+    split."""
+    told = [(record.split, record.side_mm) for record in pack.records]
+    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told, list(pack.classes)]
+
+
+def labelled_rows(pack: Pack) -> Labelled:
+    """What of the pack a training learns from: a slice of two regions has half its target on each."""
+    from fovnet.net.trials import Labelled
+
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    return Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
+
+
+def training_rows(settings: Settings, pack: Pack) -> Labelled:
+    """What of the pack the trainings of a search learn from, and the validation rows that all of them are scored on."""
+    from fovnet.net.trials import drawn
+
+    data = labelled_rows(pack)
+    return replace(data, validation=drawn(data.validation, settings.training.validation_slices, settings.seed))
+
+
+def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
+    """(n,) how often a training draws each of its rows, as its classes are weighed by; None where all alike."""
+    import torch
+
+    from fovnet.net.training import each_volume_alike
+
+    return None if settings.training.sampling == "slices" else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
+
+
+def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
+    """What ends a training before its last epoch, and what more a search prunes by."""
+    from fovnet.net.stopping import Ends, Plateau
+    from fovnet.search.envelope import Envelope
+
+    training, early = settings.training, settings.training.early_stopping
+    plateau = Plateau(**early.plateau.model_dump()) if early.plateau else None
+    envelope = Envelope(tuple(early.envelope.milestones), early.envelope.margin) if early.envelope else None
+    seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
+    return Ends(training.guessing_epochs, seconds, plateau), envelope
+
+
+def training_job(settings: Settings, pack: Pack, journal: Path) -> Job:
+    """What the trainings of the search in a journal share.  Raises ModelError as `warm_start_networks`."""
+    from fovnet.net.trials import job_in
+    from fovnet.net.warm_start import warm_start_networks
+
+    training = settings.training
+    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs", "begin"}
+    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
+    ends, envelope = stopping_rules(settings)
+    recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
+    recipe |= {"begin": warm_start_networks(settings)}
+    return job_in(journal, pack.folder / "pixels.npy", recipe)
+
+
+def plan_single_training(
+    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+) -> SingleTraining:
+    """The training of one configuration on the pack's slices; nothing is trained yet.
+
+    epochs, training_seed  those of the settings where None
+    Raises SearchError "search-no-slices", and ModelError as `warm_start_networks`.
+    """
+    from fovnet.net.single_training import SingleTraining
+    from fovnet.net.trials import refuse_without_slices
+
+    refuse_without_slices(labelled_rows(pack))
+    shared = training_job(settings, pack, folder)
+    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in SAID_OTHERWISE}
+    source = digest(training_fingerprint(pack))
+    return SingleTraining(
+        configuration, labelled_rows(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
+        settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
+        row_frequencies(settings, pack),
+    )
