@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.mistrust import Floats, Labelled
+from fovnet.bench.flip_and_shuffle import Floats, LabelledVolume
 from fovnet.bench.shares import Share, Tally
 from fovnet.decision.boundaries import Boundary
 from fovnet.decision.rule import Rule
@@ -31,7 +31,7 @@ LEAST = 8
 
 
 def cropped(
-    volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
+    volumes: Sequence[LabelledVolume], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Share]:
     """Shares of the borders left, by each use of heights, where the rule knows any, and without; `seed` draws the windows."""
     rules = {"no heights": replace(rule, heights=())}
@@ -49,7 +49,7 @@ def cropped(
     return [tally.share(f"{name}: {what}") for name in rules for what in STAYED]
 
 
-def _windows(one: Labelled, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
+def _windows(one: LabelledVolume, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
     """Heights (m,) of windows of a volume, and what the networks say of their slices (m, k)."""
     if len(one.z_mm) <= LEAST:
         return
@@ -58,7 +58,7 @@ def _windows(one: Labelled, rng: np.random.Generator) -> Iterator[tuple[Floats, 
             yield one.z_mm[low:high], one.said(np.arange(low, high), one.z_mm[low:high])
 
 
-def _moves(one: Labelled, windows: Sequence[tuple[Floats, Floats]], vocabulary: Vocabulary, rule: Rule) -> Iterator[str]:
+def _moves(one: LabelledVolume, windows: Sequence[tuple[Floats, Floats]], vocabulary: Vocabulary, rule: Rule) -> Iterator[str]:
     """For each border left in each window "left", and what is true of it beside."""
     whole = _borders(decide(one.probabilities, one.z_mm, vocabulary, rule).boundaries)
     for z_mm, said in windows if whole else ():

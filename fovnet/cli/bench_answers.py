@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.opened import scored_split
+from fovnet.cli.load_run import scored_split
 from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, Workers, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.words import several
@@ -22,20 +22,20 @@ verbs = typer.Typer()
 
 @verbs.command("oddities")
 def bench_oddities(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.oddities"), "A TSV file for what was said of every volume.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.negative_controls"), "A TSV file for what was said of every volume.")],
     model: ModelFolder = None,
     each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Show an ensemble what has no region: air, noise, bottles of water, shuffled slices, bodies upside down; and bodies, to compare."""
-    from fovnet.bench.oddities import COLUMNS, oddities, tally
+    from fovnet.bench.negative_controls import COLUMNS, answers_to_controls, tally
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv
 
     folder = model_folder(model)
     with progress_bar("judging") as tell:
-        rows = list(oddities(load(folder, device), each, seed, tell))
+        rows = list(answers_to_controls(load(folder, device), each, seed, tell))
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"what {folder} says", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
@@ -128,9 +128,9 @@ def bench_mistrust(
     seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
 ) -> None:
     """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
-    from fovnet.bench.mistrust import mistrusted
+    from fovnet.bench.flip_and_shuffle import flipped_and_shuffled
 
-    _tell_shares(config, split, out_file, partial(mistrusted, seed=seed))
+    _tell_shares(config, split, out_file, partial(flipped_and_shuffled, seed=seed))
 
 
 @verbs.command("crop")

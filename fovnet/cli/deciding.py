@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fovnet.cli.opened import refuse_other_ensemble, refuse_other_rule, scored_of, settings_of
+from fovnet.cli.load_run import refuse_other_ensemble, refuse_other_rule, scored_of, settings_of
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import out, progress_bar
 from fovnet.net.run import finished_search, open_run, run_vocabulary

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.opened import refuse_other_rule, refuse_other_search, scored_arrays, settings_of
+from fovnet.cli.load_run import refuse_other_rule, refuse_other_search, scored_arrays, settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
 from fovnet.errors import ConfigError

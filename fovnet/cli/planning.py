@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.opened import settings_of
+from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.opened import settings_of
+from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.commands import is_to_simulate, simulating

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from fovnet.cli.opened import settings_of
+from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
 from fovnet.errors import ConfigError

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.bench.cropping import STAYED, cropped
-from fovnet.bench.mistrust import Labelled
+from fovnet.bench.flip_and_shuffle import LabelledVolume
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
-from tests.bench.test_mistrust import N, body
+from tests.bench.test_flip_and_shuffle import N, body
 
 KNOWN = Height(150.0, 10.0)
 RULE = Rule(sigma_mm=0.0, heights=(None, KNOWN, KNOWN, KNOWN, None))
 
 
-def vague(seed: int) -> Labelled:
+def vague(seed: int) -> LabelledVolume:
     """A body whose slices, from the middle of the chest down to the middle of the pelvis, say all three alike."""
     clear = body(seed, N)
     at = (clear.z_mm > 200) & (clear.z_mm < 550)
     p = clear.probabilities.copy()
     p[at] = np.where(np.isin(np.arange(p.shape[1]), [1, 2, 3]), 1 / 3, 1e-9)
-    return Labelled(p / p.sum(axis=1, keepdims=True), clear.z_mm, clear.truth)
+    return LabelledVolume(p / p.sum(axis=1, keepdims=True), clear.z_mm, clear.truth)
 
 
 def test_clear_borders_stay() -> None:

@@ -1,4 +1,4 @@
-"""Oddities are judged as any volume is, and counted once."""
+"""Negative controls are judged as any volume is, and counted once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.oddities import BODY, REVERSED, SHUFFLED, Said, oddities, tally
+from fovnet.bench.negative_controls import BODY, REVERSED, SHUFFLED, Said, answers_to_controls, tally
 from fovnet.decision.ensemble import assemble, load
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
@@ -27,7 +27,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
     path = save_network(folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts)
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
-    return list(oddities(load(folder / "ensemble", "cpu", rule=Rule()), 2, seed=4))
+    return list(answers_to_controls(load(folder / "ensemble", "cpu", rule=Rule()), 2, seed=4))
 
 
 def test_every_kind_is_judged_as_often_and_counted_once(rows: list[Said]) -> None:

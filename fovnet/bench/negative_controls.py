@@ -47,7 +47,7 @@ class Said:
         return self.status == "ok" and bool(self.regions)
 
 
-def oddities(ensemble: Ensemble, each: int, seed: int, progress: Callable[[int, int], Any] | None = None) -> Iterator[Said]:
+def answers_to_controls(ensemble: Ensemble, each: int, seed: int, progress: Callable[[int, int], Any] | None = None) -> Iterator[Said]:
     """What is said of `each` volumes of every kind; the same seed gives the same volumes."""
     spacing = float(ensemble.prepare["target_spacing_mm"])
     for number in range(each):

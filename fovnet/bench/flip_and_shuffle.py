@@ -32,7 +32,7 @@ ASKED = ("possibly flipped, upright", "possibly flipped, turned, two regions or 
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledVolume:
     """One volume: the ensemble's probabilities (s, k), heights (s,) in mm, what is true (s, k), and its slices (s, side, side) if known.
 
     subject  whose it is; of nobody named, each volume is somebody's of its own
@@ -53,7 +53,7 @@ class Labelled:
 
 
 def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.int64], Floats], Floats] | None:
-    """`Labelled.asked` of a volume; None where the networks are shown slices one by one."""
+    """`LabelledVolume.asked` of a volume; None where the networks are shown slices one by one."""
     if not ensemble.sees_the_volume:
         return None
 
@@ -64,8 +64,8 @@ def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.in
     return asked
 
 
-def mistrusted(
-    volumes: Sequence[Labelled], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
+def flipped_and_shuffled(
+    volumes: Sequence[LabelledVolume], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Share]:
     """The shares over the volumes; `seed` shuffles."""
     n, rng = len(vocabulary.chain), np.random.default_rng(seed)
@@ -88,7 +88,7 @@ def mistrusted(
     return [tally.share(name) for name in ASKED]
 
 
-def _answered(one: Labelled, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:
+def _answered(one: LabelledVolume, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:
     """Whether a volume whose slices came in this order would be given regions without a doubt."""
     decision = decide(one.said(order, one.z_mm), one.z_mm, vocabulary, rule)
     untidy = 0.0 if one.pixels is None else disorder(one.pixels[order])

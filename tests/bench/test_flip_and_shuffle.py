@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.mistrust import Labelled, asked_anew, mistrusted
+from fovnet.bench.flip_and_shuffle import LabelledVolume, asked_anew, flipped_and_shuffled
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
@@ -19,7 +19,7 @@ from fovnet.volume.slices import SliceStack
 N = len(DEFAULT.chain)
 
 
-def body(seed: int, regions: int) -> Labelled:
+def body(seed: int, regions: int) -> LabelledVolume:
     """So many regions of 150 mm from the legs up, in slices of 5 mm, with 60 mm of air at both ends."""
     rng = np.random.default_rng(seed)
     z_mm = np.arange(-60.0, regions * 150 + 60.0, 5.0)
@@ -27,13 +27,13 @@ def body(seed: int, regions: int) -> Labelled:
     column = np.where((rung >= 0) & (rung < regions), rung, len(DEFAULT.classes) - 1)
     truth = np.arange(len(DEFAULT.classes)) == column[:, None]
     p = np.exp(5.0 * truth + rng.normal(size=truth.shape))
-    return Labelled(p / p.sum(axis=1, keepdims=True), z_mm, truth)
+    return LabelledVolume(p / p.sum(axis=1, keepdims=True), z_mm, truth)
 
 
 def test_clear_bodies_are_told_from_what_was_done_to_them() -> None:
     """Of one region alone nobody can say which way up it is, and nobody is asked."""
     volumes = [body(seed, regions) for seed, regions in enumerate([1, 1, 2, 3, 5, 5])]
-    upright, turned, shuffled, air = mistrusted(volumes, DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)
+    upright, turned, shuffled, air = flipped_and_shuffled(volumes, DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)
     assert (upright.count, upright.of) == (0, 6)
     assert (turned.count, turned.of) == (4, 4)
     assert (shuffled.count, shuffled.of) == (0, 4)
@@ -45,7 +45,7 @@ def test_air_that_a_network_takes_for_a_head_is_counted() -> None:
     air = np.flatnonzero(whole.truth[:, -1] & (whole.z_mm > 0))
     p = whole.probabilities.copy()
     p[air] = p[air[0] - 1]                                     # what it said of the topmost slice of the head
-    *_, named = mistrusted([Labelled(p, whole.z_mm, whole.truth)], DEFAULT, Rule(sigma_mm=0.0), seed=1)
+    *_, named = flipped_and_shuffled([LabelledVolume(p, whole.z_mm, whole.truth)], DEFAULT, Rule(sigma_mm=0.0), seed=1)
     assert named.count == len(air)
 
 
@@ -54,11 +54,11 @@ def test_pixels_tell_a_shuffled_volume_whose_answer_looks_sound() -> None:
     whole = body(0, 2)
     p = np.full_like(whole.probabilities, 0.001)
     p[:, 0] = 0.994                                            # the networks call every slice legs
-    told = Labelled(p, whole.z_mm, whole.truth)
+    told = LabelledVolume(p, whole.z_mm, whole.truth)
     ramp = np.arange(len(whole.z_mm))[:, None, None] + np.zeros((1, 128, 128))
     wedge = (np.arange(128)[None, :, None] < 128 * ramp / len(whole.z_mm)).astype(np.uint8) * 200
-    assert mistrusted([told], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
-    assert mistrusted([Labelled(p, whole.z_mm, whole.truth, wedge)], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 0
+    assert flipped_and_shuffled([told], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
+    assert flipped_and_shuffled([LabelledVolume(p, whole.z_mm, whole.truth, wedge)], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 0
 
 
 def test_networks_that_see_the_whole_volume_are_asked_anew() -> None:
@@ -76,8 +76,8 @@ def test_networks_that_see_the_whole_volume_are_asked_anew() -> None:
         return 0.6 * whole.probabilities + 0.4 / whole.probabilities.shape[1]
 
     def told(by: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> list[int]:
-        one = Labelled(whole.probabilities, whole.z_mm, whole.truth, None, by)
-        return [share.count for share in mistrusted([one], DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)[:2]]
+        one = LabelledVolume(whole.probabilities, whole.z_mm, whole.truth, None, by)
+        return [share.count for share in flipped_and_shuffled([one], DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)[:2]]
 
     assert told(by_height) == [0, 0]
     assert asked[0] == ([*range(s)][::-1], (-whole.z_mm[::-1]).tolist())

@@ -12,7 +12,7 @@ from fovnet.net.search_plan import jobs_journal, search_fingerprint
 from fovnet.results import Results
 
 if TYPE_CHECKING:
-    from fovnet.bench.mistrust import Labelled as LabelledVolume
+    from fovnet.bench.flip_and_shuffle import LabelledVolume
     from fovnet.config import Settings
     from fovnet.decision.rule import Rule
     from fovnet.regions import Vocabulary
@@ -55,7 +55,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
 
     Raises ConfigError "split-not-scored".
     """
-    from fovnet.bench.mistrust import Labelled, asked_anew
+    from fovnet.bench.flip_and_shuffle import LabelledVolume, asked_anew
     from fovnet.decision.ensemble import load
     from fovnet.decision.packed import SCORED, examples, stacks, subjects_of
 
@@ -67,7 +67,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
     ensemble = load(results.ensemble, settings.training.device)
     parts = zip(examples(pack, scored_of(results), split), stacks(pack, split), subjects_of(pack, split), strict=True)
     volumes = [
-        Labelled(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack), subject)
+        LabelledVolume(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack), subject)
         for one, stack, subject in parts
     ]
     return volumes, run_vocabulary(settings), ensemble.rule
