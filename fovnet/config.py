@@ -422,21 +422,6 @@ def write_settings(path: Path, settings: Settings) -> Path:
     return path
 
 
-def changed_since(path: Path, settings: Settings, *, known: bool) -> list[str]:
-    """The sections that are others than `write_settings` left there and that Snakemake would not notice: it compares what it has recorded
-    by the names of files, so that nothing is noticed where they have another name now, or it has no record (not `known`).
-
-    Empty where nothing was left, or nothing that can be read.
-    """
-    try:
-        made = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return []
-    if not isinstance(made, dict) or "results" not in made or (known and made["results"] == settings.results):
-        return []
-    return [key for key, value in settings.model_dump(mode="json").items() if key != "results" and made.get(key, value) != value]
-
-
 def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is one to start from") -> dict[str, Any]:
     """The mapping in a YAML file.  Raises ConfigError where there is none; `like` says what one looks like."""
     try:

@@ -12,7 +12,7 @@ rule tune:
         probabilities=f"{RESULTS}/probabilities.npz",
     output: f"{RESULTS}/ensemble/decision.json"
     params:
-        settings=settings_of("decision"),
+        settings=fingerprint_of("decision"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/tune.txt"
     message: "Tuning the decision on the validation split"

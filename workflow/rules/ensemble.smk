@@ -11,14 +11,14 @@ rule ensemble:
     input:
         trials=f"{RESULTS}/search/trials.tsv",
         pixels=f"{RESULTS}/slices/pixels.npy",
-        begun=BEGUN,
+        begun=WARM_START,
     output:
         facts=f"{RESULTS}/ensemble/ensemble.json",
         weighing=f"{RESULTS}/ensemble/weighing.json",
         novelty=f"{RESULTS}/ensemble/novelty.npz",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
-        settings=settings_of("ensemble", "vocabulary"),
+        settings=fingerprint_of("ensemble", "vocabulary"),
         file=SETTINGS_FILE,
         members=SETTINGS.ensemble.members,
     log: f"{LOGS}/ensemble.txt"

@@ -24,7 +24,7 @@ rule phantom:
         volumes=f"{RESULTS}/phantom/volumes.tsv",
         regions=f"{RESULTS}/phantom/regions.tsv",
     params:
-        settings=settings_of("phantom"),
+        settings=fingerprint_of("phantom"),
         seed=SETTINGS.seed,
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,
@@ -49,7 +49,7 @@ rule slice:
         volumes=f"{RESULTS}/slices/volumes.json",
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
-        settings=settings_of("prepare", "collections", "regions", "identifiers", "seed"),
+        settings=fingerprint_of("prepare", "collections", "regions", "identifiers", "seed"),
         volumes=lambda _: stamp_of_volumes(OWN_TABLES),     # one that was replaced or mended is cut again, the others come from the cache
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"

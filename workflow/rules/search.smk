@@ -12,10 +12,10 @@ rule search:
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
-        begun=BEGUN,
+        begun=WARM_START,
     output: f"{RESULTS}/search/trials.tsv"
     params:
-        settings=settings_of("search", "training", "seed"),
+        settings=fingerprint_of("search", "training", "seed"),
         file=SETTINGS_FILE,
         method=SETTINGS.search.method,
         trials=SETTINGS.search.trials,

@@ -9,9 +9,10 @@ every proposal is a checkpoint.
 
 from snakemake.exceptions import IncompleteCheckpointException
 
+from fovnet.net.search_plan import jobs_journal
 from fovnet.search.proposals import ends, slots_awaited
 
-JOURNAL = Results(Path(RESULTS)).jobs(digest(fovnet.config.deciding(SETTINGS)))
+JOURNAL = jobs_journal(SETTINGS, Results(Path(RESULTS)))
 
 
 localrules: propose, gather
@@ -52,13 +53,13 @@ checkpoint begin:
         slices=f"{RESULTS}/slices/slices.npz",
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
-        begun=BEGUN,
+        begun=WARM_START,
     output:
         facts=f"{JOURNAL}/search.json",
         arrays=f"{JOURNAL}/search.npz",
         rows=f"{JOURNAL}/rows.npz",
     params:
-        settings=settings_of("search", "training", "seed"),
+        settings=fingerprint_of("search", "training", "seed"),
         file=SETTINGS_FILE,
         trials=SETTINGS.search.trials,
     log: f"{LOGS}/slots/begin.txt"
@@ -101,7 +102,7 @@ rule gather:
     input: slots_so_far
     output: f"{RESULTS}/search/trials.tsv"
     params:
-        settings=settings_of("search", "training", "seed"),
+        settings=fingerprint_of("search", "training", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/search.txt"
     message: "Gathering the trials of the search"

@@ -1,0 +1,93 @@
+"""What the Snakefile asks of a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fovnet.config import Settings, parse, write_settings
+from fovnet.results import SHIPPED_NETWORKS
+from fovnet.workflow import calibration_files, fingerprint, gpus, sections, unnoticed_changes, warm_start_files
+
+SPEED = {"gflop_per_second": 20.0, "gigabyte_per_second": 6.0, "microseconds_per_layer": 20.0}
+
+
+def settings(**raw: object) -> Settings:
+    return parse({"phantom": {"subjects": 8}, **raw}, "mine.yaml")
+
+
+def regions(path: Path, *, upper: str = "hips", colour: str = "#aa3377") -> Settings:
+    """Settings with a file of two regions of which the upper is called so and has this colour."""
+    path.write_text(f"regions:\n  - {{name: legs, rung: 0}}\n  - {{name: {upper}, rung: 1, colour: '{colour}'}}\n", encoding="utf-8")
+    return settings(phantom={"subjects": 0}, collections={"mine": "mine"}, regions=str(path))
+
+
+class TestFingerprint:
+    """A rule is repeated where one of its own sections says something else, and nowhere else."""
+
+    def test_other_sections_do_not_matter(self) -> None:
+        mine, theirs = (sections(settings(report={"title": title})) for title in ("one", "two"))
+        assert fingerprint(mine, "search", "training", "seed") == fingerprint(theirs, "search", "training", "seed")
+        assert fingerprint(mine, "report") != fingerprint(theirs, "report")
+
+    def test_a_default_that_is_written_out_is_the_default(self) -> None:
+        assert fingerprint(sections(settings(seed=settings().seed)), "seed") == fingerprint(sections(settings()), "seed")
+
+    def test_nor_does_the_order_of_the_sections(self) -> None:
+        whole = sections(settings())
+        assert fingerprint(whole, "search", "seed") == fingerprint(whole, "seed", "search")
+
+    def test_a_file_of_regions_counts_by_what_it_tells(self, tmp_path: Path) -> None:
+        """Under another name it cuts no slices again, nor with another colour, which only what is shown depends on."""
+        one, same = (sections(regions(tmp_path / name)) for name in ("one.yaml", "two.yaml"))
+        red, other = sections(regions(tmp_path / "one.yaml", colour="#ff0000")), sections(regions(tmp_path / "one.yaml", upper="knees"))
+        assert fingerprint(one, "regions", "vocabulary") == fingerprint(same, "regions", "vocabulary")
+        assert fingerprint(one, "regions") == fingerprint(red, "regions")
+        assert fingerprint(one, "vocabulary") != fingerprint(red, "vocabulary")
+        assert fingerprint(one, "regions") != fingerprint(other, "regions")
+
+
+def test_a_training_on_the_processor_asks_for_no_gpu() -> None:
+    assert [gpus(settings(training={"device": device})) for device in ("cpu", "auto", "cuda")] == [0, 1, 1]
+
+
+def test_the_search_waits_for_a_calibration_where_it_goes_by_one() -> None:
+    assert calibration_files(settings(results="mine", search={"speed": "measure"})) == ["mine/calibration.json"]
+    assert calibration_files(settings(search={"speed": SPEED})) == []
+
+
+def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path) -> None:
+    def begun(begin: str | None) -> list[str]:
+        return warm_start_files(settings().model_copy(update={"training": settings().training.model_copy(update={"begin": begin})}))
+
+    (tmp_path / "ensemble.json").touch()
+    assert begun("shipped") == [f"{SHIPPED_NETWORKS}/ensemble.json"]
+    assert begun(str(tmp_path)) == [f"{tmp_path}/ensemble.json"]
+    assert begun(None) == begun(str(tmp_path / "gone")) == []
+
+
+class TestUnnoticedChanges:
+    """Snakemake goes by what it has recorded under a file's name: beside another record, or none, it takes what is there for current."""
+
+    def test_settings_that_snakemake_compares_itself_are_left_to_it(self, tmp_path: Path) -> None:
+        file = write_settings(tmp_path / "config.yaml", settings(results=str(tmp_path)))
+        assert unnoticed_changes(file, settings(results=str(tmp_path), seed=2), recorded=True) is None
+
+    @pytest.mark.parametrize(("results", "recorded"), [("here", False), ("elsewhere", True), ("elsewhere", False)])
+    def test_others_are_named_with_what_to_do(self, tmp_path: Path, results: str, recorded: bool) -> None:
+        file = write_settings(tmp_path / "config.yaml", settings(results="here"))
+        told = unnoticed_changes(file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded)
+        assert told is not None and told.startswith(f"{results}: was made elsewhere or by another name")
+        assert "others now: seed, report." in told and f"remove {file}" in told and "--forcerun" in told
+
+    @pytest.mark.parametrize("recorded", [False, True])
+    def test_the_same_settings_under_another_name_go_on(self, tmp_path: Path, recorded: bool) -> None:
+        file = write_settings(tmp_path / "config.yaml", settings(results="there"))
+        assert unnoticed_changes(file, settings(results="here"), recorded=recorded) is None
+
+    @pytest.mark.parametrize("text", [None, "", "[1, 2]", "{seed: 1}", "{", "seed: \udcff"])
+    def test_where_nothing_readable_was_left_there_is_nothing_to_compare(self, tmp_path: Path, text: str | None) -> None:
+        if text is not None:
+            (tmp_path / "config.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
+        assert unnoticed_changes(tmp_path / "config.yaml", settings(seed=2), recorded=False) is None
