@@ -5,10 +5,14 @@ Nothing heavy is imported before it is needed.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from fovnet.records import checksum, digest
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.records import digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +27,29 @@ if TYPE_CHECKING:
     from fovnet.search.envelope import Envelope
     from fovnet.volume.pack import Pack
 
+AT_ONCE = 4096          # slices, 67 MB
 SAID_OTHERWISE = ("pixels", "rows", "weights", "source", "stamp")        # of a Job, what a single training says itself or leaves out
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
-    """What a training learns from the pack, to be hashed: the pixels, what they show, by name, how large they are, and who is in which
-    split."""
-    told = [(record.split, record.side_mm) for record in pack.records]
-    return [checksum(pack.folder / "pixels.npy"), checksum(pack.folder / "slices.npz"), told, list(pack.classes)]
+    """What trainings learn from and are scored on, to be hashed: pixels, labels, sizes, heights and volumes of the slices of the train and
+    validation splits, in their order, and the classes by name.
+
+    Where in the pack they lie does not matter, nor what else is there: a mended label of a test volume repeats no training.
+    """
+    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes)]
+
+
+def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
+    """SHA-256 hex of what some slices show, and how they are placed; volumes by their order."""
+    placing = pack.placing
+    volume = np.unique(placing.volume[rows], return_inverse=True)[1].astype(np.int64)
+    hashed = hashlib.sha256(str(len(rows)).encode())
+    for array in (pack.truth[rows], placing.sides_mm[rows], placing.z_mm[rows], volume):
+        hashed.update(np.ascontiguousarray(array).tobytes())
+    for first in range(0, len(rows), AT_ONCE):
+        hashed.update(pack.pixels[rows[first : first + AT_ONCE]].tobytes())
+    return hashed.hexdigest()
 
 
 def labelled_rows(pack: Pack) -> Labelled:

@@ -51,12 +51,13 @@ def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
 
 def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text.nii").write_text("no volume")
-    (tmp_path / "times.tsv").write_text("path\tengine\nscan.nii\ttorch\n")
+    earlier = "\t".join(predicting.COLUMNS) + "\nscan.nii\n"
+    (tmp_path / "times.tsv").write_text(earlier)
     words = ["bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model", finished / "ensemble"]
     refused = CliRunner().invoke(app, [str(word) for word in words])
     assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
     assert str(refused.exception).count("text.nii") == 1, "the same reason is told once, whatever the engines"
-    assert (tmp_path / "times.tsv").read_text() == "path\tengine\nscan.nii\ttorch\n"
+    assert (tmp_path / "times.tsv").read_text() == earlier
 
 
 @pytest.mark.parametrize(("words", "code"), [
