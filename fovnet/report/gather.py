@@ -137,6 +137,14 @@ def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, galler
     }
 
 
+def _lacking(members: int, configuration: Mapping[str, Any]) -> str:
+    """Why there are fewer members than were asked for; empty where there are as many."""
+    wanted = configuration.get("ensemble", {}).get("members", members)
+    if members >= wanted:
+        return ""
+    return f"{several(members, 'member')} of {wanted} asked for: no other trial went to its end and did better than guessing."
+
+
 def _searched(
     trials: Sequence[Mapping[str, Any]], members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], explanation: Explanation | None,
     configuration: Mapping[str, Any],
@@ -145,7 +153,8 @@ def _searched(
     begun_with = configuration.get("training", {}).get("begin")
     return {
         "search": search_view(trials, begun_with), "explained": None if explanation is None else explained_view(explanation),
-        "members": members_table(members), "decision": _decision(decision), "running": running_table(trials),
+        "members": members_table(members), "members_lacking": _lacking(len(members), configuration), "decision": _decision(decision),
+        "running": running_table(trials),
     }
 
 

@@ -295,6 +295,7 @@ class Page:
     search: SearchView
     explained: ExplainedView | None
     members: Table
+    members_lacking: str
     decision: Table
     running: Table
     published: Table

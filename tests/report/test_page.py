@@ -198,6 +198,12 @@ class TestWithPartsMissing:
         words = pour(make_page(cases, trials=[{"slot": 0, "status": "error"}, {"slot": 1}], members=[{"slot": 3}]))
         assert "2 of them failed" in words
 
+    def test_fewer_members_than_asked_for_are_told_beside_them(self, make_page, planted):
+        cases = [planted.case(["head"] * 4)]
+        for wanted, told in ((3, "1 member of 3 asked for"), (1, None)):
+            words = pour(make_page(cases, members=[{"slot": 3}], configuration={"ensemble": {"members": wanted}}))
+            assert told in words if told else "asked for: no other trial" not in words
+
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
         assert "cannot say" in make_page(cases).sentence
