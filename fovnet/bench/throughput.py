@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import torch
 
     from fovnet.net.augment import Ranges
-    from fovnet.net.training import Data, Progress, Recipe
+    from fovnet.net.progress import Progress
+    from fovnet.net.training import Data, Recipe
 
 CLASSES = 7
 RATE = 1e-3

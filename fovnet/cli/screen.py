@@ -19,7 +19,7 @@ from fovnet.maths.pace import Pace
 if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
-    from fovnet.net.training import Progress as TrainingProgress
+    from fovnet.net.progress import Progress as TrainingProgress
 
 OBEYED = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}

@@ -14,6 +14,11 @@ OPENING = 4096
 PAGES = "pages"
 
 
+def page_name(volume_id: str) -> str:
+    """Where a volume's page lies, seen from the index."""
+    return f"{PAGES}/{volume_id}.html"
+
+
 def answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer has that name already, "" where there is none.
 
@@ -21,7 +26,7 @@ def answered_before(folder: Path, volume_id: str) -> str:
     leaves beside its volume.
     """
     path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
-    refuse_foreign(folder / PAGES / f"{volume_id}.html", is_our_page)
+    refuse_foreign(folder / page_name(volume_id), is_our_page)
     if not path.exists():
         refuse_foreign(picture, is_our_picture)
         return ""

@@ -21,7 +21,7 @@ from fovnet.net.weights import load_facts, load_tensors, save_tensors
 from fovnet.records import digest
 
 if TYPE_CHECKING:
-    from fovnet.net.training import Progress
+    from fovnet.net.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fovnet.net.training import Progress
+    from fovnet.net.progress import Progress
 
 NETWORK, RECORD = "network.safetensors", "trial.json"
 

@@ -31,6 +31,7 @@ from fovnet.net.faults import end_of
 from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network, build
+from fovnet.net.progress import Progress
 from fovnet.net.stopping import End, Ends, Guess
 from fovnet.net.train_step import TrainStep, computing_in, loss_of
 from fovnet.net.warm_start import Beginning, begin_with
@@ -88,29 +89,6 @@ class Data:
     def device(self) -> torch.device:
         """Where the slices are."""
         return self.slices.device
-
-
-@dataclass
-class Progress:
-    """A trial between two epochs: everything that has to be kept to go on as if nothing had happened.
-
-    average  the running mean of every parameter; empty where the recipe takes none
-    """
-
-    model: Network
-    optimiser: torch.optim.SGD
-    generator: torch.Generator
-    average: list[Tensor]
-    train_step: TrainStep | None = None
-    step: int = 0
-    seconds: float = 0.0
-    training_loss: list[float] = field(default_factory=list)
-    validation_loss: list[float] = field(default_factory=list)
-
-    @property
-    def score(self) -> float | None:
-        """The lowest validation loss so far, the one whose weights are kept."""
-        return min(self.validation_loss, default=None)
 
 
 @dataclass(frozen=True)

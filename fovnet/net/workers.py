@@ -39,7 +39,8 @@ from fovnet.volume.placing import Placing
 if TYPE_CHECKING:
     import torch
 
-    from fovnet.net.training import Data, Progress
+    from fovnet.net.progress import Progress
+    from fovnet.net.training import Data
 
 Stamp = tuple[int, int, int]
 

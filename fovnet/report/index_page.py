@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from fovnet.decision.foreign import page_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE
 from fovnet.report.doubt_words import doubt_in_words
 from fovnet.report.page import Table
 from fovnet.report.pour import rooms
-from fovnet.report.predictions import page_name
 from fovnet.report.volume_page import ANSWERS, doubts_in_words
 from fovnet.report.wording import percent
 from fovnet.words import several

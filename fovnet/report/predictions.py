@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, refuse_foreign
+from fovnet.decision.foreign import is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
 from fovnet.errors import ConfigError
 from fovnet.locks import alone
 from fovnet.records import read_json
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 """The index, and the folder of the volumes' pages beside it: a volume may be called index."""
-
-
-def page_name(volume_id: str) -> str:
-    """Where a volume's page lies, seen from the index."""
-    return f"{PAGES}/{volume_id}.html"
 
 
 def refuse_others(folder: Path) -> None:

@@ -20,12 +20,12 @@ from fovnet.net.augment import Ranges
 from fovnet.net.inputs import normalised
 from fovnet.net.model import build
 from fovnet.net.paths import checkpoint_of, forget
+from fovnet.net.progress import Progress
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.train_step import TrainStep
 from fovnet.net.training import (
     Data,
     Ending,
-    Progress,
     Recipe,
     class_weights,
     drawn_how_often,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from fovnet.decision.foreign import page_name
 from fovnet.regions import DEFAULT
 from fovnet.report.index_page import index_page, write_index
 from fovnet.report.pour import pour
-from fovnet.report.predictions import page_name
 from fovnet.report.volume_page import volume_page, write_volume_page
 
 

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision import doubting
+from fovnet.decision.foreign import page_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing
 from fovnet.report.doubt_words import CODES, doubt_in_words
 from fovnet.report.index_page import FIRST, index_page, write_index
-from fovnet.report.predictions import page_name
 from fovnet.report.raster import brightened, contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
