@@ -28,8 +28,7 @@ WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as m
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16                   # the most an NRRD may have
-LEFT_BYTES, LEFT_SHARE = 4096, 0.005
-"""Behind the voxels: more than padding to a page leaves, and what one column in two hundred holds."""
+LEFT_BYTES = 4096               # behind the voxels; padding to a page leaves fewer
 
 
 @dataclass(frozen=True)
@@ -94,15 +93,19 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
                                               f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
 
 
-def refuse_rest(path: Path, grid: Grid, rest_bytes: int) -> None:
-    """Raises VolumeError where so many bytes follow the voxels that the header must have named too small a grid: every plane would shear.
+def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...]:
+    """What is to be said of so many bytes behind the voxels of a header of one frame: nothing, or that whole frames follow.
 
-    Whole frames that a header of three axes does not count are left alone, and so is what a program may have added.
+    Raises VolumeError where as many follow as a column, row or plane more would leave, and no whole frames: the header then names too
+    small a grid, and planes may be sheared.  Less than LEFT_BYTES, and what nobody counted (None), is let be.
     """
     frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
-    if rest_bytes >= max(LEFT_BYTES, LEFT_SHARE * grid.bytes) and rest_bytes % frame_bytes:
-        raise VolumeError("volume-corrupt", f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels; the "
-                                            "header seems to name too small a grid. Export it again.")
+    if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
+        return ()
+    if rest_bytes % frame_bytes:
+        raise VolumeError("volume-corrupt", f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, none "
+                                            "are wanted: the header seems to name too small a grid. Export it again.")
+    return (f"as many bytes follow as {rest_bytes // frame_bytes:,} more frames would take, which the header does not count",)
 
 
 def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]) -> np.dtype[Any]:

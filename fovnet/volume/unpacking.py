@@ -95,18 +95,18 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
         count -= got
 
 
-def drain(stream: BinaryIO) -> int:
+def drain(stream: BinaryIO) -> int | None:
     """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.  How many bytes there were.
 
-    Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length.
+    Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length; None where there are more.
     """
     rest = 0
     for _ in range(MAX_BEHIND // PIECE):
         got = len(stream.read(PIECE))
         if not got:
-            break
+            return rest
         rest += got
-    return rest
+    return None
 
 
 class _Gzip(igzip.IGzipFile):

@@ -377,18 +377,31 @@ def test_what_gunzip_would_mend_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
-@pytest.mark.parametrize(("columns", "behind", "code"), [(63, 0, "volume-corrupt"), (64, 4095, None), (64, 64 * 80 * 40 * 2, None)])
-def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path, suffix, columns, behind, code):
-    """With a column less than there is every plane shears; a page of padding and a second frame that no header counts move nothing."""
-    plain = saved(tmp_path / "made.nii", noise((64, 80, 40)))
-    plain.write_bytes(plain.read_bytes() + bytes(behind))
-    patched(plain, 42, "<h", columns)                                                    # dim[1]
+@pytest.mark.parametrize("shape", [(64, 80, 40), (256, 120, 20), (512, 512, 5), (40, 300, 9)])
+def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path, suffix, shape):
+    """With a column less than there is every plane shears; a page of padding, and frames that no header counts, move nothing."""
+    voxels = noise(shape)
+    plain = saved(tmp_path / "made.nii", voxels).read_bytes()
     path = tmp_path / f"one{suffix}"
-    path.write_bytes(gzip.compress(plain.read_bytes()) if suffix.endswith("gz") else plain.read_bytes())
-    if code:
-        assert code_of(path) == code
-    else:
-        np.testing.assert_array_equal(read(path).voxels, nibabel.load(saved(tmp_path / "plain.nii", noise((64, 80, 40)))).get_fdata())
+
+    def written(columns: int, behind: int) -> Path:
+        data = bytearray(plain + bytes(behind))
+        struct.pack_into("<h", data, 42, columns)                                       # dim[1]
+        path.write_bytes(gzip.compress(bytes(data), 1) if suffix.endswith("gz") else bytes(data))
+        return path
+
+    assert code_of(written(shape[0] - 1, 0)) == "volume-corrupt"
+    for behind, said in ((4095, ""), (2 * voxels.nbytes, "2 more frames")):
+        volume = read(written(shape[0], behind))
+        np.testing.assert_array_equal(volume.voxels, nibabel.load(tmp_path / "made.nii").get_fdata())
+        assert said in " ".join(volume.notes) and (said or not any("frames" in note for note in volume.notes))
+
+
+def test_frames_that_no_header_counts_are_let_be_however_many(tmp_path):
+    """More than 64 MiB of them are not read to their end, and of their number nothing is said."""
+    path = saved(tmp_path / "one.nii", noise((64, 64, 33)))
+    path.write_bytes(path.read_bytes() + bytes(300 * 64 * 64 * 33 * 2))
+    assert read(path).voxels.shape == (64, 64, 33)
 
 
 @pytest.mark.parametrize("header", ["ObjectType = Image\nNDims = 3\nDimSize = {} 80 40\nElementType = MET_SHORT\nElementSpacing = 1 1 3\n"

@@ -7,6 +7,7 @@ nibabel knows the header and the .mat's convention (voxels counted from 1; M fli
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening
-from fovnet.volume.grid import Grid, Limits, refuse_grid, refuse_rest
+from fovnet.volume.grid import Grid, Limits, refuse_grid, rest_notes
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
@@ -55,7 +56,7 @@ def read(path: Path, limits: Limits) -> Volume:
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         volume = read_grid(path, file, grid, affine, limits, ("placed by the .mat beside it",))
         if grid.sizes[3] == 1:
-            refuse_rest(path, grid, drain(file))
+            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume
 
 

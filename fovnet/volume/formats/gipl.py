@@ -6,12 +6,13 @@ them, and a note says so.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, refuse_rest, stored_type
+from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, rest_notes, stored_type
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes
 from fovnet.volume.volume import Volume
@@ -50,5 +51,5 @@ def read(path: Path, limits: Limits) -> Volume:
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         volume = read_grid(path, file, grid, LPS_TO_RAS @ affine, limits, (NOTE,))
         if grid.sizes[3] == 1:
-            refuse_rest(path, grid, drain(file))
+            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume

@@ -8,6 +8,7 @@ Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of ME
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,7 +28,7 @@ from fovnet.volume.formats.text_header import (
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, refuse_rest
+from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, rest_notes
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
@@ -75,7 +76,7 @@ def read(path: Path, limits: Limits) -> Volume:
             stream = _at_voxels(path, data, fields, packed, grid, stored)
             volume = read_grid(path, stream, grid, vox_to_ras, limits)
             if len(grid.sizes) == 3:
-                refuse_rest(path, grid, drain(stream))
+                volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
     return volume
 
 

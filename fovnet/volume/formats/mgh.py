@@ -50,7 +50,7 @@ def read(path: Path, limits: Limits) -> Volume:
         affine = _affine(path, header)
         volume = read_grid(path, file, grid, affine, limits)
         if grid.sizes[3] == 1:
-            drain(file)
+            drain(file)                 # behind the voxels stand its tags, of any length
     return volume
 
 

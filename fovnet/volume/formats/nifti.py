@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times
-from fovnet.volume.grid import Grid, Limits, refuse_grid, refuse_rest
+from fovnet.volume.grid import Grid, Limits, refuse_grid, rest_notes
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
@@ -86,7 +87,7 @@ def read(path: Path, limits: Limits) -> Volume:
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         volume = read_grid(path, file, grid, vox_to_ras, limits, notes)
         if math.prod(grid.sizes[3:]) == 1:
-            refuse_rest(path, grid, drain(file))
+            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, refuse_modality, times
 from fovnet.volume.formats.text_header import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
-from fovnet.volume.grid import MAX_AXES, Grid, Limits, refuse_grid, refuse_rest
+from fovnet.volume.grid import MAX_AXES, Grid, Limits, refuse_grid, rest_notes
 from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
@@ -92,7 +92,7 @@ def read(path: Path, limits: Limits) -> Volume:
             stream = _at_voxels(path, data, header, encoding, grid, stored)
             volume = read_grid(path, stream, grid, vox_to_ras, limits)
             if grid.together == len(grid.sizes):
-                refuse_rest(path, grid, drain(stream))
+                volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
     return volume
 
 
