@@ -125,7 +125,7 @@ def _search(config: Path) -> None:
     results, pack = open_run(settings)
     journal = results.journal(search_fingerprint(settings, pack))
     planned = plan_search(settings, pack)
-    write_rows(journal, training_rows(settings, pack))       # the same whoever writes it: the journal is called after the slices too
+    write_rows(journal, training_rows(settings, pack))       # where in the pack they lie, which the journal's name does not say
     with progress_bar("searching") as tell:
         trials = search_networks(
             planned, training_job(settings, pack, journal), journal, trials=settings.search.trials,
@@ -161,7 +161,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
-    from fovnet.net.trials import train_slot
+    from fovnet.net.trials import train_slot, write_rows
 
     settings = settings_of(config)
     if settings.training.device == "cuda":      # the others are everywhere, and asking costs seconds of importing torch here too
@@ -171,6 +171,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     results, pack = open_run(settings)
     journal = jobs_journal(settings, results)
     refuse_journal_of_other_slices(settings, pack, journal)
+    write_rows(journal, training_rows(settings, pack))      # they may lie elsewhere in the pack by now
     trial = train_slot(training_job(settings, pack, journal), journal, slot)
     out.print(" ".join(["slot", str(slot), trial.outcome.status, told_score(trial.score), trial.outcome.message]).rstrip())
 

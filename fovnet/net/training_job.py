@@ -33,11 +33,11 @@ SAID_OTHERWISE = ("pixels", "rows", "weights", "source", "stamp")        # of a 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
     """What trainings learn from and are scored on, to be hashed: pixels, labels, sizes, heights and volumes of the slices of the train and
-    validation splits, in their order, and the classes by name.
+    validation splits, in their order, the classes by name, and how slices were cut, which networks carry too.
 
     Where in the pack they lie does not matter, nor what else is there: a mended label of a test volume repeats no training.
     """
-    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes)]
+    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes), dict(pack.looks)]
 
 
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:

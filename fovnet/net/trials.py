@@ -54,8 +54,8 @@ def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArra
 
 
 def write_rows(journal: Path, data: Labelled) -> Path:
-    """`journal/rows.npz`, what the trainings of a journal learn from: for whoever has its lock, for a training there may be reading it, or
-    whose journal is called after these very slices."""
+    """`journal/rows.npz`, what the trainings of a journal learn from, and where in the pack it lies: for whoever has its lock, or is about
+    to train on these slices, which other trainings of the journal learn from too."""
     return data.write(_rows_file(journal))
 
 

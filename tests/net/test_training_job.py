@@ -14,6 +14,7 @@ from fovnet.net.training import Recipe, place, train_network
 from fovnet.net.training_job import training_fingerprint
 from fovnet.regions import DEFAULT
 from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.placing import Placing
 
 SPLITS = ("train", "", "validation", "test", "train", "validation")
 
@@ -51,10 +52,10 @@ def changed(pack: Pack, row: int, what: str) -> Pack:
 
 
 def test_the_same_slices_under_another_name_are_learned_anew() -> None:
-    """Networks carry the names of their classes, and an ensemble refuses those of others: trials under the old ones are of no use to it."""
+    """Networks carry the names of their classes and how slices were cut, and an ensemble refuses those of others."""
     pack = made()
-    renamed = replace(pack, classes=("hips", *pack.classes[1:]))
-    assert training_fingerprint(renamed) != training_fingerprint(pack) == training_fingerprint(replace(pack, looks={}))
+    for other in (replace(pack, classes=("hips", *pack.classes[1:])), replace(pack, looks={"target_spacing_mm": 3.2})):
+        assert training_fingerprint(other) != training_fingerprint(pack)
 
 
 @pytest.mark.parametrize("what", ["pixel", "label", "height", "side"])
@@ -74,17 +75,27 @@ def test_other_volumes_between_those_learned_from_change_nothing_and_another_spl
     assert training_fingerprint(made(SPLITS, (4, 1, 2, 3, 0, 5))) != before
 
 
-def test_where_in_a_pack_slices_lie_changes_no_training(draw, recipe: Recipe, tmp_path: Path) -> None:
-    """Seven other slices before them, and twenty between those learned from and those scored on: the same losses, to the bit."""
-    pixels, targets = draw(96, 1)
-    others, shown = draw(27, 2)
-    shifted = [np.concatenate([a[:7], b[:64], a[7:], b[64:]]) for a, b in ((others, pixels), (shown, targets))]
-    ends = [
-        train_network(
-            Architecture(4, 1, 3, 3, False, classes=3, head="gap"), learning_rate=0.03, batch=8, seed=5, recipe=recipe, facts={},
-            data=place(*slices, np.arange(64) + first, np.arange(64, 96) + last, torch.device("cpu")),
-            keep=tmp_path / f"{first}.safetensors",
+@pytest.mark.parametrize("sampling", ["slices", "volumes"])
+def test_where_in_a_pack_slices_lie_changes_no_training(draw, recipe: Recipe, tmp_path: Path, sampling: str) -> None:
+    """Volumes of seven slices before them, and of twenty between those learned from and those scored on: the same losses, to the bit, of
+    networks that see neighbours, sizes and sections."""
+    kinds = ("slice", "neighbours", "millimetres", "sections")
+    mine, others = draw(96, 1), draw(27, 2)
+    placing = [np.full(96, 300.0), np.repeat(np.arange(12), 8), 5.0 * (np.arange(96) % 8)]
+    beyond = [np.full(27, 200.0), np.repeat([20, 21], [7, 20]), 3.0 * np.arange(27)]
+
+    def losses(first: int, last: int) -> tuple[list[float], list[float]]:
+        """Of a training where so many others lie before the 64 slices learned from, and before the 32 scored on."""
+        def among(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return np.concatenate([b[:first], a[:64], b[first:last], a[64:]])
+
+        placed = Placing(*(among(a, b) for a, b in zip(placing, beyond, strict=True)))
+        data = place(*(among(a, b) for a, b in zip(mine, others, strict=True)), np.arange(64) + first, np.arange(64, 96) + last,
+                     torch.device("cpu"), placed, kinds)
+        end = train_network(
+            Architecture(4, 1, 3, 3, False, classes=3, head="gap", inputs=kinds), learning_rate=0.03, batch=8, seed=5, data=data,
+            recipe=replace(recipe, sampling=sampling), keep=tmp_path / f"{first}.safetensors", facts={},
         )
-        for slices, first, last in (((pixels, targets), 0, 0), (shifted, 7, 27))
-    ]
-    assert ends[0].validation_loss == ends[1].validation_loss and ends[0].training_loss == ends[1].training_loss
+        return end.training_loss, end.validation_loss
+
+    assert losses(0, 0) == losses(7, 27)
