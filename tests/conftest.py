@@ -40,12 +40,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.records import write_text, write_tsv
     from fovnet.regions import DEFAULT
     from fovnet.results import Results
-    from fovnet.volume.slices import Slicing, looks
+    from fovnet.volume.slices import Slicing, slice_format
 
     prepare = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
     results = Results(tmp_path_factory.mktemp("finished"))
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    inputs, members = {"classes": DEFAULT.classes, "slices": looks(Slicing(**prepare))}, []
+    inputs, members = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(**prepare))}, []
     for slot in (2, 5):
         path = results.folder / "networks" / f"slot-{slot:04d}.safetensors"
         save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
@@ -56,8 +56,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pixels = np.random.default_rng(1).integers(0, 255, (80, 128, 128)).astype(np.uint8)
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.arange(80) % len(DEFAULT.classes)]
     known = load(results.ensemble, "cpu").learn(pixels, np.arange(80), truth, seed=1)
-    look = known.look(pixels)
-    novelty.save(results.ensemble, novelty.calibrated(known.familiar, look.distances, known.judge.raw(look)))
+    outputs = known.outputs(pixels)
+    novelty.save(results.ensemble, novelty.calibrated(known.familiar, outputs.distances, known.judge.raw(outputs)))
     write_text(results.folder / "model-card.md", "# Model card: two networks\n\nThey have learned nothing.\n")
     write_settings(results.folder / "config.yaml", parse({"collections": {"clinic": "/archive/clinic"}}, "here"))
     row = {"volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic", "path": "/archive/clinic/case-17/t1.nii.gz"}

@@ -110,6 +110,6 @@ def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: i
 def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
     """Status and spans of a volume."""
     record, stack = pack.records[index], pack.stack(index)
-    given = ensemble.judge.answer(record.volume_id, record.path, ensemble.look_at(stack), stack, stack.notes)
+    given = ensemble.judge.answer(record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes)
     spans = given.decision.spans if given.decision else ()
     return given.status, tuple((span.region, span.first, span.last) for span in spans)

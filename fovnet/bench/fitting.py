@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fovnet.errors import ModelError
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import Slicing, slice_format
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -21,6 +21,6 @@ def refuse_unfit(name: str, ensemble: Ensemble, pack: Pack) -> None:
         mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))
         raise ModelError("weights-other-classes", f"{pack.folder}: its classes are {wanted}, those of {name} are {mine}; slice it with "
                                                   "the regions the model knows")
-    if looks(Slicing(**ensemble.prepare)) != dict(pack.looks):
+    if slice_format(Slicing(**ensemble.prepare)) != dict(pack.slice_format):
         raise ModelError("slices-differ", f"{pack.folder}: its slices are cut otherwise than those of {name}; cut them with "
                                           f"prepare: {dict(ensemble.prepare)}")

@@ -107,4 +107,4 @@ def _said(
     """Probabilities (m, k) of some slices (m,) of a volume in that light."""
     stack = pack.stack(index)
     stack = replace(stack, pixels=in_light(stack.pixels, how, rng))
-    return ensemble.judge.raw(ensemble.look(stack.pixels, rows=rows, placing=stack.placing))
+    return ensemble.judge.raw(ensemble.outputs(stack.pixels, rows=rows, placing=stack.placing))

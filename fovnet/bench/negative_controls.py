@@ -83,7 +83,7 @@ def _body(seed: int, number: int, spacing_mm: float) -> SliceStack:
 
 
 def _said(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Said:
-    given = ensemble.judge.answer(kind, "", ensemble.look_at(stack), stack)
+    given = ensemble.judge.answer(kind, "", ensemble.outputs_on(stack), stack)
     decision, signs = given.decision, given.signs
     assert decision is not None and signs is not None                # only a refused volume has none
     return Said(

@@ -166,9 +166,9 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
     with gauge() as cutting:
         stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
     with gauge() as looking:
-        look = ensemble.look_at(stack)
+        outputs = ensemble.outputs_on(stack)
     with gauge() as deciding:
-        answer, raw = judge.answer(volume_name(path), str(path), look, stack, stack.notes), judge.raw(look)
+        answer, raw = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes), judge.raw(outputs)
     with gauge() as writing:
         write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
     took = {stage: one.figure for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)}

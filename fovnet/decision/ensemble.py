@@ -32,7 +32,7 @@ from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
 from fovnet.volume.placing import Placing
-from fovnet.volume.slices import SliceStack, Slicing, looks
+from fovnet.volume.slices import SliceStack, Slicing, slice_format
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
     import torch
@@ -80,7 +80,7 @@ class Ensemble:
 
         return not set(OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
 
-    def look(
+    def outputs(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
     ) -> MemberOutputs:
@@ -101,26 +101,26 @@ class Ensemble:
                 distances.append(self.familiar.distances(features))
         return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
-    def look_at(self, stack: SliceStack) -> MemberOutputs:
+    def outputs_on(self, stack: SliceStack) -> MemberOutputs:
         """What the members see in a volume; turned over too, where they are shown more than slices and see several regions.
 
         Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
         """
-        return self.turned_over(self.look(stack.pixels, placing=stack.placing), stack)
+        return self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
 
-    def turned_over(self, look: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with what they see in it turned over where that is asked: see `look_at`."""
-        named = np.unique(self.judge.raw(look).argmax(axis=1))
+    def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+        """The outputs on a volume, with what they see in it turned over where that is asked: see `outputs_on`."""
+        named = np.unique(self.judge.raw(outputs).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
-            return look
+            return outputs
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
-        return replace(look, turned=replace(self, familiar=None).look(over.pixels, placing=over.placing).members)
+        return replace(outputs, turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members)
 
     def probabilities(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None
     ) -> NDArray[np.float64]:
         """Class probabilities (s, k) of slices (s, 128, 128): the weighted mean over the members."""
-        return self.judge.raw(self.look(pixels, progress, None, placing))
+        return self.judge.raw(self.outputs(pixels, progress, None, placing))
 
     def learn(
         self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int, placing: Placing | None = None
@@ -297,7 +297,7 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
 
     facts, where = facts_of(folder), choose_device(device)
     try:
-        vocabulary, wanted = vocabulary_of(facts), looks(Slicing(**facts["prepare"]))
+        vocabulary, wanted = vocabulary_of(facts), slice_format(Slicing(**facts["prepare"]))
         files = [(folder / member["weights"], member["sha256"]) for member in facts["members"]]
     except (KeyError, TypeError, ValueError) as fault:
         raise ModelError("model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); copy the whole folder again") from fault

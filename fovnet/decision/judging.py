@@ -49,21 +49,21 @@ class Judge:
     familiar: Familiar | None = None
     orientation: Orientation | None = None
 
-    def raw(self, look: MemberOutputs) -> Floats:
+    def raw(self, outputs: MemberOutputs) -> Floats:
         """Class probabilities (s, k): the members' weighted mean."""
-        return self._mean(look.members)
+        return self._mean(outputs.members)
 
     def _mean(self, members: NDArray[np.float32]) -> Floats:
         return weighing.mean(members, self.rule.say(len(members)))
 
     def decision(
-        self, look: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
+        self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
     ) -> Decision:
         """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it.
 
         dark  (s,) which cuts show nothing but air: those at the ends are left out of what is decided, and show none
         """
-        raw, turned = self.raw(look), None if look.turned is None else self._mean(look.turned)
+        raw, turned = self.raw(outputs), None if outputs.turned is None else self._mean(outputs.turned)
         between = outer_edges(z_mm, edges_mm)
 
         def of(rows: slice) -> Decision:
@@ -73,24 +73,24 @@ class Judge:
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
     def signs(
-        self, look: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
+        self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
     ) -> Signs:
         """What else was measured on a volume of slices (s, side, side); `bearing` and `extent_mm` as `Signs` has them."""
-        each = agreement(look.members, self.rule.say(len(look.members)))
+        each = agreement(outputs.members, self.rule.say(len(outputs.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
                      passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm)
-        if self.familiar is None or look.distances is None:
+        if self.familiar is None or outputs.distances is None:
             return seen
-        raw = self.raw(look)
-        unusual = self.familiar.unusual(look.distances, raw)
+        raw = self.raw(outputs)
+        unusual = self.familiar.unusual(outputs.distances, raw)
         return replace(seen, novelty=novelty.of_volume(unusual, raw), slice_unusual=unusual)
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
         """Which way the body lies in a volume; None where that is not known, or its pictures are too small to tell."""
         return None if self.orientation is None else self.orientation.bearing(stack)
 
-    def answer(self, volume_id: str, path: str, look: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
+    def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
-        decision = self.decision(look, stack.z_mm, stack.edges_mm, empty(stack.pixels))
-        signs = self.signs(look, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)))
+        decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
+        signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

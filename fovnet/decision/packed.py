@@ -45,7 +45,7 @@ class Scored:
     """
 
     rows: NDArray[np.int64]
-    look: MemberOutputs
+    outputs: MemberOutputs
     weights: tuple[float, ...] = ()
     turned: NDArray[np.float32] | None = None
 
@@ -58,27 +58,27 @@ class Scored:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
-        weights = Rule(weights=self.weights).say(len(self.look.members))
-        known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.look.members, "weights": weights}
-        known["raw"] = mean(self.look.members, weights)
-        asked = {"distances": self.look.distances, "turned": self.turned}
+        weights = Rule(weights=self.weights).say(len(self.outputs.members))
+        known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.outputs.members, "weights": weights}
+        known["raw"] = mean(self.outputs.members, weights)
+        asked = {"distances": self.outputs.distances, "turned": self.turned}
         return known | {name: values for name, values in asked.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
         """What they see in one volume.  Raises ModelError where not all its slices were scored."""
         places = self._places(pack, index)
         turned = None if self.turned is None else self.turned[:, places[::-1]]
-        look = self.look.of(places)
-        return look if turned is None or np.isnan(turned).any() else replace(look, turned=turned)
+        outputs = self.outputs.of(places)
+        return outputs if turned is None or np.isnan(turned).any() else replace(outputs, turned=turned)
 
     def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
         """The same, with what the ensemble's members see in its volumes turned over where it is asked; the model weighs as these do."""
         indices = [index for split in SCORED for index in _readable(pack, split)]
-        turned = np.full_like(self.look.members, np.nan)
+        turned = np.full_like(self.outputs.members, np.nan)
         for done, index in enumerate(indices, start=1):
-            look = model.turned_over(self.of(pack, index), pack.stack(index))
-            if look.turned is not None:
-                turned[:, self._places(pack, index)[::-1]] = look.turned
+            outputs = model.turned_over(self.of(pack, index), pack.stack(index))
+            if outputs.turned is not None:
+                turned[:, self._places(pack, index)[::-1]] = outputs.turned
             progress(done, len(indices))
         return replace(self, turned=turned)
 
@@ -98,7 +98,7 @@ class Scored:
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]
         rows = self.rows[wanted]
-        return self.look.of(wanted), pack.truth[rows], people[pack.volume[rows]]
+        return self.outputs.of(wanted), pack.truth[rows], people[pack.volume[rows]]
 
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
@@ -107,10 +107,10 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
 
 
 def _example(pack: Pack, scored: Scored, index: int) -> Example:
-    look, weights = scored.of(pack, index), Rule(weights=scored.weights).say(len(scored.look.members))
-    turned = None if look.turned is None else mean(look.turned, weights)
+    outputs, weights = scored.of(pack, index), Rule(weights=scored.weights).say(len(scored.outputs.members))
+    turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
-    return Example(mean(look.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
+    return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
 
 
 def subjects_of(pack: Pack, split: str) -> list[str]:
@@ -148,8 +148,8 @@ def decisions(
 ) -> Iterator[tuple[Answer, SliceStack, NDArray[np.float64]]]:
     """Answer, slices and probabilities of every volume of a split."""
     for index in _readable(pack, split):
-        record, stack, look = pack.records[index], pack.stack(index), scored.of(pack, index)
-        yield judge.answer(record.volume_id, record.path, look, stack, stack.notes), stack, judge.raw(look)
+        record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
+        yield judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack, judge.raw(outputs)
 
 
 def _readable(pack: Pack, split: str) -> list[int]:

@@ -98,8 +98,8 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
     if isinstance(stack, FovnetError):
         return Predicted(refusal(volume_id, str(path), stack), places=read.places)
     try:
-        look, judge = ensemble.look_at(stack), ensemble.judge
-        return Predicted(judge.answer(volume_id, str(path), look, stack, stack.notes), stack, judge.raw(look), read.places)
+        outputs, judge = ensemble.outputs_on(stack), ensemble.judge
+        return Predicted(judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs), read.places)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)
     except Exception as fault:

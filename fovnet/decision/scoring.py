@@ -31,16 +31,16 @@ def score(model: Ensemble, pack: Pack, *, seed: int, progress: Told | None = Non
     """The ensemble, knowing what of the training split is familiar, and what its members see in the slices of the splits in SCORED."""
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
     learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
-    return learned, Scored(rows, learned.look(pack.pixels, progress, rows, pack.placing))
+    return learned, Scored(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
 
 
 def weighed(folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str, *, settings: Any, seed: int) -> tuple[Scored, Weighing]:
     """The same with the members' weights, by a way of `weighing` on the validation split; `weighing.json` and `novelty.npz` in `folder`."""
-    look, truth, people = scored.split(pack, "validation")
-    found = weigh(look.members, truth, people, way)
+    outputs, truth, people = scored.split(pack, "validation")
+    found = weigh(outputs.members, truth, people, way)
     save_weighing(folder, found, settings=settings, seed=seed)
-    if model.familiar is not None and look.distances is not None:
-        novelty.save(folder, novelty.calibrated(model.familiar, look.distances, mean(look.members, found.weights)))
+    if model.familiar is not None and outputs.distances is not None:
+        novelty.save(folder, novelty.calibrated(model.familiar, outputs.distances, mean(outputs.members, found.weights)))
     return replace(scored, weights=tuple(found.weights.tolist())), found
 
 

@@ -46,7 +46,7 @@ class Shown:
     """
 
     subject: str
-    look: MemberOutputs
+    outputs: MemberOutputs
     pixels: NDArray[np.uint8]
     z_mm: NDArray[np.float64]
     truth: NDArray[np.bool_]
@@ -60,7 +60,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
     decisions = [_decided(one, judge) for one in volumes]
     seen = [lit(empty(one.pixels)) for one in volumes]          # margins are none for sure, which teaches nothing of how sure the rest is
-    signs = [judge.signs(one.look, one.pixels, one.bearing, one.extent_mm) for one in volumes]
+    signs = [judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     told = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
@@ -87,7 +87,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
 
 def _decided(one: Shown, judge: Judge) -> Decision:
     """What a judge's answer says of a volume."""
-    return judge.decision(one.look, one.z_mm, one.edges_mm, empty(one.pixels))
+    return judge.decision(one.outputs, one.z_mm, one.edges_mm, empty(one.pixels))
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:

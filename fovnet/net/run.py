@@ -48,7 +48,7 @@ def open_run(settings: Settings) -> tuple[Results, Pack]:
 def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
     wanted = {"classes": ", ".join(run_vocabulary(settings).classes),
               **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")}}
-    made = {"classes": ", ".join(pack.classes), **pack.looks}
+    made = {"classes": ", ".join(pack.classes), **pack.slice_format}
     for name, value in wanted.items():
         if made.get(name, value) != value:
             raise ConfigError("slices-other-settings", f"{results.slices}: made with {name} = {made[name]}, and the configuration says "

@@ -37,7 +37,7 @@ def training_fingerprint(pack: Pack) -> list[Any]:
 
     Where in the pack they lie does not matter, nor what else is there: a mended label of a test volume repeats no training.
     """
-    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes), dict(pack.looks)]
+    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes), dict(pack.slice_format)]
 
 
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:

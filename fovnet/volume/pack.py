@@ -32,7 +32,7 @@ from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
-from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, looks, slice_volume
+from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, slice_format, slice_volume
 from fovnet.volume.split import FRACTIONS, split_subjects
 from fovnet.volume.volume import Images
 
@@ -92,7 +92,7 @@ class Pack:
 
     pixels  (n, 128, 128) uint8, mapped, read-only      volume  (n,) int64, row of `records`
     z_mm    (n,)        covers  (n, 2) int64            truth   (n, k) bool in the order of `classes`
-    looks   what every slice is, as `fovnet.volume.slices.looks` said when they were cut
+    slice_format  what every slice is, as the function of that name said when they were cut; on disk it is called "looks"
     """
 
     folder: Path
@@ -103,12 +103,12 @@ class Pack:
     covers: NDArray[np.int64]
     truth: NDArray[np.bool_]
     records: tuple[VolumeRecord, ...]
-    looks: Mapping[str, Any]
+    slice_format: Mapping[str, Any]
 
     @property
     def inputs(self) -> dict[str, Any]:
         """What a network trained on these slices must be told beside its weights: the classes, and what its slices look like."""
-        return {"classes": list(self.classes), "slices": dict(self.looks)}
+        return {"classes": list(self.classes), "slices": dict(self.slice_format)}
 
     @property
     def placing(self) -> Placing:
@@ -229,7 +229,7 @@ def load_pack(folder: Path) -> Pack:
         volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
         classes = tuple(facts["classes"])
         pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes,
-                    facts.get("looks") or looks(Slicing(**facts["slicing"])))      # not written by the first packs, which were cut alike
+                    facts.get("looks") or slice_format(Slicing(**facts["slicing"])))      # the first packs, cut alike, lack it
     except FileNotFoundError as fault:
         raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it.") from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
@@ -411,7 +411,7 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
     attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
     table = [{**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in volumes]
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
-    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": looks(slicing), "volumes": volumes}
+    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": slice_format(slicing), "volumes": volumes}
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
     if len(before) == len(files) and all(records.checksum(path) == known for path, (known, _) in zip(files, before, strict=True)):
         for path, (_, was) in zip(files, before, strict=True):

@@ -134,7 +134,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
     )
 
 
-def looks(slicing: Slicing) -> dict[str, Any]:
+def slice_format(slicing: Slicing) -> dict[str, Any]:
     """What a slice of these settings is to a network, as JSON facts: one that was trained on others answers something else.
 
     How large a volume may be is no part of it.

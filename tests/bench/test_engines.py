@@ -18,7 +18,7 @@ from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.volume.pack import Pack, VolumeRecord
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import Slicing, slice_format
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 
@@ -27,7 +27,7 @@ PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 def model(tmp_path: Path) -> Path:
     """An ensemble of one tiny network with weights as drawn."""
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    facts = {"classes": DEFAULT.classes, "slices": looks(Slicing(8.0, 20.0))}
+    facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
     path = save_network(tmp_path / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts)
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)

@@ -101,8 +101,8 @@ def test_an_ensemble_is_asked_anew_where_a_slice_is_not_all_it_is_shown() -> Non
     asked, whole = asked_anew(ensemble, stack), ensemble.probabilities(pixels, placing=stack.placing)
     assert asked is not None
     assert asked(np.arange(9), stack.z_mm) == pytest.approx(whole)
-    assert of("slice", "millimetres").look_at(stack).turned is None
-    seen = ensemble.look_at(stack).turned                      # the network, which was never trained, names several regions
+    assert of("slice", "millimetres").outputs_on(stack).turned is None
+    seen = ensemble.outputs_on(stack).turned                   # the network, which was never trained, names several regions
     assert seen is not None
     assert seen[0] == pytest.approx(asked(np.arange(9)[::-1], -stack.z_mm[::-1]))
     assert np.abs(asked(np.array([4]), stack.z_mm[4:5]) - whole[4]).max() > 1e-4

@@ -14,7 +14,7 @@ from fovnet.net.model import build
 from fovnet.net.weights import save_network
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import Slicing, slice_format
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 
@@ -23,7 +23,7 @@ PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
     folder = tmp_path_factory.mktemp("odd")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    facts = {"classes": DEFAULT.classes, "slices": looks(Slicing(8.0, 20.0))}
+    facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
     path = save_network(folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts)
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)

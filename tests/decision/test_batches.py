@@ -35,7 +35,7 @@ from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.predictions import claimed, write
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import Slicing, slice_format
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 VOLUMES, BROKEN = 300, 30
@@ -94,7 +94,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An ensemble of one tiny network with weights as drawn."""
     folder = tmp_path_factory.mktemp("model")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    inputs = {"classes": DEFAULT.classes, "slices": looks(Slicing(**PREPARE))}
+    inputs = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(**PREPARE))}
     path = save_network(folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs)
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)

@@ -28,9 +28,9 @@ from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.volume.outlines import SHAPE
 from fovnet.volume.placing import Placing
-from fovnet.volume.slices import Slicing, looks
+from fovnet.volume.slices import Slicing, slice_format
 
-INPUTS = {"classes": DEFAULT.classes, "slices": looks(Slicing(3.0, 20.0))}
+INPUTS = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(3.0, 20.0))}
 NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
 RULE = Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None))
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -78,7 +78,7 @@ def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_pat
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     ensemble = load(tmp_path / "ensemble", "cpu", rule=RULE)
     pixels = np.random.default_rng(0).integers(0, 255, (24, 128, 128)).astype(np.uint8)
-    short, long = (ensemble.look(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))) for n in (12, 24))
+    short, long = (ensemble.outputs(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))) for n in (12, 24))
     np.testing.assert_allclose(short.members[1], long.members[1, :12], atol=1e-6)
     assert np.abs(short.members[0] - long.members[0, :12]).max() > 1e-4
     assert ensemble.sees_the_volume
@@ -150,9 +150,9 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
 
 def test_slices_looked_at_in_pieces_are_counted_as_a_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pixels, told = np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8), list[tuple[int, int]]()
-    whole = load(folder, "cpu").look(pixels)
+    whole = load(folder, "cpu").outputs(pixels)
     monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
-    pieces = load(folder, "cpu").look(pixels, lambda done, total: told.append((done, total)))
+    pieces = load(folder, "cpu").outputs(pixels, lambda done, total: told.append((done, total)))
     np.testing.assert_allclose(pieces.members, whole.members, atol=1e-6)
     assert told == sorted(told) and told[-1] == (10, 10) and {total for _, total in told} == {10}
 
@@ -286,8 +286,8 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
     [
         ({}, "weights-unmarked", "search again"),
         ({**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes", "its classes are none, spine"),
-        ({**INPUTS, "slices": looks(Slicing(8.0, 20.0))}, "weights-other-slices", "target_spacing_mm = 8.0, these have 3.0"),
-        ({**INPUTS, "slices": {**looks(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices", "side = 96, these have 128"),
+        ({**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))}, "weights-other-slices", "target_spacing_mm = 8.0, these have 3.0"),
+        ({**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices", "side = 96, these have 128"),
     ],
 )
 def test_a_network_trained_for_other_inputs_is_refused(tmp_path: Path, inputs: dict[str, object], code: str, said: str) -> None:

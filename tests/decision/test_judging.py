@@ -50,17 +50,17 @@ def pixels_of(example: Example, seed: int) -> np.ndarray:
     return (120 + 50 * wave + rng.normal(scale=5, size=wave.shape)).clip(0, 255).astype(np.uint8)
 
 
-def shown(example: Example, seed: int, look: MemberOutputs | None = None) -> Shown:
-    return Shown(f"s{seed // 2}", look or seen(example, seed), pixels_of(example, seed), example.z_mm, example.truth)
+def shown(example: Example, seed: int, outputs: MemberOutputs | None = None) -> Shown:
+    return Shown(f"s{seed // 2}", outputs or seen(example, seed), pixels_of(example, seed), example.z_mm, example.truth)
 
 
 def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies: Bodies) -> None:
-    look = seen(bodies(1), 1)
+    outputs = seen(bodies(1), 1)
     judge = Judge(DEFAULT, Rule(weights=(0.5, 0.0, 0.5)))
-    np.testing.assert_allclose(judge.raw(look), (look.members[0].astype(float) + look.members[2]) / 2, rtol=1e-6)
-    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(look), look.members.mean(axis=0, dtype=float))
+    np.testing.assert_allclose(judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6)
+    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float))
     with pytest.raises(ModelError, match="weighs 2 members and there are 3"):
-        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(look)
+        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(outputs)
 
 
 def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
@@ -91,7 +91,7 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
     told = [shown(one, seed) for seed, one in enumerate(examples)]
     judge, _ = settle(Judge(DEFAULT, rule), told, stated_error=0.2, at_risk=0.1, seed=1)
-    decisions = [judge.decision(one.look, one.z_mm) for one in told]
+    decisions = [judge.decision(one.outputs, one.z_mm) for one in told]
     stated = np.concatenate([decision.confidence for decision in decisions])
     hit = np.concatenate([right(said(decision.decided, 5), one.truth) for decision, one in zip(decisions, told, strict=True)])
     assert sum(decision.roughness > 0.9 for decision in decisions) >= 10         # of which at most two thirds are believed
@@ -122,10 +122,10 @@ def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None
 
 def test_a_member_without_a_say_contradicts_nobody(bodies: Bodies) -> None:
     example = bodies(1, noise=0.7)
-    look, pixels = seen(example, 1), pixels_of(example, 1)
-    odd = replace(look, members=np.concatenate([look.members[:2], look.members[2:, :, ::-1]]))
+    outputs, pixels = seen(example, 1), pixels_of(example, 1)
+    odd = replace(outputs, members=np.concatenate([outputs.members[:2], outputs.members[2:, :, ::-1]]))
     apart, alike = (Judge(DEFAULT, Rule(weights=weights)).signs(odd, pixels).agreement for weights in ((), (0.5, 0.5, 0.0)))
-    two = Judge(DEFAULT, Rule()).signs(replace(look, members=look.members[:2]), pixels).agreement
+    two = Judge(DEFAULT, Rule()).signs(replace(outputs, members=outputs.members[:2]), pixels).agreement
     assert apart < 0.7 < 0.9 < alike == pytest.approx(two)
 
 
@@ -134,8 +134,8 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
     pixels = pixels_of(bodies(1), 1)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     padded = np.pad(acquired, ((0, 30), (0, 0), (0, 0)))
-    look = MemberOutputs(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
-    assert Judge(DEFAULT, Rule()).signs(look, padded).passes == 2
+    outputs = MemberOutputs(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
+    assert Judge(DEFAULT, Rule()).signs(outputs, padded).passes == 2
 
 
 def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
@@ -155,17 +155,17 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
 
 
 def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(bodies: Bodies, tmp_path: Path) -> None:
-    look = seen(bodies(1), 1)
-    rows = np.arange(look.members.shape[1])
-    scored = Scored(rows, replace(look, distances=rows / 7.0), (0.2, 0.3, 0.5))
+    outputs = seen(bodies(1), 1)
+    rows = np.arange(outputs.members.shape[1])
+    scored = Scored(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
     write_npz(tmp_path / "p.npz", **scored.arrays())
     again = Scored.read(read_npz(tmp_path / "p.npz"))
-    np.testing.assert_array_equal(again.look.members, look.members)
-    np.testing.assert_array_equal(again.look.distances, scored.look.distances)
+    np.testing.assert_array_equal(again.outputs.members, outputs.members)
+    np.testing.assert_array_equal(again.outputs.distances, scored.outputs.distances)
     assert again.weights == (0.2, 0.3, 0.5)
     arrays = scored.arrays()
     old = Scored.read({"rows": arrays["rows"], "raw": arrays["raw"]})
-    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(old.look), arrays["raw"])
+    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(old.outputs), arrays["raw"])
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_t
     others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
     none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
     outputs = MemberOutputs(np.stack([none, none]).astype(np.float32))
-    nothing = replace(one, look=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
+    nothing = replace(one, outputs=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
     air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nobody could tell; and which is no doubt
     judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_upright == pytest.approx(0.002)
@@ -212,9 +212,9 @@ def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_thes
     assert judge.rule.least_extent_mm == pytest.approx(75.0)
     few, _ = settle(Judge(DEFAULT, Rule()), told[1:], stated_error=0.2, at_risk=0.1, seed=1)
     assert few.rule.least_extent_mm == 0.0
-    decision = judge.decision(one.look, one.z_mm)
+    decision = judge.decision(one.outputs, one.z_mm)
     for size, doubted in ((None, []), (74.96, ["74.9 mm along its longest side, at least 75 mm wanted"]), (75.0, []), (300.0, [])):
-        why = doubts(decision, judge.signs(one.look, one.pixels, None, size), judge.rule, DEFAULT)
+        why = doubts(decision, judge.signs(one.outputs, one.pixels, None, size), judge.rule, DEFAULT)
         assert [doubt.sentence.split(": ")[1] for doubt in why if doubt.code == "too-small"] == doubted
 
 
@@ -224,8 +224,8 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     voxels = np.tile(np.linspace(0, 900, 60, dtype=np.float32)[:, None, None], (1, 60, 80))
     stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
     example = bodies(1, noise=0.5)
-    look = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
-    codes = Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", look, stack).codes
+    outputs = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
+    codes = Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", outputs, stack).codes
     assert ("too-small" in codes.split()) == doubted
 
 
@@ -236,9 +236,10 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
     judge, facts = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     answered = [
-        not {doubt.code for doubt in doubts(judge.decision(one.look, one.z_mm), judge.signs(one.look, one.pixels), judge.rule, DEFAULT)}
+        not {doubt.code for doubt in doubts(decision, judge.signs(one.outputs, one.pixels), judge.rule, DEFAULT)}
         - {"none", "low-confidence"}
         for one in volumes
+        for decision in [judge.decision(one.outputs, one.z_mm)]
     ]
     assert not answered[-1]
     assert facts["curve"][-1]["volumes"] == sum(answered)
@@ -275,7 +276,7 @@ def test_a_set_is_right_where_it_is_the_set_that_was_labelled(told: str, true: s
     leaving out the regions there."""
     shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (told, true)}
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
-    decision = replace(judge.decision(one.look, one.z_mm), decided=shows[told])
+    decision = replace(judge.decision(one.outputs, one.z_mm), decided=shows[told])
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
@@ -287,22 +288,22 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
     what = calibrated(what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
     told = [a_part(seed, bodies) for seed in range(120)]
-    told = [replace(one, look=replace(one.look, distances=what.distances(rng.normal(size=(len(one.z_mm), 6))))) for one in told]
+    told = [replace(one, outputs=replace(one.outputs, distances=what.distances(rng.normal(size=(len(one.z_mm), 6))))) for one in told]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
     settled, facts = settle(judge, told, stated_error=0.2, at_risk=0.1, seed=1)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
-    said_of = [sliced.decision(one.look, one.z_mm) for one in told]
+    said_of = [sliced.decision(one.outputs, one.z_mm) for one in told]
     sides = logit(np.clip([[one.set_probability, min(span.confidence for span in one.spans)] for one in said_of], 1e-4, 1 - 1e-4))
     exact = [is_exact({span.region for span in one.spans}, each.truth) for one, each in zip(said_of, told, strict=True)]
     both, least = (LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:]))
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
     assert settled.rule.line == pytest.approx((0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3)
 
-    signs = [judge.signs(one.look, one.pixels) for one in told]
+    signs = [judge.signs(one.outputs, one.pixels) for one in told]
     assert settled.rule.least_novelty == sorted(sign.novelty for sign in signs)[5]
     assert settled.rule.least_agreement == sorted(sign.agreement for sign in signs)[5]
-    sure = {settled.decision(one.look, one.z_mm).sure for one in told}
+    sure = {settled.decision(one.outputs, one.z_mm).sure for one in told}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
 
@@ -310,16 +311,16 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
 def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, below: int, above: int) -> None:
     """What is said of the rest is what is said of it alone: a volume padded with black slices gets the answer that it got before."""
     one = bodies(3, empty_mm=0.0)
-    look, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
-    s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (look.members.shape[0], look.members.shape[2])
+    outputs, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
+    s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (outputs.members.shape[0], outputs.members.shape[2])
     pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(np.float32)
     black = [np.broadcast_to(pelvis, (p, rows, k)) for rows in (below, above)]
-    padded = MemberOutputs(np.concatenate([black[0], look.members, black[1]], axis=1))
+    padded = MemberOutputs(np.concatenate([black[0], outputs.members, black[1]], axis=1))
     z_mm = one.z_mm[0] + step * np.arange(-below, s + above)
     dark = np.ones(len(z_mm), dtype=bool)
     dark[below : below + s] = False
 
-    alone, whole = Judge(DEFAULT, Rule()).decision(look, one.z_mm), Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark)
+    alone, whole = Judge(DEFAULT, Rule()).decision(outputs, one.z_mm), Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark)
     np.testing.assert_array_equal(said(whole.decided, n), np.pad(said(alone.decided, n), (below, above), constant_values=k - 1))
     assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
         (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
@@ -336,16 +337,16 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
 def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies: Bodies) -> None:
     """Whose margins stand the other way round; what networks make of them there tells nothing of which way is up."""
     one = bodies(3, empty_mm=0.0)
-    look = seen(one, 3)
+    outputs = seen(one, 3)
     over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members
     black = np.full((3, 12, over.shape[2]), 1 / over.shape[2], dtype=np.float32)
-    members, turned = np.concatenate([look.members, black], axis=1), np.concatenate([black, over], axis=1)
+    members, turned = np.concatenate([outputs.members, black], axis=1), np.concatenate([black, over], axis=1)
     z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
     rule = Rule(weights=(0.6, 0.4, 0.0))
-    alone = Judge(DEFAULT, rule).decision(replace(look, turned=over), one.z_mm)
+    alone = Judge(DEFAULT, rule).decision(replace(outputs, turned=over), one.z_mm)
     padded = Judge(DEFAULT, rule).decision(MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
-    weighed = decide(rule.say(3) @ look.members.swapaxes(0, 1), one.z_mm, DEFAULT, rule, rule.say(3) @ over.swapaxes(0, 1))
+    weighed = decide(rule.say(3) @ outputs.members.swapaxes(0, 1), one.z_mm, DEFAULT, rule, rule.say(3) @ over.swapaxes(0, 1))
     assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
 
 
@@ -359,7 +360,7 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         below, above = rng.integers(0, 9, 2)
         pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
         pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
-        members = np.concatenate([pelvis.repeat(below, axis=1), bare.look.members, pelvis.repeat(above, axis=1)], axis=1)
+        members = np.concatenate([pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)], axis=1)
         z_mm = bare.z_mm[0] + 5.0 * np.arange(-below, len(bare.z_mm) + above)
         truth = np.pad(bare.truth, ((below, above), (0, 0)))
         truth[:, -1] |= ~truth.any(axis=1)

@@ -50,7 +50,7 @@ def ensemble_of(*inputs: str) -> Ensemble:
 
 def scored(pack: Pack, ensemble: Ensemble) -> Scored:
     rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
-    return Scored(rows, ensemble.look(pack.pixels, None, rows, pack.placing), WEIGHTS)
+    return Scored(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(asked: tuple[P
     pack, ensemble, found = asked
     turned = []
     for index in range(1, len(pack.records)):
-        seen, alone = found.of(pack, index), ensemble.look_at(pack.stack(index))
+        seen, alone = found.of(pack, index), ensemble.outputs_on(pack.stack(index))
         np.testing.assert_allclose(seen.members, alone.members, atol=1e-6)
         assert (seen.turned is None) == (alone.turned is None)
         if seen.turned is not None and alone.turned is not None:
@@ -85,7 +85,7 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(asked
     volumes = [index for index, record in enumerate(pack.records) if record.split == split]
     for index, (answer, _, _), one in zip(volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True):
         stack = pack.stack(index)
-        alone = judge.decision(ensemble.look_at(stack), stack.z_mm)
+        alone = judge.decision(ensemble.outputs_on(stack), stack.z_mm)
         tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
         assert answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
         assert tuned.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
@@ -104,8 +104,8 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
 ) -> None:
     pack, ensemble = pack_of((9, 12)), ensemble_of("slice", "sections")
     said = np.eye(K, dtype=np.float32)[[DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]]
-    look = ensemble.turned_over(MemberOutputs(np.stack([said, said])), pack.stack(1))
-    assert (look.turned is not None) == asked
+    outputs = ensemble.turned_over(MemberOutputs(np.stack([said, said])), pack.stack(1))
+    assert (outputs.turned is not None) == asked
 
 
 def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sliced_are_passed_over() -> None:

@@ -30,7 +30,7 @@ def run(finished: Path, tmp_path: Path) -> Results:
 def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(run: Results, tmp_path: Path) -> None:
     made = shipped.ship(run, tmp_path / "out")
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
-    mine, theirs = (load(folder, "cpu").look(pixels) for folder in (made.folder, run.ensemble))
+    mine, theirs = (load(folder, "cpu").outputs(pixels) for folder in (made.folder, run.ensemble))
     np.testing.assert_array_equal(mine.members, theirs.members)
     np.testing.assert_array_equal(mine.distances, theirs.distances)
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=made.folder, check=True)

@@ -54,7 +54,7 @@ def changed(pack: Pack, row: int, what: str) -> Pack:
 def test_the_same_slices_under_another_name_are_learned_anew() -> None:
     """Networks carry the names of their classes and how slices were cut, and an ensemble refuses those of others."""
     pack = made()
-    for other in (replace(pack, classes=("hips", *pack.classes[1:])), replace(pack, looks={"target_spacing_mm": 3.2})):
+    for other in (replace(pack, classes=("hips", *pack.classes[1:])), replace(pack, slice_format={"target_spacing_mm": 3.2})):
         assert training_fingerprint(other) != training_fingerprint(pack)
 
 
