@@ -61,8 +61,8 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
             for heights in ((), HEIGHTS):
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
-                climb = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
-                textbook = partial(all_pairs if heights else slice_by_slice, climb)
+                chain = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
+                textbook = partial(all_pairs if heights else slice_by_slice, chain)
                 with one_thread():
                     turns = [(_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook)) for _ in range(repeats)]
                 ours, theirs = zip(*turns, strict=True)
@@ -85,14 +85,14 @@ def _ms(work: Callable[[], object]) -> float:
     return 1e3 * (time.perf_counter() - began)
 
 
-def slice_by_slice(climb: ChainModel) -> tuple[float, Floats]:
+def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a slice a step."""
-    emit = np.column_stack([climb.beside, climb.fits, climb.beside])
+    emit = np.column_stack([chain.none, chain.fits, chain.none])
     s, states = emit.shape
     move = np.full((states, states), -np.inf)
     move[np.arange(states), np.arange(states)] = 0.0
     move[0, 1:-1] = move[1:-1, -1] = 0.0
-    move[np.arange(1, states - 2), np.arange(2, states - 1)] = -climb.rule.border_toll
+    move[np.arange(1, states - 2), np.arange(2, states - 1)] = -chain.rule.border_toll
     value = np.where(np.arange(states) < states - 1, emit[0], -np.inf)
     forward, backward = np.empty((s, states)), np.zeros((s, states))
     forward[0] = value
@@ -106,14 +106,14 @@ def slice_by_slice(climb: ChainModel) -> tuple[float, Floats]:
     return float(value.max()), weight / weight.sum(axis=1, keepdims=True)
 
 
-def all_pairs(climb: ChainModel) -> tuple[float, Floats]:
+def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of edges, b before e."""
-    s, n = climb.fits.shape
-    below = np.concatenate([[0.0], np.cumsum(climb.beside)])
-    above, toll = below[-1] - below, climb.rule.border_toll
+    s, n = chain.fits.shape
+    below = np.concatenate([[0.0], np.cumsum(chain.none)])
+    above, toll = below[-1] - below, chain.rule.border_toll
     arrived, best, total = [np.full((2, s + 1), -np.inf)], below[-1], [below[-1]]
     for r in range(n):
-        cut, whole = _runs(climb, r)
+        cut, whole = _runs(chain, r)
         last = np.logaddexp(below, arrived[r][1])[:, None] + cut + above
         total.append(float(np.logaddexp.reduce(last, axis=None)))
         best = max(best, float((np.maximum(below, arrived[r][0])[:, None] + cut + above).max()))
@@ -123,7 +123,7 @@ def all_pairs(climb: ChainModel) -> tuple[float, Floats]:
     shares: list[Floats] = []
     left, weight = np.full(s + 1, -np.inf), np.logaddexp.reduce(total)
     for r in range(n - 1, -1, -1):
-        cut, whole = _runs(climb, r)
+        cut, whole = _runs(chain, r)
         outer, inner = np.logaddexp(above, left), np.logaddexp(cut + above, whole + left)
         runs = np.exp(np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight)
         shares.insert(0, np.cumsum(runs.sum(axis=1) - runs.sum(axis=0))[:-1])
@@ -131,10 +131,10 @@ def all_pairs(climb: ChainModel) -> tuple[float, Floats]:
     return best, np.column_stack(shares)
 
 
-def _runs(climb: ChainModel, r: int) -> tuple[Floats, Floats]:
+def _runs(chain: ChainModel, r: int) -> tuple[Floats, Floats]:
     """Worth (b, e) of the runs of rung r, cut off and whole."""
-    sums = np.concatenate([[0.0], np.cumsum(climb.fits[:, r])])
+    sums = np.concatenate([[0.0], np.cumsum(chain.fits[:, r])])
     edges = np.arange(len(sums))
     evidence = np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
-    mm, height = climb.edges_mm - climb.edges_mm[:, None], climb.rule.heights[r]
+    mm, height = chain.edges_mm - chain.edges_mm[:, None], chain.rule.heights[r]
     return (evidence + height.cut(mm), evidence + height.whole(mm)) if height else (evidence, evidence)

@@ -8,9 +8,9 @@
                  *Beta calibration*, AISTATS
 
 p is what the whole body makes of a slice, and q what the members say of that slice alone.  The body takes its slices for independent
-looks, and is surest where all members err alike along it: of 480 volumes of simulated people, the surest six in ten had 2.9 % of their
-slices wrong by p alone, and 1.5 % by both, learned on 480 others.  Of 448 sets of regions, learned on others' people, the line with m has
-a log loss of 0.41 and without of 0.46.
+observations, and is surest where all members err alike along it: of 480 volumes of simulated people, the surest six in ten had 2.9 % of
+their slices wrong by p alone, and 1.5 % by both, learned on 480 others.  Of 448 sets of regions, learned on others' people, the line with m
+has a log loss of 0.41 and without of 0.46.
 """
 
 from __future__ import annotations

@@ -28,13 +28,14 @@ def observations_of(edges_mm: Floats) -> Floats:
 class ChainModel:
     """The chain of a volume of s slices, from feet to head or, `reversed`, from head to feet.
 
-    fits  (s, n) log-evidence of the rungs       beside  (s,) of none       observations  (s,) that each slice counts as, in both already
+    fits  (s, n) log-evidence of the rungs       none  (s,) of standing on none of them
+    observations  (s,) that each slice counts as, in both already
     blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK
-    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   to climb by
+    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   to find its path by
     """
 
     fits: Floats
-    beside: Floats
+    none: Floats
     observations: Floats
     edges_mm: Floats
     rule: Rule
@@ -47,18 +48,18 @@ class ChainModel:
         The share of the protocols is taken out and the rest renormalised.  A slice whose share of protocol is p counts 1 - p: one that
         is all spine says nothing about the rung it is on.  It counts as many observations as it is high, and never more than one.
         """
-        protocols, chain, beside = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
-        rest = np.maximum(chain.sum(axis=1) + beside, FLOOR)
+        protocols, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
+        rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
         observations = (1.0 - protocols.sum(axis=1)) * observations_of(edges_mm)
-        shown, none = np.log(np.maximum(chain / rest[:, None], FLOOR)), np.log(np.maximum(beside / rest, FLOOR))
-        blank = shown < none[:, None] - BLANK
-        fits = observations[:, None] * np.where(blank, none[:, None] - BLANK, shown)
-        return cls(fits, observations * none, observations, edges_mm, rule, blank)
+        log_rungs, log_none = np.log(np.maximum(rungs / rest[:, None], FLOOR)), np.log(np.maximum(none / rest, FLOOR))
+        blank = log_rungs < log_none[:, None] - BLANK
+        fits = observations[:, None] * np.where(blank, log_none[:, None] - BLANK, log_rungs)
+        return cls(fits, observations * log_none, observations, edges_mm, rule, blank)
 
     @property
     def reversed(self) -> ChainModel:
         """The same volume with its slices from head to feet."""
-        return ChainModel(self.fits[::-1], self.beside[::-1], self.observations[::-1], -self.edges_mm[::-1], self.rule, self.blank[::-1])
+        return ChainModel(self.fits[::-1], self.none[::-1], self.observations[::-1], -self.edges_mm[::-1], self.rule, self.blank[::-1])
 
     @property
     def believed(self) -> ChainModel:
@@ -67,37 +68,37 @@ class ChainModel:
         scale, rule = OBSERVATION_MM / self.rule.evidence_mm, self.rule
         wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
-        return ChainModel(scale * self.fits, scale * self.beside, scale * self.observations, self.edges_mm, weaker, self.blank)
+        return ChainModel(scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank)
 
     def best(self) -> tuple[NDArray[np.int64], float]:
         """States (s,) of the best path and its worth; where heights tell presence alone, the best one through the regions they tell."""
         if self.rule.method == "intersections":
-            return intersections.best_path(self.fits, self.beside, self.rule.border_toll)
+            return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         if not self.rule.heights:
-            return ladder.best_path(self.fits, self.beside, self.rule.border_toll)
-        states, worth = high.best_path(self.fits, self.beside, self.edges_mm, self.rule.heights, self.rule.border_toll)
+            return ladder.best_path(self.fits, self.none, self.rule.border_toll)
+        states, worth = high.best_path(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll)
         on = states[(states >= 1) & (states <= len(self.rule.heights))]
         if self.rule.heights_for == "presence" and len(on):
-            return ladder.best_path(self.fits, self.beside, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1))
+            return ladder.best_path(self.fits, self.none, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1))
         return states, worth
 
     def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
         """Where paths begin, step up and end, all paths weighed; `states`, a good path, saves looking for one."""
         if not self.rule.heights:
-            return ladder.crossings(self.fits, self.beside, self.rule.border_toll)
-        return high.crossings(self.fits, self.beside, self.edges_mm, self.rule.heights, self.rule.border_toll, states)
+            return ladder.crossings(self.fits, self.none, self.rule.border_toll)
+        return high.crossings(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states)
 
     def log_weight(self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None) -> float:
         """Log-weight of all paths, or of those whose first and last rung are these."""
         if not self.rule.heights:
-            return ladder.log_weight(self.fits, self.beside, between, self.rule.border_toll)
-        return high.log_weight(self.fits, self.beside, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
+            return ladder.log_weight(self.fits, self.none, between, self.rule.border_toll)
+        return high.log_weight(self.fits, self.none, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
 
     def misfit(self, states: NDArray[np.int64]) -> float:
         """Log-evidence an observation that the order of the body costs, beside naming each slice by itself.
 
         All observations count, those taken up by a protocol too: what is left of a clear spine is noise, and costs next to nothing.
         """
-        table = np.column_stack([self.beside, self.fits, self.beside])
+        table = np.column_stack([self.none, self.fits, self.none])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]
         return float((table.max(axis=1) - taken).sum() / observations_of(self.edges_mm).sum())

@@ -38,9 +38,9 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
-    f1 = [extent_dice(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
+    dice = [extent_dice(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
     lost = [one for said, true, edges in zip(decided, truths, edges_mm, strict=True) for one in border_losses(said, true, edges, n)]
-    return 0.5 * (1.0 - float(np.mean(f1))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
+    return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
 
 def untold(true: Bools, n: int) -> Bools:

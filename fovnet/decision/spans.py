@@ -47,14 +47,14 @@ class Outline:
     """What is said of a volume, without how sure that is: cheap, and all that most of tuning needs.
 
     smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
-    states    (s,) of the best path       fit  its worth          model    the chain that it is a path of
+    states    (s,) of the best path       fit  its worth          chain    the one that it is a path of
     """
 
     smoothed: Floats
     decided: NDArray[np.bool_]
     states: NDArray[np.int64]
     fit: float
-    model: ChainModel
+    chain: ChainModel
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,25 @@ def decide(
     """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed, decided, states, model = drawn.smoothed, drawn.decided, drawn.states, drawn.model
-    crossed = model.believed.crossings(states)
-    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, model.blank)]
-    misfit, rough = model.misfit(states), roughness(spoken)
-    over = model.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -model.edges_mm[::-1]).model
-    gain = over.log_weight() - model.log_weight(states=states)
+    smoothed, decided, states, chain = drawn.smoothed, drawn.decided, drawn.states, drawn.chain
+    crossed = chain.believed.crossings(states)
+    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
+    misfit, rough = chain.misfit(states), roughness(spoken)
+    over = chain.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
+    gain = over.log_weight() - chain.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
-    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), model.blank), n)
+    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
     believed[:, :-1] *= trust                                    # before the calibration, which was fitted to what is left of it
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
-    spans = _spans(decided, certainty, model.edges_mm, vocabulary)
+    spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
     exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
-        boundaries(states, stands, crossed, z_mm, model.edges_mm, vocabulary.chain, rule.interval_stretch),
-        exactly, gain > rule.flipped_gain, misfit, rough, _observations(model.edges_mm),
+        boundaries(states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch),
+        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm),
     )
 
 
@@ -125,15 +125,15 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
     stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
-    model = ChainModel.of(smoothed, n, edges_mm, rule)
-    states, fit = model.best()
+    chain = ChainModel.of(smoothed, n, edges_mm, rule)
+    states, fit = chain.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
-    seen = (decided[:, :n] & ~model.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
-    decided[:, :n] &= ~(model.blank & seen)
+    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
+    decided[:, :n] &= ~(chain.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    return Outline(smoothed, decided, states, fit, model)
+    return Outline(smoothed, decided, states, fit, chain)
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
@@ -177,8 +177,8 @@ def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: i
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
-    believed = drawn.model.believed
-    weight = believed.log_weight(between, drawn.states) if between else float(believed.beside.sum())
+    believed = drawn.chain.believed
+    weight = believed.log_weight(between, drawn.states) if between else float(believed.none.sum())
     untold = not told[:, :n].any() and told[:, n:-1].any()
     chance = 1.0 if untold else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)

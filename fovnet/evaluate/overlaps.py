@@ -3,6 +3,8 @@
 A said span is right when it overlaps a true one of its region by at least half of what both cover together (intersection over union in
 millimetres). Slices whose truth does not tell the chain region are left out on both sides.
 
+This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen (`decision/objective.py`) counts millimetres.
+
 Source: the segmental F1 at 50 % of Lea, Flynn, Vidal, Reiter & Hager (CVPR 2017), section 4.
 """
 

@@ -1,4 +1,4 @@
-"""What all climbs of a ladder have in common: evidence gathered at the edges between slices, and one recursion over the rungs.
+"""What all paths up a ladder have in common: evidence gathered at the edges between slices, and one recursion over the rungs.
 
 A path names every slice: first any number of slices below the ladder, then a run of neighbouring rungs in order, each held for one
 slice or more, then any number of slices above it.  A path that never steps on the ladder stays below.
@@ -67,7 +67,7 @@ class Runs(Protocol):
 class Ahead:
     """Gathered from the feet up to each edge, (n, s + 1) each: paths about to enter a rung from the one below, or ending with it.
 
-    total  over all paths, the one that never climbs among them
+    total  over all paths, the one that never steps on the ladder among them
     """
 
     inner: Floats
@@ -79,8 +79,8 @@ class Ahead:
 class Crossings:
     """Log-weight of all paths through each event at each edge, less that of all paths: with np.logaddexp, log-probabilities.
 
-    begins  (n, s + 1) a climb begins with this rung       ends  (n, s + 1) it ends with this rung
-    borders (n - 1, s + 1) a step from rung r to r + 1     never  no climb at all
+    begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
+    borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
     total   log-weight of all paths
     """
 
@@ -101,7 +101,7 @@ class Crossings:
 
 
 def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None) -> Ahead:
-    """The pass from feet to head; `between` asks only for climbs whose first and last rung are these."""
+    """The pass from feet to head; `between` asks only for paths whose first and last rung are these."""
     lowest, highest = between or (0, evidence.rungs - 1)
     nothing = np.full(len(evidence.below), -np.inf)
     inner, lasts = [nothing] * (lowest + 1), [nothing] * lowest
@@ -136,9 +136,9 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
 
 
 def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path, and its worth.  Among equals the one that climbs least far, and ends lowest, wins.
+    """States (s,) of the best path, and its worth.  Among equals the one that leads least far up, and ends lowest, wins.
 
-    between  only among climbs whose first and last rung are these; -inf and no climb where the slices are too few for them
+    between  only among paths whose first and last rung are these; -inf and on no rung where the slices are too few for them
     """
     up = ahead(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)

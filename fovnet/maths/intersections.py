@@ -1,8 +1,8 @@
-"""The climb of the thesis: borders stand only where two curves cross.
+"""The paths of the thesis: borders stand only where two curves cross.
 
     fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for standing on none of them
 
-A climb steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins at the first edge of all or
+A path steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins at the first edge of all or
 where its rung's curve rises above `beside`, and ends at the last or where it falls below.  Among all combinations of such edges the one
 with the largest sum of log-evidence less its tolls wins.  They are a part of the paths of `ladder.py`, so that its best path is never
 worth less; the crossings of noisy curves are many, and the recursion of `chain_recursion.py` finds the best combination without
@@ -27,7 +27,7 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Crossing:
-    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where climbs begin, end, and step up."""
+    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths begin, end, and step up."""
 
     plain: Plain
     begins: Marks

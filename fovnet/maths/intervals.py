@@ -113,8 +113,8 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
 def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float, level: float = 0.95) -> tuple[float, float]:
     """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters are numbered (v,).
 
-    The share of values below the quantile is `share`, with Clopper and Pearson's limits for as many independent looks as there are:
-    v over the design effect, how much more that share varies from cluster to cluster than it would among independent values, and fewer
+    The share of values below the quantile is `share`, with Clopper and Pearson's limits for as many independent observations as there
+    are: v over the design effect, how much more that share varies from cluster to cluster than it would among independent values, and fewer
     where clusters are few (Korn & Graubard).  The ends are the quantiles of the sample at these limits (Woodruff).  Both are NaN with fewer
     than two clusters, where all values are one, and where a limit lies beyond the sample, as it mostly does for the 95th percentile of
     fewer than 30 bodies.  A percentile interval of it ends at the largest value seen: of 20 bodies it holds the truth in 86 % of studies.
@@ -129,9 +129,9 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float, lev
         return np.nan, np.nan
     sizes = np.bincount(number)
     varied = float(((np.bincount(number, beyond) - p * sizes) ** 2).sum()) * n / (n - 1)
-    looks = v / max(1.0, varied / (v * p * (1 - p))) * float(ndtri(0.5 + level / 2) / stdtrit(n - 1, 0.5 + level / 2)) ** 2
-    low = float(betaincinv(share * looks, (1 - share) * looks + 1, 0.5 - level / 2))
-    high = float(betaincinv(share * looks + 1, (1 - share) * looks, 0.5 + level / 2))
+    observations = v / max(1.0, varied / (v * p * (1 - p))) * float(ndtri(0.5 + level / 2) / stdtrit(n - 1, 0.5 + level / 2)) ** 2
+    low = float(betaincinv(share * observations, (1 - share) * observations + 1, 0.5 - level / 2))
+    high = float(betaincinv(share * observations + 1, (1 - share) * observations, 0.5 + level / 2))
     if low * (v + 1) < 1 or high * (v + 1) > v:
         return np.nan, np.nan
     ends = np.quantile(values, [low, high])

@@ -1,4 +1,4 @@
-"""The climb of `ladder.py` where it is known how high each rung usually is.
+"""The paths of `ladder.py` where it is known how high each rung usually is.
 
     fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for standing on none of them
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
@@ -6,11 +6,11 @@
     toll               log-evidence that every step from one rung to the next costs
 
 Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it is seen whole: a height l is
-worth -(l - mean)²/2sd².  The first and the last run of a climb may go on outside the picture: they are worth log P(height > l), and so
+worth -(l - mean)²/2sd².  The first and the last run of a path may go on outside the picture: they are worth log P(height > l), and so
 cannot be far longer than whole ones.  A rung of unknown height is worth nothing, so that without known heights this is `ladder`.
 
 Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But a height never adds worth, so the plain
-ladder, which costs next to nothing, bounds what any path through an event can be worth.  An event (a climb begins, steps up or ends, at
+ladder, which costs next to nothing, bounds what any path through an event can be worth.  An event (a path begins, steps up or ends, at
 an edge) whose bound lies below the worth of a path already known is no part of the best path; and the events whose bounds together weigh
 less than SLIGHT of that path are no part of any sum that matters.  The same holds for runs so much higher or lower than usual that no
 evidence makes up for it.  Only pairs of the events left, and no farther apart, are looked at: the best path is exact, and a sum lacks at
@@ -129,8 +129,8 @@ def _weighed(
 
 @dataclass(frozen=True)
 class _Likely:
-    """Edges at which an event is worth looking at, an array a rung: a climb begins, a rung is entered from the one below, a climb ends, a
-    rung is left for the next; `outer` where a climb ends or the rung is left.  `slack`: more than this no height may cost a run.
+    """Edges at which an event is worth looking at, an array a rung: a path begins, a rung is entered from the one below, a path ends, a
+    rung is left for the next; `outer` where a path ends or the rung is left.  `slack`: more than this no height may cost a run.
     """
 
     begins: Sequence[Edges]

@@ -76,13 +76,13 @@ def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> 
 
 
 @given(s=integers(1, 7), seed=integers(0, 10**6), evidence_mm=sampled_from([10.0, 25.0]))
-def test_the_set_is_as_probable_as_the_climbs_that_show_it(s: int, seed: int, evidence_mm: float) -> None:
+def test_the_set_is_as_probable_as_the_paths_that_show_it(s: int, seed: int, evidence_mm: float) -> None:
     """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred beforehand; slices 10 mm apart count
     less where evidence comes every 25 mm, and for which way is up as much as ever."""
     p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
     z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
     decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=evidence_mm))
-    power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of a look
+    power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of an observation
     upright, turned = every_set(p, power), every_set(p[::-1], power)
     believed = every_set(p, power * 10.0 / evidence_mm)
     said = tuple(sorted({span.region for span in decision.spans}))
@@ -106,7 +106,7 @@ def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
 
 
 @given(s=integers(2, 7), seed=integers(0, 10**6))
-def test_the_interval_of_a_border_is_the_middle_of_where_all_climbs_have_it(s: int, seed: int) -> None:
+def test_the_interval_of_a_border_is_the_middle_of_where_all_paths_have_it(s: int, seed: int) -> None:
     """Either end of the body and the step between its regions, all runs none* lower* upper* none* one by one."""
     p, z_mm = np.random.default_rng(seed).dirichlet(np.ones(3), s), 10.0 * np.arange(s)
     blank = np.column_stack([np.maximum(p[:, :2], p[:, 2:] / 19), p[:, 2]])
@@ -140,7 +140,7 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
 @settings(max_examples=100)
 @given(s=integers(5, 30), seed=integers(0, 10**6), spine=floats(0.2, 0.9))
 def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spine: float) -> None:
-    """Within a spine whose level nobody can tell the chain still climbs, and says nothing."""
+    """Within a spine whose level nobody can tell the chain still has a path, and says nothing."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     p[:, DEFAULT.classes.index("spine")] += spine / (1 - spine)
     decision = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0))
@@ -150,7 +150,7 @@ def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spin
 
 @settings(max_examples=50)
 @given(s=integers(2, 30), seed=integers(0, 10**6))
-def test_a_slice_is_never_more_than_one_look_however_thick(s: int, seed: int) -> None:
+def test_a_slice_is_never_more_than_one_observation_however_thick(s: int, seed: int) -> None:
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.5), s)
     ten, thirty = (decide(p, mm * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)) for mm in (10.0, 30.0))
     assert np.array_equal(ten.decided, thirty.decided) and np.allclose(ten.confidence, thirty.confidence)
@@ -158,7 +158,7 @@ def test_a_slice_is_never_more_than_one_look_however_thick(s: int, seed: int) ->
 
 
 def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) -> None:
-    """Beside a spine that takes half of every slice the borders are as uncertain as without one where looks come half as often."""
+    """Beside a spine that takes half of every slice the borders are as uncertain as without one where observations come half as often."""
     example = bodies(9)
     p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
     p[:, DEFAULT.classes.index("spine")] = 0.0
@@ -175,7 +175,7 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
 
 
 def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> None:
-    """Looks taken for independent every 20 mm instead of every 10 count half: slices, tolls and heights alike."""
+    """Observations taken for independent every 20 mm instead of every 10 count half: slices, tolls and heights alike."""
     example = bodies(9)
     p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
     p[:, DEFAULT.classes.index("spine")] = 1e-12

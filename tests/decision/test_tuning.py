@@ -83,7 +83,7 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
         assert np.mean(held) == pytest.approx(0.9, abs=0.08)
 
 
-def test_looks_come_as_often_as_makes_the_stated_confidences_likeliest(bodies: Bodies) -> None:
+def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(bodies: Bodies) -> None:
     """By scikit-learn's log loss over all slices, which a long volume has more of."""
     examples = [bodies(seed, noise=3.5) for seed in range(3)]
     short = [bodies(seed, noise=6.0) for seed in range(3, 9)]

@@ -29,14 +29,14 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
         return [e for e in range(1, s) if lower[e - 1] >= upper[e - 1] and lower[e] <= upper[e]]
 
     for lowest, highest in combinations(range(n + 1), 2):
-        climbed = range(lowest, highest)
+        rungs = range(lowest, highest)
         options = [[0, *crossings(beside, fits[:, lowest])]]
-        options += [crossings(fits[:, r], fits[:, r + 1]) for r in climbed[:-1]]
+        options += [crossings(fits[:, r], fits[:, r + 1]) for r in rungs[:-1]]
         options += [[*crossings(fits[:, highest - 1], beside), s]]
         for edges in product(*options):
             if all(a < b for a, b in pairwise(edges)):
-                runs = sum(fits[b:e, r].sum() for r, (b, e) in zip(climbed, pairwise(edges), strict=True))
-                best = max(best, float(beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(climbed) - 1)))
+                runs = sum(fits[b:e, r].sum() for r, (b, e) in zip(rungs, pairwise(edges), strict=True))
+                best = max(best, float(beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(rungs) - 1)))
     return best
 
 
@@ -71,7 +71,7 @@ def test_a_border_that_the_curves_do_not_cross_is_not_found() -> None:
 
 
 def test_curves_that_touch_cross_there() -> None:
-    """The second rung's reaches the first's in the middle slice, and no more: the climb may step up before it."""
+    """The second rung's reaches the first's in the middle slice, and no more: the path may step up before it."""
     fits = np.array([[0.0, -1.0, -9.0], [-2.0, -2.0, -9.0], [-9.0, -9.0, 0.0]])
     states, worth = intersections.best_path(fits, np.full(3, -20.0))
     assert (states.tolist(), worth) == ([1, 2, 3], -2.0)

@@ -250,7 +250,7 @@ class TestDifference:
 
 class TestQuantilesWithoutAResample:
     def test_with_independent_values_the_tail_has_clopper_and_pearsons_limits(self):
-        """One value a body and bodies without end: looks are values, and the ends the quantiles at the exact binomial's limits."""
+        """One value a body and bodies without end: observations are values, and the ends the quantiles at the exact binomial's limits."""
         values = np.random.default_rng(0).exponential(size=4000)
         exact = binomtest(3800, 4000).proportion_ci(0.95)
         wanted = np.quantile(values, [exact.low, exact.high])
@@ -268,8 +268,8 @@ class TestQuantilesWithoutAResample:
 
 
 def test_a_tail_of_few_bodies_is_clopper_and_pearsons_less_what_students_t_takes():
-    """A value a body: as many looks as bodies less one, by the square of normal over Student's quantile (Korn & Graubard 1998)."""
+    """A value a body: as many observations as bodies less one, by the square of normal over Student's quantile (Korn & Graubard 1998)."""
     values = np.sort(np.random.default_rng(1).gamma(2.0, size=60))
-    looks = 59 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
-    below = [stats.beta.ppf(0.025, 0.8 * looks, 0.2 * looks + 1), stats.beta.ppf(0.975, 0.8 * looks + 1, 0.2 * looks)]
+    n = 59 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
+    below = [stats.beta.ppf(0.025, 0.8 * n, 0.2 * n + 1), stats.beta.ppf(0.975, 0.8 * n + 1, 0.2 * n)]
     assert tail_interval(values, np.arange(60), 0.8) == pytest.approx(np.quantile(values, below))

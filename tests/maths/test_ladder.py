@@ -1,4 +1,4 @@
-"""One climb of the ladder: the exact decoder and its posterior, against every path there is."""
+"""Paths up the ladder: the exact decoder and its posterior, against every path there is."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
     paths = []
     for path in product(range(n + 2), repeat=s):
         steps = list(pairwise(path))
-        climbs = all(
+        allowed = all(
             b == a or (1 <= a <= n and b in (a + 1, n + 1)) or (a == 0 and 1 <= b <= n) for a, b in steps
         )
-        if climbs and path[0] != n + 1:
+        if allowed and path[0] != n + 1:
             paths.append(path)
     return paths
 
@@ -128,25 +128,25 @@ def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(s: 
     low, high = sorted(np.random.default_rng(seed).choice(s + 1, 2, replace=False))
     window, value = best_path(fits[low:high], beside[low:high], toll)
     kept = whole[low:high].copy()
-    kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1          # standing above without having climbed is standing below
+    kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1          # standing above without a rung before is standing below
     if (kept[0], kept[-1]) == (window[0], window[-1]):
         assert worth(kept, fits[low:high], beside[low:high], toll) == pytest.approx(value, abs=1e-9)
         np.testing.assert_array_equal(kept, window)
 
 
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
-def test_of_equally_good_paths_the_one_that_climbs_least_far_and_ends_lowest_is_taken(s: int, n: int, seed: int, toll: float) -> None:
+def test_of_equally_good_paths_the_one_that_leads_least_far_up_and_ends_lowest_is_taken(s: int, n: int, seed: int, toll: float) -> None:
     """Evidence in whole numbers, of which many paths have the same sum: never a rung, nor a slice of the last one, for nothing."""
     rng = np.random.default_rng(seed)
     fits, beside = rng.integers(-1, 2, (s, n)).astype(float), rng.integers(-1, 2, s).astype(float)
     path, value = best_path(fits, beside, toll)
 
-    def climbed(other: tuple[int, ...]) -> tuple[int, int]:
+    def reached(other: tuple[int, ...]) -> tuple[int, int]:
         on = [at for at, state in enumerate(other) if 1 <= state <= n]
         return (other[on[-1]], on[-1]) if on else (0, -1)
 
     equals = [other for other in PATHS[s, n] if worth(other, fits, beside, toll) == value]
-    assert climbed(tuple(path)) == min(map(climbed, equals))
+    assert reached(tuple(path)) == min(map(reached, equals))
 
 
 def test_a_slice_that_speaks_for_a_rung_no_more_than_for_none_is_not_said_to_show_it() -> None:

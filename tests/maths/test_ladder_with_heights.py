@@ -1,4 +1,4 @@
-"""The climb with known heights of the rungs: against every path there is, and against the climb without them."""
+"""Paths with known heights of the rungs: against every path there is, and against the decoder without heights."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll:
 
 
 def all_pairs(fits, beside, edges_mm, heights, toll, add):
-    """The same over every pair (b, e), O(s²·n), nothing left out: (log-weight of all climbs by rung r and edge e of their end)."""
+    """The same over every pair (b, e), O(s²·n), nothing left out: (log-weight of all paths by rung r and edge e of their end)."""
     s, n = fits.shape
     below = np.concatenate([[0.0], np.cumsum(beside)])
     above, arrived, worths = below[-1] - below, np.full(s + 1, -np.inf), [below[-1]]
@@ -117,14 +117,14 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
 
 @settings(max_examples=100)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
-def test_a_set_of_rungs_is_as_probable_as_the_paths_that_climb_it(s: int, n: int, seed: int) -> None:
+def test_a_set_of_rungs_is_as_probable_as_the_paths_over_it(s: int, n: int, seed: int) -> None:
     case = problem(s, n, seed)
     total = log_weight(*case, toll=0.5)
     for lowest in range(n):
         for highest in range(lowest, n):
-            climbs = [path for path in PATHS[s, n] if {state for state in path if 1 <= state <= n} == set(range(lowest + 1, highest + 2))]
-            if climbs:
-                expected = np.exp(np.logaddexp.reduce([worth(path, *case, 0.5) for path in climbs]) - total)
+            over = [path for path in PATHS[s, n] if {state for state in path if 1 <= state <= n} == set(range(lowest + 1, highest + 2))]
+            if over:
+                expected = np.exp(np.logaddexp.reduce([worth(path, *case, 0.5) for path in over]) - total)
                 assert np.exp(log_weight(*case, (lowest, highest), 0.5) - total) == pytest.approx(expected, abs=2e-9)
 
 
