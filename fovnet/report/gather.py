@@ -142,7 +142,7 @@ def _lacking(members: int, configuration: Mapping[str, Any]) -> str:
     wanted = configuration.get("ensemble", {}).get("members", members)
     if members >= wanted:
         return ""
-    return f"{several(members, 'member')} of {wanted} asked for: no other trial went to its end and did better than guessing."
+    return f"{several(members, 'member')} of {wanted} asked for: no more trials went to their end and did better than guessing."
 
 
 def _searched(

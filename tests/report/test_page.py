@@ -202,7 +202,7 @@ class TestWithPartsMissing:
         cases = [planted.case(["head"] * 4)]
         for wanted, told in ((3, "1 member of 3 asked for"), (1, None)):
             words = pour(make_page(cases, members=[{"slot": 3}], configuration={"ensemble": {"members": wanted}}))
-            assert told in words if told else "asked for: no other trial" not in words
+            assert told in words if told else "asked for: no more trials" not in words
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
