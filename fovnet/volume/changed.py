@@ -15,6 +15,8 @@ from fovnet.volume.dicom.address import split_address
 
 HEADERS = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
 BESIDE = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
+SPELLINGS = (*BESIDE, *(suffix.upper() for suffix in BESIDE), ".HDR.gz", ".IMG.gz", ".hdr.GZ", ".img.GZ")
+"""As the files of pairs are looked for: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside SCAN.HDR.gz."""
 
 
 def stamp_of_volumes(tables: Iterable[Path]) -> str:
@@ -53,8 +55,8 @@ def _parts_of(place: Path) -> Iterator[Path]:
         for parent, folders, _ in os.walk(place):
             folders.sort()
             yield from (Path(parent, name) for name in folders)
-    elif name := next((place.name[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)), ""):
-        yield from (half for suffix in BESIDE if (half := place.with_name(name + suffix)) != place and os.path.lexists(half))
+    elif name := next((str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)), ""):
+        yield from (Path(half) for suffix in SPELLINGS if (half := name + suffix) != str(place) and os.path.lexists(half))
 
 
 def _stamp(place: Path) -> tuple[int, ...]:

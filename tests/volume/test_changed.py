@@ -17,6 +17,7 @@ def table(folder: Path, path: str) -> Path:
 
 @pytest.mark.parametrize(("named", "part"), [
     ("p.hdr", "p.img"), ("p.img", "p.hdr"), ("p.hdr", "p.mat"), ("n.nhdr", "n.raw.gz"), ("m.mhd", "m.raw"), ("m.mhd", "m.zraw"),
+    ("A.HDR", "A.IMG"), ("A.IMG.gz", "A.HDR.gz"), ("A.hdr.GZ", "A.img.GZ"), ("A.MHD", "A.RAW"),
     ("t1.nii.gz", "t1.nii.gz"), ("series", "series/part/im0.dcm"), ("series#0123456789ab", "series/part/im0.dcm"),
 ])
 def test_the_stamp_goes_by_every_part(tmp_path: Path, named: str, part: str) -> None:
