@@ -35,7 +35,8 @@ def test_a_name_is_shown_as_it_is_in_a_sentence_and_in_a_table(name: str) -> Non
 
 
 @pytest.mark.parametrize("shown", [in_a_table, lambda text: text, lambda text: Text(text), lambda text: in_a_table(Text(text))])
-@pytest.mark.parametrize("obeyed", ["\x1b[31mred", "\x9b31mred", "\x1b]0;title\x07", "abc\u202ered"])
+@pytest.mark.parametrize("obeyed", ["\x1b[31mred", "\x9b31mred", "\x1b]0;title\x07",
+                                    *(f"abc{mark}red" for mark in "\u202e\u200e\u200f\u061c\u2028\u2029")])
 def test_nothing_is_obeyed_that_stands_in_a_name(shown, obeyed: str) -> None:                       # type: ignore[no-untyped-def]
     said = on_a_terminal(shown(obeyed))
     assert obeyed[:4] not in said and "\N{REPLACEMENT CHARACTER}" in said

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from fovnet.evaluate.paired import Difference
     from fovnet.net.progress import Progress as TrainingProgress
 
-OBEYED = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+OBEYED = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
-"""What a terminal obeys instead of showing it: escapes, and what turns the direction of writing; names of files may hold them."""
+"""What a terminal obeys instead of showing it: escapes, what turns the direction of writing or ends a line; file names may hold them."""
 
 
 class Console(Terminal):
