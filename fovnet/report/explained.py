@@ -14,7 +14,7 @@ from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
-"""What the band of a forecast promises."""
+"""What the band of a forecast promises; how rare a count inside it has to be, were it kept, to be told as a fault."""
 
 PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
