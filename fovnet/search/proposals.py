@@ -100,8 +100,9 @@ def asked_of(folder: Path, finished: int) -> Asked:
     proposed = len(list(folder.glob("proposal-*.json")))
     said = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
     slot, ending = next(((slot, [told]) for slot, told in said if isinstance(told, str)), (proposed, []))
-    asked = header.get("asked", header.get("trials", max(slot, finished)))          # journals of an early release tell the most alone,
-    ends_after = slot if ending else header.get("ends_after")                       # and that a search ended in its notes
+    # Journals of an early release tell the most alone, and that a search ended in its notes.
+    asked = header.get("asked", header.get("trials", max(slot, finished)))
+    ends_after = slot if ending else header.get("ends_after")
     return Asked(int(asked), ends_after, (*header["notes"], *ending))
 
 
