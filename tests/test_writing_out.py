@@ -22,7 +22,7 @@ from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.net.prices import HEADER
-from fovnet.records import replace_with, unwritable, write_tsv
+from fovnet.records import replace_with, unwritable, write_json, write_tsv
 
 
 def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
@@ -56,6 +56,7 @@ FOREIGN = {
     "patients.tsv": b"patient\tdiagnosis\nDoe\tcyst\n", "volumes.tsv": b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n",
     "rows.tsv": b"row\tseconds\tfits\n1\t2\tyes\n", "scan.nii.gz": b"\x1f\x8b\x08 voxels", "own.yaml": b"results: here\n",
     "facts.json": b'{"mine": 1}', "fovnet.json": b'{"fovnet": "is what I used"}', "one line": b"patient\tdiagnosis",
+    "ensemble.json": b'{"fovnet": {"version": "1", "settings_sha256": "0", "seed": 1}, "members": []}',
 }
 """Files of a user's: none is written over, whatever is asked for."""
 
@@ -69,6 +70,27 @@ def test_a_file_of_the_users_is_not_written_over(verb: str, command: Any, option
         option.process_value(Context(command), str(path))
     assert refused.value.code in ("out-other-file", "out-unwritable") and name in refused.value.sentence
     assert path.read_bytes() == FOREIGN[name]
+
+
+@pytest.mark.parametrize(("name", "seen"), [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "no table")])
+def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(FOREIGN[name])
+    fault = CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
+    assert seen in str(fault) and "wanted is a table of this command's own columns, or no file" in str(fault)
+
+
+def test_an_explanation_is_written_anew(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "explain.json", {"matter": None, "forecasts": {}})
+    command, option = next((command, option) for words, command, option in WRITING if words == "search explain")
+    assert option.process_value(Context(command), str(path)) == path
+
+
+@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
+def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(verb: str, command: Any, option: Any, tmp_path: Path) -> None:
+    """As one in a closed folder, which is open to root, who may run this."""
+    with pytest.raises(ConfigError, match="cannot be written") as refused:
+        option.process_value(Context(command), str(tmp_path / ("a" * 300) / "out"))
+    assert refused.value.code == "out-unwritable"
 
 
 @pytest.mark.parametrize("content", [b"", b"draws of my own\n"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
@@ -40,18 +41,25 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-def file_out(is_own: Callable[[Path], bool], told: str) -> Any:
-    """`--out` that names a file to write; `is_own` says of one that lies there whether the same verb wrote it: then it is written anew.
+def file_out(is_own: Callable[[Path], bool], told: str, wanted: str = "a table of this command's own columns") -> Any:
+    """`--out` that names a file to write; one that lies there is written anew where `is_own` knows it for the kind that the verb writes,
+    `wanted` in words: the columns of `bench mistrust` are those of `bench crop` too, and either writes over the other's.
 
     The option raises ConfigError "out-other-file" for any other but an empty one: a volume, a configuration, somebody's table.
     """
     def tried(path: Path | None) -> Path | None:
-        if path is not None and path.is_file() and path.stat().st_size and not is_own(path):
-            raise ConfigError("out-other-file", f"--out {path}: there lies a file that this command did not write; give another name, or "
-                                                "remove it")
-        return _to_write(path, folder=False)
+        _to_write(path, folder=False)
+        if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):      # noqa: PTH113  (as _to_write)
+            raise ConfigError("out-other-file", f"--out {path}: there lies {_seen(path)}; wanted is {wanted}, or no file; give another "
+                                                "name, or remove it")
+        return path
 
     return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=told)
+
+
+def _seen(path: Path) -> str:
+    columns = header_of(path)
+    return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}" if len(columns) > 1 else "a file that is no table"
 
 
 def table_of(module: str) -> Callable[[Path], bool]:

@@ -17,7 +17,7 @@ from fovnet.errors import ConfigError
 from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
 from fovnet.net.search_plan import changed_start, jobs_journal, plan_search, refuse_journal_of_other_slices, search_fingerprint
 from fovnet.net.training_job import plan_single_training, training_job, training_rows
-from fovnet.records import is_stamped
+from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
 from fovnet.words import several
 
@@ -30,6 +30,10 @@ verbs = typer.Typer()
 slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
 searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
+
+
+def _is_explanation(path: Path) -> bool:
+    return is_stamped(path) and {"matter", "forecasts"} <= read_json(path).keys()
 
 
 @searching.callback(invoke_without_command=True)
@@ -50,7 +54,8 @@ def search(
 @searching.command()
 def explain(
     run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
-    out_file: Annotated[Path | None, file_out(is_stamped, "Where the JSON is written; else explain.json in the journal.")] = None,
+    out_file: Annotated[Path | None, file_out(
+        _is_explanation, "Where the JSON is written; else explain.json in the journal.", "an explanation of a search")] = None,
 ) -> None:
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict
