@@ -25,5 +25,5 @@ def simulating(settings: Settings) -> str:
 
 
 def is_to_simulate(settings: Settings) -> bool:
-    """Whether a configuration has simulated people that are not there yet."""
-    return bool(settings.phantom.subjects) and not (Results(Path(settings.results)).phantom / "volumes.tsv").exists()
+    """As `Results.is_to_simulate`, of a configuration; for `net.run` alone."""
+    return Results(Path(settings.results)).is_to_simulate(settings.phantom.subjects)

@@ -41,6 +41,10 @@ class Results:
         """The simulated collection."""
         return self.folder / "phantom"
 
+    def is_to_simulate(self, subjects: int) -> bool:
+        """Whether so many simulated people are wanted, and none are there yet."""
+        return bool(subjects) and not (self.phantom / "volumes.tsv").exists()
+
     @property
     def slices(self) -> Path:
         """The packed slices of all collections."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import re
-import shlex
 from collections.abc import Iterator
 from importlib import import_module
 from io import StringIO
@@ -20,7 +19,7 @@ from fovnet import cli
 from fovnet.cli import app
 from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
-from fovnet.errors import ConfigError, FovnetError
+from fovnet.errors import ConfigError
 from fovnet.net.prices import HEADER
 from fovnet.records import replace_with, unwritable, write_json, write_tsv
 
@@ -159,20 +158,6 @@ def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_
     done = CliRunner().invoke(app, words)
     assert done.exit_code != 0 and "collection-missing" in str(done.exception)
     assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(("verb", "code"), [("slice", "phantom-missing"), ("train", "pack-missing")])
-def test_what_is_to_run_first_can_be_copied_into_a_shell(verb: str, code: str, tmp_path: Path) -> None:
-    """Names with blanks and quotation marks among it."""
-    config = tmp_path / "it's mine.yaml"
-    config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
-    out = ["--out", str(tmp_path / "out")] if verb == "train" else []
-    told = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
-    assert isinstance(told, FovnetError) and told.code == code
-    first = re.findall(r"`(.*?)`", told.sentence) or ["fovnet " + told.sentence.partition("make them: fovnet ")[2]]
-    for command in first:
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
-    assert "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
 
 
 @pytest.mark.parametrize(("words", "code"), [

@@ -10,7 +10,7 @@ import typer
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
-from fovnet.commands import is_to_simulate, simulating
+from fovnet.commands import simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.results import Results
@@ -100,7 +100,7 @@ def slice_(
     settings = settings_of(config)
     results = Results(Path(settings.results))
     collections = finished_run.collections_of(settings, results)
-    if is_to_simulate(settings):
+    if results.is_to_simulate(settings.phantom.subjects):
         raise ConfigError("phantom-missing", f"{results.phantom}: the simulated people of {config} are not there yet; make them: "
                                              f"{simulating(settings)}")
     with progress_bar("slicing") as tell:

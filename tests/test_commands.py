@@ -1,0 +1,51 @@
+"""What a sentence says is to run, a shell takes as it was meant."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fovnet.cli import app
+from fovnet.commands import simulating, with_config
+from fovnet.config import parse
+from fovnet.errors import FovnetError
+from fovnet.results import Results
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "it's mine.yaml", "a $HOME; b.yaml", '"x".yaml', "*"])
+def test_a_verb_of_two_words_and_any_name_come_through_a_shell(name: str) -> None:
+    assert shlex.split(with_config("search explain", Path(name))) == ["fovnet", "search", "explain", "--config", name]
+
+
+def test_the_simulated_people_are_told_with_what_they_go_without() -> None:
+    made = {"subjects": 9, "volumes_per_subject": 2, "without": ["turned headers", "masks"]}
+    words = shlex.split(simulating(parse({"results": "my results", "seed": 4, "phantom": made}, "test")))
+    assert words[:3] == ["fovnet", "phantom", "my results/phantom"]
+    assert words[3:9] == ["--subjects", "9", "--volumes", "2", "--seed", "4"]
+    assert words[9:] == ["--without", "turned headers", "--without", "masks"]
+
+
+def test_people_are_to_simulate_until_their_table_is_there(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.phantom.mkdir()
+    assert results.is_to_simulate(8) and not results.is_to_simulate(0)
+    (results.phantom / "volumes.tsv").touch()
+    assert not results.is_to_simulate(8)
+
+
+@pytest.mark.parametrize(("verb", "code"), [("slice", "phantom-missing"), ("train", "pack-missing")])
+def test_what_is_to_run_first_can_be_copied_into_a_shell(verb: str, code: str, tmp_path: Path) -> None:
+    """Names with blanks and quotation marks among it."""
+    config = tmp_path / "it's mine.yaml"
+    config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
+    out = ["--out", str(tmp_path / "out")] if verb == "train" else []
+    told = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
+    assert isinstance(told, FovnetError) and told.code == code
+    first = re.findall(r"`(.*?)`", told.sentence) or ["fovnet " + told.sentence.partition("make them: fovnet ")[2]]
+    for command in first:
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
+    assert "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
