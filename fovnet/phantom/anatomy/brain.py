@@ -6,16 +6,15 @@ from the nearest of them, from the surface and from the great fissures says what
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Layer, on_both_sides, paint
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid, mirrored, tube
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Levelled, Solid, mirrored, tube
 from fovnet.phantom.person.traits import Person
 
 Table = NDArray[np.float32]
@@ -29,7 +28,7 @@ FLOOR_STEP_MM = 0.5
 
 
 @dataclass(frozen=True)
-class Vault(Solid):
+class Vault(Levelled):
     """The inside or outside of a skull: an ellipsoid with flat sides, `semi` (3,) mm, whose width is greatest behind its middle."""
 
     semi: tuple[float, float, float]
@@ -51,9 +50,6 @@ class Vault(Solid):
         u = x * a / (1 - low * behind * behind)
         u, v, w = u * u, v * v, w * w
         return np.asarray(0.72 * (u + v + w) + 0.28 * (u * u + v * v + w * w))
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.level(x, y, z) <= 1.0
 
     def shrunk(self, mm: float) -> Vault:
         a, b, c = (semi - mm for semi in self.semi)
@@ -386,10 +382,6 @@ def skull_base(person: Person) -> Base:
     return Base(pole, ahead, rectus, roof)
 
 
-def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
-    return make(1) + make(-1)
-
-
 def _nuclei() -> list[Paint]:
     """Thalamus, putamen, pallidum and caudate about the internal capsule, hippocampus beside the temporal horn; callosum over all."""
     def one(side: int) -> list[Paint]:
@@ -412,7 +404,7 @@ def _nuclei() -> list[Paint]:
     for dx in (-9.0, -3.0, 3.0, 9.0):
         shifted = tube([(dx, y, z + 0.25 * abs(dx)) for _, y, z in arch.points], list(arch.radii))
         made.append(paint(shifted, "white matter", Layer.DETAIL, ("grey matter", *WATER)))
-    return made + _sides(one)
+    return made + on_both_sides(one)
 
 
 def _ventricles(wide: float) -> list[Paint]:
@@ -436,7 +428,7 @@ def _ventricles(wide: float) -> list[Paint]:
         return [paint(solid, "cerebrospinal fluid", Layer.DETAIL, over) for solid in solids]
 
     third = Ellipsoid((0.0, -10.0, 1667.0), (0.7 + 1.1 * wide, 14.0, 9.0))
-    return [*_sides(one), paint(third, "cerebrospinal fluid", Layer.DETAIL, over)]
+    return [*on_both_sides(one), paint(third, "cerebrospinal fluid", Layer.DETAIL, over)]
 
 
 LOBES = (

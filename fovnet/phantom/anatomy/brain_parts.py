@@ -6,12 +6,10 @@ its peduncles, the basilar artery and the middle cerebral ones 3 to 4 across, th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from fovnet.phantom.anatomy.brain import LOBES, Folia, Speckled, Vault, traits
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Layer, on_both_sides, paint
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, mirrored, tube
 from fovnet.phantom.person.traits import Person
@@ -42,10 +40,6 @@ def parts(person: Person, inner: Vault) -> list[Paint]:
     return inside + _plexus(ventricle) + _arteries(person) + _sinuses(inner)
 
 
-def _sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
-    return make(1) + make(-1)
-
-
 def _middle(ventricle: float) -> list[Paint]:
     """Nuclei without speckles at their middles, insides of the frontal horns next to a septum of 2 mm, a slit of a third ventricle."""
     def one(side: int) -> list[Paint]:
@@ -67,7 +61,7 @@ def _middle(ventricle: float) -> list[Paint]:
     septum = Ellipsoid((0.0, 6.0, 1680.0), (0.9, 26.0, 12.0))
     third = Ellipsoid((0.0, -8.0, 1662.0), (0.6 + 1.2 * ventricle, 14.0, 12.0))
     return [
-        *_sides(one), paint(septum, "white matter", Layer.DETAIL, ("grey matter", *WATER)),
+        *on_both_sides(one), paint(septum, "white matter", Layer.DETAIL, ("grey matter", *WATER)),
         paint(third, "cerebrospinal fluid", Layer.DETAIL, MATTER),
     ]
 
@@ -150,7 +144,7 @@ def _plexus(ventricle: float) -> list[Paint]:
         line = [mirrored(p, side) for p in ((5, -4, 1677), (12, -22, 1682), (20, -36, 1677), (23, -42, 1671), (27, -34, 1656))]
         return [paint(tube(line, [0.9, 1.3, 2.4 * ventricle**0.5, 2.6 * ventricle**0.5, 1.2]), "mucosa", Layer.DETAIL, WATER)]
 
-    return _sides(one)
+    return on_both_sides(one)
 
 
 def _arteries(person: Person) -> list[Paint]:

@@ -6,16 +6,16 @@ enhancement that is no mass, focal or of a segment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.gland import Wave, wave_of, waves_of
+from fovnet.phantom.anatomy.gland import InBreast, Wave, wave_of, waves_of
 from fovnet.phantom.anatomy.layers import Layer, paint
 from fovnet.phantom.geometry.lobed import lobed
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid, tube
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, tube
 from fovnet.phantom.person.breast_shapes import Shaped, shaped
 from fovnet.phantom.person.traits import Person
 
@@ -27,22 +27,17 @@ WITHIN = ("fat", "gland")
 
 
 @dataclass(frozen=True)
-class Segment(Solid):
+class Segment(InBreast):
     """Clumps in one part of a breast, which widens from the nipple to the chest.
 
     turn  its direction round the axis, rad      open   how wide it is, rad
     waves whose sum the clumps are               least  of that sum: higher are fewer
     """
 
-    breast: Shaped
     turn: float
     open: float
     waves: tuple[Wave, ...]
     least: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -55,9 +50,6 @@ class Segment(Solid):
         off = np.angle(np.exp(1j * (np.arctan2(w, u) - self.turn))).astype(np.float32)
         part = (np.abs(off) < self.open) & (self.breast.level(u, t, w) < 0.7) & (t > 0.15)
         return np.asarray((clumps > self.least) & part)
-
-    def shrunk(self, mm: float) -> Solid:
-        return replace(self, breast=self.breast.shrunk(mm))
 
 
 def findings(person: Person) -> list[Paint]:

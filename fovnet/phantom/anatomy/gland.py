@@ -32,7 +32,21 @@ KEPT_OUT = 3.0      # how much less likely gland is right under the skin and rig
 
 
 @dataclass(frozen=True)
-class Gland(Solid):
+class InBreast(Solid):
+    """What fills a part of a breast by a rule of its own, and goes with the breast where that shrinks; a point of it is dear."""
+
+    breast: Shaped
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    def shrunk(self, mm: float) -> Solid:
+        return replace(self, breast=self.breast.shrunk(mm))
+
+
+@dataclass(frozen=True)
+class Gland(InBreast):
     """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of fat cut out of both, and
     streaks that run together at the nipple.
 
@@ -43,7 +57,6 @@ class Gland(Solid):
     streaks  mm between streaks half way to the nipple
     """
 
-    breast: Shaped
     chest: Front
     behind_mm: float
     weights: tuple[float, float, float, float]
@@ -54,10 +67,6 @@ class Gland(Solid):
     lobules: tuple[Wave, ...]
     streaks: float
     least: float = 0.0
-
-    @property
-    def sparse(self) -> bool:
-        return True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -88,9 +97,6 @@ class Gland(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return np.asarray((self.field(x, y, z) >= self.least) & self.breast.inside(x, y, z))
-
-    def shrunk(self, mm: float) -> Solid:
-        return replace(self, breast=self.breast.shrunk(mm))
 
     def filling(self, share: float) -> Gland:
         """The gland with the `least` at which it fills that share of the breast in front of the muscle."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 
@@ -31,6 +32,11 @@ class Layer(IntEnum):
 def paint(solid: Solid, tissue: str, layer: Layer, over: tuple[str, ...] = ()) -> Paint:
     """The solid filled with a tissue by name, covering only the tissues `over` when some are named."""
     return Paint(solid, label_of(tissue), int(layer), tuple(label_of(name) for name in over))
+
+
+def on_both_sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
+    """What is made of the right side, which is 1, and of the left, -1."""
+    return make(1) + make(-1)
 
 
 def bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> list[Paint]:

@@ -61,8 +61,18 @@ class Solid:
         return Union((self, other))
 
 
+class Levelled(Solid):
+    """A shape whose points have a level, which is 1 on its surface and less within."""
+
+    def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
+        raise NotImplementedError
+
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.level(x, y, z) <= 1.0
+
+
 @dataclass(frozen=True)
-class Ellipsoid(Solid):
+class Ellipsoid(Levelled):
     """|u|² + |v|² + |w|² ≤ 1 in axes turned by `turn_deg`, pushed towards a box by `square` (0 ellipsoid, 1 superellipsoid of power 4).
 
     centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
@@ -101,9 +111,6 @@ class Ellipsoid(Solid):
             return np.asarray(u + v + w)
         s = np.float32(self.square)
         return np.asarray((1 - s) * (u + v + w) + s * (u * u + v * v + w * w))
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.level(x, y, z) <= 1.0
 
     def shrunk(self, mm: float) -> Ellipsoid:
         a, b, c = (max(0.05, semi - mm) for semi in self.semi)
