@@ -142,9 +142,3 @@ def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_the
         assert low < became / 80 < high, name
         assert varied(acquired, person, marks, (9, 1, 0), only) is acquired
         assert (len(coils) > 4) == (person is woman)
-
-
-def head_grid() -> Grid:
-    affine = np.diag([5.0, 5.0, 5.0, 1.0])
-    affine[:3, 3] = -100, -140, MARKS.lung_apex
-    return Grid((40, 52, 66), affine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +18,8 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 ALL = frozenset(ANATOMY)
+Around = Callable[..., Grid]
 PEOPLE = [(5, number) for number in range(1, 13)]
-
-
-def around(low: tuple[float, float, float], high: tuple[float, float, float], spacing_mm: float) -> Grid:
-    i, j, k = np.rint(np.subtract(high, low) / spacing_mm).astype(int).tolist()
-    affine = np.diag([spacing_mm] * 3 + [1.0])
-    affine[:3, 3] = low
-    return Grid((i, j, k), affine)
 
 
 def millilitres(labels: NDArray[np.integer], spacing_mm: float, *tissues: str) -> float:
@@ -37,7 +32,7 @@ def grown() -> list[Person]:
     return [person for person in people if person.age > 20]
 
 
-def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points() -> None:
+def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points(around: Around) -> None:
     person = sample_person((5, 2))
     z = landmarks(person).knee
     coarse = around((40, -70, z - 45), (160, 70, z + 45), 3.0)
@@ -53,7 +48,7 @@ def test_no_feature_but_the_varied_bodies_moves_a_landmark(seed: tuple[int, int]
 
 
 @pytest.mark.parametrize("seed", PEOPLE[:2])
-def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int]) -> None:
+def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: Around) -> None:
     """The outline is the same with and without them, but for nipples, skin over a tendon, erectors that stand out behind, and shoulders."""
     person = replace(sample_person(seed), arms="beside")
     grid = around((-240, -200, 30), (240, 240, landmarks(person).chin), 5.0)
@@ -67,7 +62,7 @@ def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int]) -> None:
     assert 0.002 * plain.sum() < (whole & behind).sum() - (plain & behind).sum() < 0.03 * plain.sum()
 
 
-def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one() -> None:
+def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(around: Around) -> None:
     number = next(n for n in range(1, 30) if sample_person((5, n)).marbling > 0.06)
 
     def seen(without: frozenset[str]) -> NDArray[np.integer]:
@@ -83,7 +78,7 @@ def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one() -
     assert not sample_person((5, number), ALL).missing
 
 
-def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person]) -> None:
+def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person], around: Around) -> None:
     """Berry et al. (1984), J Urol 132:474: 20 ± 6 g in the young, 33 ± 16 g with hyperplasia, 4 % above 100 g past seventy."""
     men = [person for person in grown if not person.female and "prostate" not in person.missing][:3]
     for person in men:
@@ -92,7 +87,7 @@ def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person]) -> None:
         assert 10 < millilitres(labels, 2.0, "prostate", "peripheral zone") < 110
 
 
-def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person]) -> None:
+def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person], around: Around) -> None:
     """Petersen et al. (2017), J Cardiovasc Magn Reson 19:18: 46 to 141 g of left ventricle; the right one and the atria add up to half."""
     for person in grown[:2]:
         z = landmarks(person).liver_dome
@@ -100,7 +95,7 @@ def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person]) -> None
         assert 70 < millilitres(labels, 3.0, "myocardium") < 300
 
 
-def test_a_lost_kidney_and_a_metal_hip_are_on_the_side_they_are_said_to_be() -> None:
+def test_a_lost_kidney_and_a_metal_hip_are_on_the_side_they_are_said_to_be(around: Around) -> None:
     person = replace(sample_person((5, 4)), missing=frozenset(["left kidney", "right hip"]))
     marks = landmarks(person)
     kidneys = label_volume(person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)).labels

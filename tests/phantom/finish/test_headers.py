@@ -20,18 +20,14 @@ PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 
 
-def head_grid() -> Grid:
-    affine = np.diag([5.0, 5.0, 5.0, 1.0])
-    affine[:3, 3] = -100, -140, MARKS.lung_apex
-    return Grid((40, 52, 66), affine)
-
-
 @pytest.mark.parametrize("axis", range(3))
-def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_the_head_are_the_head(axis: int) -> None:
+def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_the_head_are_the_head(
+    axis: int, head_grid: Grid
+) -> None:
     base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
                 np.random.default_rng(0))
     finish = Finish(border=(3, 5))
-    acquired = replace(base, grid=head_grid(), acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
     turn = draw_turn(axis, np.random.default_rng(axis))
     true = acquire(PERSON, acquired, np.random.default_rng(0))[0]
     volume, rows = acquire(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
@@ -43,15 +39,14 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     assert abs(rows[0]["first_slice"] - bright[0]) <= 2 and abs(rows[0]["last_slice"] - bright[-1]) <= 2
 
 
-def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other() -> None:
-    grid = head_grid()
-    grid.vox_to_ras[2, 3] += 3                                                              # half a voxel, and a little
-    assert region_alone(grid, MARKS, 1.0) == 4                                              # legs, pelvis, abdomen, chest, head
-    lower = grid.vox_to_ras.copy()
+def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(head_grid: Grid) -> None:
+    head_grid.vox_to_ras[2, 3] += 3                                                         # half a voxel, and a little
+    assert region_alone(head_grid, MARKS, 1.0) == 4                                         # legs, pelvis, abdomen, chest, head
+    lower = head_grid.vox_to_ras.copy()
     lower[2, 3] -= 60
-    assert region_alone(Grid(grid.shape, lower), MARKS, 1.0) is None and region_alone(Grid(grid.shape, lower), MARKS, 0.5) == 4
+    assert region_alone(Grid(head_grid.shape, lower), MARKS, 1.0) is None and region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
     lower[2, 3] = MARKS.vertex + 20
-    assert region_alone(Grid(grid.shape, lower), MARKS, 0.5) is None
+    assert region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) is None
 
 
 def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:

@@ -22,34 +22,26 @@ PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 
 
-def head_grid() -> Grid:
-    affine = np.diag([5.0, 5.0, 5.0, 1.0])
-    affine[:3, 3] = -100, -140, MARKS.lung_apex
-    return Grid((40, 52, 66), affine)
-
-
-def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none() -> None:
-    grid = head_grid()
-    labels = label_volume(PERSON, grid).labels
-    left = shown(labels, grid, MARKS, BRAIN)
+def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(head_grid: Grid) -> None:
+    labels = label_volume(PERSON, head_grid).labels
+    left = shown(labels, head_grid, MARKS, BRAIN)
     assert left is not None
     names = {TISSUES[label].name for label in np.unique(labels[left])}
     assert {"grey matter", "white matter"} <= names and not names & {"skin", "fat", "muscle", "air", "cortical bone"}
     base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
                 np.random.default_rng(0))
-    acquired = replace(base, grid=grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN))
+    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN))
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
     whole = acquire(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
     assert rows[0]["first_slice"] > whole[0]["first_slice"]
 
 
-def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_ends_higher() -> None:
-    grid = head_grid()
-    labels = label_volume(PERSON, grid).labels
+def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_ends_higher(head_grid: Grid) -> None:
+    labels = label_volume(PERSON, head_grid).labels
     matter = np.isin(labels, [at for at, tissue in enumerate(TISSUES) if "matter" in tissue.name])
     good, wide, less = (
-        shown(labels, grid, MARKS, BRAIN, stripping)
+        shown(labels, head_grid, MARKS, BRAIN, stripping)
         for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(gone=CEREBELLUM))
     )
     assert good is not None and wide is not None and less is not None
@@ -60,11 +52,11 @@ def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_
 
 
 @pytest.mark.parametrize("cube_mm", [0.0, 256.0])
-def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(cube_mm: float) -> None:
+def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(cube_mm: float, head_grid: Grid) -> None:
     base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
                 np.random.default_rng(0))
     finish = Finish(BRAIN, cropped=1, through=True, cube_mm=cube_mm, stripping=Stripping())
-    acquired = replace(base, grid=head_grid(), acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
     seen = np.flatnonzero((volume.voxels > 0).sum(axis=(0, 1)) >= 16)                       # of 25 mm2: 400 mm2
     assert abs(rows[0]["first_slice"] - seen[0]) <= 1 and abs(rows[0]["last_slice"] - seen[-1]) <= 1
@@ -77,13 +69,12 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(cube_m
     assert heights[0] == pytest.approx(heights[1])
 
 
-def test_a_removed_face_is_in_front_and_the_brain_stays() -> None:
-    grid = head_grid()
-    labels = label_volume(PERSON, grid).labels
-    left = shown(labels, grid, MARKS, FACE)
+def test_a_removed_face_is_in_front_and_the_brain_stays(head_grid: Grid) -> None:
+    labels = label_volume(PERSON, head_grid).labels
+    left = shown(labels, head_grid, MARKS, FACE)
     assert left is not None and left.shape == labels.shape
     gone = np.argwhere(~left & (labels != AIR))
-    brain = shown(labels, grid, MARKS, BRAIN)
+    brain = shown(labels, head_grid, MARKS, BRAIN)
     assert len(gone) and gone[:, 1].mean() > np.argwhere(labels != AIR)[:, 1].mean() + 8
     assert (left & brain).sum() > 0.97 * brain.sum()
 
