@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -108,6 +109,15 @@ def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> No
     for other in {name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")} - {part}:
         assert FLOORS_OF_THE_PHANTOM[other] < FLOORS_OF_THE_PHANTOM[part], \
             f"{part} (floor {FLOORS_OF_THE_PHANTOM[part]}) imports {other} (floor {FLOORS_OF_THE_PHANTOM[other]})"
+
+
+def test_the_phantom_is_described_in_the_order_of_its_floors() -> None:
+    """"Each part uses only those above it": every part is told, none beneath one of a higher floor; features, in passing."""
+    told = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
+    parts = re.findall(r"^(\w+) {2}", told, flags=re.MULTILINE)
+    assert sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM) and "`features`" in told
+    floors = [FLOORS_OF_THE_PHANTOM[part] for part in parts]
+    assert floors == sorted(floors)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
