@@ -79,20 +79,24 @@ def lasting(trials: list[Trial]) -> dict[int, tuple[object, ...]]:
     }
 
 
-def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
-    """Less memory for every worker; a rate that explodes; a layer that fails; a worker killed; then a disk that is full, and room again."""
-    journal = tmp_path / "faulty"
-    job_ = job(slices, journal)
+def workers_of(pool: TrainingPool) -> list[int]:
+    """Those of a pool that has been given something to do, each with no more than MEMORY of addresses from now on."""
+    while not (workers := list(children(pool))):
+        pass
+    for worker in workers:
+        resource.prlimit(worker, resource.RLIMIT_AS, (MEMORY, MEMORY))
+    return workers
+
+
+def until_the_disk_is_full(job_: Job, journal: Path) -> None:
+    """Forty trials of which the worker of slot 12 is killed, and from slot 25 on no worker may write more than 1000 bytes."""
     killed, limited = [], set()
     with TrainingPool(job_, 1) as pool:
 
         def submit(proposal: Proposal) -> Future[Outcome]:
-            future = pool.submit(proposal)
-            while not (workers := list(children(pool))):
-                pass
-            for worker in workers:
-                resource.prlimit(worker, resource.RLIMIT_AS, (MEMORY, MEMORY))
-                if proposal.slot == 25:
+            future, workers = pool.submit(proposal), workers_of(pool)
+            if proposal.slot == 25:
+                for worker in workers:
                     resource.prlimit(worker, resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
                     limited.add(worker)
             if proposal.slot == 12 and not killed:
@@ -102,23 +106,32 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
 
         with pytest.raises(SearchError, match="no room on the disk") as stopped:
             go_on(search(), trials=40, journal=journal, submit=submit)
-        assert stopped.value.code == "disk-full"
+    assert stopped.value.code == "disk-full" and limited and killed
+
+
+def with_room_again(job_: Job, journal: Path) -> list[Trial]:
+    """The same command, once more."""
+    with TrainingPool(job_, 1) as pool:
+
+        def submit(proposal: Proposal) -> Future[Outcome]:
+            future = pool.submit(proposal)
+            workers_of(pool)
+            return future
+
+        return go_on(search(), trials=40, journal=journal, submit=submit)
+
+
+def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
+    """Less memory for every worker; a rate that explodes; a layer that fails; a worker killed; then a disk that is full, and room again."""
+    journal = tmp_path / "faulty"
+    job_ = job(slices, journal)
+    until_the_disk_is_full(job_, journal)
     recorded = sorted(journal.glob("slot-*.json"))
-    assert len(recorded) == 25 and limited and killed
+    assert len(recorded) == 25
     before = {path: path.read_bytes() for path in recorded}
     assert not list(job_.weights.glob(".*.part"))
 
-    with TrainingPool(job_, 1) as pool:                                   # there is room again; the same command
-
-        def still_limited(proposal: Proposal) -> Future[Outcome]:
-            future = pool.submit(proposal)
-            while not (workers := list(children(pool))):
-                pass
-            for worker in workers:
-                resource.prlimit(worker, resource.RLIMIT_AS, (MEMORY, MEMORY))
-            return future
-
-        trials = go_on(search(), trials=40, journal=journal, submit=still_limited)
+    trials = with_room_again(job_, journal)
     assert {path: path.read_bytes() for path in recorded} == before
     assert len(list(journal.glob("slot-*.json"))) == len(trials) == 40
 
