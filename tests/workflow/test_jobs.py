@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fovnet.records import read_json, read_tsv
+from fovnet.records import read_json, read_npz, read_tsv, write_npz
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -93,3 +93,14 @@ def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(smoke: Path, j
     assert told.returncode == 2 and "search-jobs" in told.stderr, "it began anew, in a journal of its own"
     told = read_json(journal(results) / "explain.json")
     assert told["finished"] == len(slots(results)) and told["failures"] == []
+
+
+def test_a_slot_trains_on_the_rows_where_its_slices_lie_now(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
+    """Row numbers of an earlier pack, in which other volumes lay before these: the slot would learn from those under these labels."""
+    results, _ = jobs
+    folder, slot = journal(results), 2
+    rows = read_npz(folder / "rows.npz")
+    write_npz(folder / "rows.npz", **{**rows, "train": rows["train"][::-1] + 5, "validation": rows["validation"] + 1})
+    (folder / f"slot-{slot:04d}.json").unlink()
+    shell("fovnet", "slot", "train", "--config", results / "config.yaml", "--slot", str(slot))
+    assert slots(results)[slot] == slots(smoke)[slot]
