@@ -22,8 +22,3 @@ def simulating(settings: Settings) -> str:
     made, without = settings.phantom, [word for name in settings.phantom.without for word in ("--without", name)]
     counts = ["--subjects", made.subjects, "--volumes", made.volumes_per_subject, "--seed", settings.seed]
     return shlex.join(["fovnet", "phantom", str(Results(Path(settings.results)).phantom), *map(str, counts), *without])
-
-
-def is_to_simulate(settings: Settings) -> bool:
-    """As `Results.is_to_simulate`, of a configuration; for `net.run` alone."""
-    return Results(Path(settings.results)).is_to_simulate(settings.phantom.subjects)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fovnet.commands import is_to_simulate, simulating, with_config
+from fovnet.commands import simulating, with_config
 from fovnet.errors import CollectionError, ConfigError, SearchError
 from fovnet.records import digest, read_json
 from fovnet.results import Results
@@ -62,10 +62,10 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
     except CollectionError as fault:
         if fault.code != "pack-missing":
             raise
-        slices, first = Results(Path(settings.results)).slices, f"`{with_config('slice', config)}`"
-        if is_to_simulate(settings):
+        results, first = Results(Path(settings.results)), f"`{with_config('slice', config)}`"
+        if results.is_to_simulate(settings.phantom.subjects):
             first = f"`{simulating(settings)}` and {first}"
-        raise CollectionError("pack-missing", f"{slices}: no slices to train on; run {first} first") from None
+        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
 
 
 def finished_search(results: Results) -> tuple[Path, list[Trial]]:
