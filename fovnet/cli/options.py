@@ -41,7 +41,7 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-def file_out(is_own: Callable[[Path], bool], told: str, wanted: str = "a table of this command's own columns") -> Any:
+def file_out(is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns") -> Any:
     """`--out` that names a file to write; one that lies there is written anew where `is_own` knows it for the kind that the verb writes,
     `wanted` in words: the columns of `bench mistrust` are those of `bench crop` too, and either writes over the other's.
 
@@ -54,7 +54,7 @@ def file_out(is_own: Callable[[Path], bool], told: str, wanted: str = "a table o
                                                 "name, or remove it")
         return path
 
-    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=told)
+    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)
 
 
 def _seen(path: Path) -> str:

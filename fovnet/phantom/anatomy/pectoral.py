@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.layers import Layer, paint
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Floats, Loft, Solid
+from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Solid
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
@@ -57,20 +56,12 @@ class Front:
 
 
 @dataclass(frozen=True)
-class Relief(Solid):
+class Relief(Filling):
     """What the uneven muscle has in front of the trunk's plain one, or where `hollow`, what it lacks."""
 
     front: Front
     region: Box
     hollow: bool
-
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.region.box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         plain, added = self.front.plain_mm(x, z), self.front.added_mm(x, z)

@@ -8,6 +8,7 @@ An anatomy is a list of solids painted one over the other, so a solid needs no s
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ Bools = NDArray[np.bool_]
 FAR = 1e4     # mm: farther than any body
 
 
-class Solid:
+class Solid(ABC):
     """A shape; `&` is what two share, `-` is the first without the second, `|` is both.
 
     sparse  whether asking about a point is dear, so that it is better asked only about the voxels it may be painted on
@@ -35,17 +36,17 @@ class Solid:
         return False
 
     @property
+    @abstractmethod
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose the shape."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True at the points that belong to the shape; the broadcast shape of x, y, z."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shrunk(self, mm: float) -> Solid:
         """The shape with its surface moved inwards by about `mm` (outwards when negative)."""
-        raise NotImplementedError
 
     def parts(self) -> Iterator[Solid]:
         """Pieces whose union is the shape, each with a smaller box; painting goes piece by piece."""
@@ -64,11 +65,26 @@ class Solid:
 class Levelled(Solid):
     """A shape whose points have a level, which is 1 on its surface and less within."""
 
+    @abstractmethod
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        raise NotImplementedError
+        """The level at points in mm, without a unit; the broadcast shape of x, y, z."""
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
+
+
+class Filling(Solid):
+    """What fills a part of the solid `region` by a rule of its own; a point of it is dear."""
+
+    region: Solid
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return self.region.box
 
 
 @dataclass(frozen=True)
@@ -251,6 +267,9 @@ class Side(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         terms = [np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope]   # most have one
         return np.asarray(sum(terms[1:], start=terms[0]) <= self.offset)
+
+    def shrunk(self, mm: float) -> Side:
+        return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))
 
 
 @dataclass(frozen=True)

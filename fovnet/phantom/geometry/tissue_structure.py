@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.solids import Bools, Floats, Loft, Solid
+from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Solid
 
 Line = tuple[tuple[float, float, float], ...]
 
@@ -37,7 +37,7 @@ class Box(Solid):
 
 
 @dataclass(frozen=True)
-class Sheets(Solid):
+class Sheets(Filling):
     """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths, its symmetry broken.
 
     g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of the space.
@@ -48,14 +48,6 @@ class Sheets(Solid):
     wavelength_mm: tuple[float, float, float]
     thick: float
     phase: tuple[float, float, float]
-
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.region.box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         X, Y, Z = (
@@ -72,21 +64,13 @@ class Sheets(Solid):
 
 
 @dataclass(frozen=True)
-class Shells(Solid):
+class Shells(Filling):
     """Layers `thick_mm` thick at `depths_mm` under the surface of a loft, within a box."""
 
     surface: Loft
     region: Box
     depths_mm: tuple[float, ...]
     thick_mm: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.region.box
 
     @cached_property
     def faces(self) -> list[tuple[Loft, Loft]]:

@@ -73,3 +73,13 @@ def test_later_layers_cover_earlier_ones_and_over_protects_the_rest() -> None:
     big, small = Ellipsoid((0.0, 0.0, 0.0), (20.0,) * 3), Ellipsoid((0.0, 0.0, 0.0), (10.0,) * 3)
     labels = rasterise(pieces_of([Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]), grid_of(60, 2.0))
     assert set(np.unique(labels)) == {0, 1, 3} and labels[15, 15, 15] == 3 and labels[15, 15, 23] == 1
+
+
+@given(normal=tuples(*[floats(-3, 3)] * 3).filter(lambda n: np.linalg.norm(n) > 0.1), offset=floats(-20, 20), mm=floats(-8, 8))
+def test_a_half_space_shrunk_ends_so_many_millimetres_further_in(normal: tuple[float, float, float], offset: float, mm: float) -> None:
+    """Along its normal the surface lies at offset / |n|, whatever the length of the normal."""
+    side, length = Side(normal, offset), float(np.linalg.norm(normal))
+    surface = np.asarray(normal) / length * (offset / length - mm)
+    for step, within in ((-0.05, True), (0.05, False)):
+        point = np.float32(surface + step * np.asarray(normal) / length)[:, None]
+        assert side.shrunk(mm).inside(*point).item() == within
