@@ -44,6 +44,17 @@ def balanced_change(
     return value, *difference_interval(both, _growth, draws.weights)
 
 
+def balanced_resampled(
+    each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
+    *, counts: NDArray[np.float64], repeats: int = 1000, seed: int = 0,
+) -> NDArray[np.float64]:
+    """`balanced` (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of subjects drawn again, for all alike."""
+    confusions = np.stack([_confusions(said, truth, subject_ids, vocabulary, counts) for said in each], axis=1)     # (n, m, k, k)
+    drawn = Resampling(sorted(set(subject_ids)), repeats=repeats, seed=seed).weights
+    weights = np.concatenate([np.ones((1, len(confusions))), drawn])
+    return balanced_accuracy(np.tensordot(weights, confusions, axes=1))
+
+
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """(B,) of the confusions (B, 2, k, k), the second's balanced accuracy less the first's."""
     return np.asarray(balanced_accuracy(sums[:, 1]) - balanced_accuracy(sums[:, 0]))

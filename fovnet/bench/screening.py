@@ -1,0 +1,124 @@
+"""What every feature of the simulator is worth, all asked at once: each training leaves out about half of them, by a screening design.
+
+The trainings come in pairs of the same people, weights and order of slices: what the first leaves out the second has.  A feature's effect
+is by how much the trainings without it are better or worse than those with it, other features being left out as often in both: an average
+over simulators of half the features, where an arm of `simulator` lacks one alone.  Its interval adds two variances: what trainings differ
+by (t, from what main effects do not explain) and what resampling the people judged on changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from fovnet.bench.simulated_training import Judged, Study, judged_on, labelled_slices, said_by, simulated_slices, train_on
+from fovnet.bench.simulator import WITHOUT, arms_of
+from fovnet.errors import CollectionError, ConfigError
+from fovnet.maths.screening import effect_error, folded_design, main_effects
+from fovnet.volume.pack import load_pack
+from fovnet.volume.parallel import in_order
+
+LEVEL = 0.95
+COLUMNS = ("left_out", "subjects", "epochs", "trainings",
+           *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
+             ("accuracy", "effect", "low", "high", "error", "people_error", "slices", "refused")))
+"""What a row has.  accuracy is the mean of all trainings; low and high the effect's interval; error and people_error the standard errors
+that it is made of."""
+
+
+class Resampled(Protocol):
+    """Accuracies (1 + B, m) that m networks' probabilities (m, s, k) reach: of all slices, then of B resamples of the people."""
+
+    def __call__(
+        self, each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *, counts: NDArray[np.float64]
+    ) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One training of the design: the study, its own name and seed, what it leaves out, the slices it is judged on."""
+
+    study: Study
+    name: str
+    seed: int
+    lacking: frozenset[str]
+    judged: dict[str, Path]
+
+
+def factors_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
+    """What each factor leaves out, by its name: of those wanted, or each feature alone.
+
+    Raises ConfigError ("bench-factor") for two that leave out the same feature, or one that leaves out nothing; as `arms_of` besides.
+    """
+    arms = arms_of(list(wanted) or [WITHOUT + name for name in known], known)
+    owner: dict[str, str] = {}
+    for arm, lacking in arms.items():
+        taken = next((owner[name] for name in sorted(lacking) if name in owner), None)
+        if taken or not lacking:
+            why = f"leaves out what {taken!r} does" if taken else "leaves out nothing"
+            raise ConfigError("bench-factor", f"--arms {arm!r}: {why}, so that it has no effect of its own. Leave it out.")
+        owner |= dict.fromkeys(lacking, arm)
+    return {arm.removeprefix(WITHOUT): lacking for arm, lacking in arms.items()}
+
+
+def screened(
+    study: Study, factors: Mapping[str, frozenset[str]], resampled: Resampled, labelled: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """A row of COLUMNS for each factor, in their order, once all trainings are done; `study.workers` train side by side, one process each.
+
+    `progress` is told (trainings done, in all).  Raises CollectionError where a network could not be trained ("bench-untrained",
+    "bench-process").
+    """
+    X = folded_design(len(factors))
+    judged = judged_on(study, study.subjects, labelled)
+    folders, sets = {on: slices.pack.folder for on, slices in judged.items()}, list(factors.values())
+    runs = [
+        _Run(replace(study, workers=1), f"run-{row + 1:03d}", study.seed + row // 2,
+             frozenset().union(*(sets[factor] for factor in np.flatnonzero(X[row] > 0))), folders)
+        for row in range(len(X))
+    ]
+    said: dict[str, list[NDArray[Any]]] = {on: [] for on in judged}
+    for done, answers in enumerate(in_order(_answers, runs, study.workers, _died), start=1):
+        for on, probabilities in answers.items():
+            said[on].append(probabilities)
+        if progress:
+            progress(done, len(runs))
+    effects = {on: _effects(X, np.stack(said[on]), known, resampled) for on, known in judged.items()}
+    for column, name in enumerate(factors):
+        row: dict[str, Any] = {"left_out": name, "subjects": study.subjects, "epochs": study.epochs, "trainings": len(runs)}
+        for on, of_factors in effects.items():
+            row |= {f"{on}_{what}": value for what, value in of_factors[column].items()}
+        yield row
+
+
+def _answers(run: _Run) -> dict[str, NDArray[Any]]:
+    """Probabilities (s, k) that one training's network gives what it is judged on."""
+    pack = simulated_slices(run.study, run.name, run.lacking, run.study.subjects, run.seed)
+    judged = {on: labelled_slices(load_pack(folder)) for on, folder in run.judged.items()}
+    _, network = train_on(run.study, run.name, run.seed, pack)
+    return {on: said_by(run.study, [network], judged)[0] for on, judged in judged.items()}
+
+
+def _died(run: _Run) -> dict[str, NDArray[Any]]:
+    raise CollectionError("bench-process", f"{run.study.scratch / run.name}: the process that trained it died, twice, probably for lack of "
+                                           "memory. Give fewer --workers; what is done is not done again.")
+
+
+def _effects(X: NDArray[np.int64], said: NDArray[Any], judged: Judged, resampled: Resampled) -> list[dict[str, Any]]:
+    """The columns of one judgement, for each factor."""
+    accuracies = resampled(said, judged.truth, judged.subjects, counts=judged.counts)
+    error, free = effect_error(X, accuracies[0])
+    effects, of_people = main_effects(X, accuracies[0]), main_effects(X, accuracies[1:]).std(axis=0, ddof=1)
+    width = float(student.ppf(0.5 + LEVEL / 2, free)) * np.hypot(error, of_people)
+    shared = {"accuracy": float(accuracies[0].mean()), "error": error, "slices": len(judged.truth), "refused": judged.refused}
+    return [
+        {**shared, "effect": float(effect), "low": float(effect - wide), "high": float(effect + wide), "people_error": float(people)}
+        for effect, wide, people in zip(effects, width, of_people, strict=True)
+    ]

@@ -1,0 +1,129 @@
+"""One small network trained on simulated people, some features of the simulator left out, and what it says of slices to be judged on.
+
+Everything is kept in the scratch folder of a study: what a killed study had made is not made again, and a longer one begins with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError
+from fovnet.maths.allocation import keep_freed_memory
+from fovnet.net.architecture import Architecture
+from fovnet.phantom.collection import simulate_collection
+from fovnet.records import checksum
+from fovnet.volume.pack import Pack, slice_collections
+from fovnet.volume.slices import Slicing
+
+HELD_OUT = 2_000_003        # seed of the simulated people all networks are judged on; collections have small ones
+SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped-first.yaml, but no crops; so are inputs
+INPUTS = ("slice", "millimetres", "sections")
+VOLUMES = 4                                 # of each subject
+FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate: others are judged on
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all trainings share: where files are kept, people and budget of each, seed, processes, device."""
+
+    scratch: Path
+    subjects: int
+    epochs: int
+    slices_per_epoch: int
+    seed: int
+    workers: int
+    device: str
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Labelled slices that networks are judged on.
+
+    pack     where they lie                      rows      (s,) theirs in the pack
+    truth    (s, k)  what is true of each        subjects  (s,) whose each is
+    counts   (s,) how much each counts: volumes count alike, as most slices are of the few that show half a body
+    refused  volumes that could not be sliced
+    """
+
+    pack: Pack
+    rows: NDArray[np.intp]
+    truth: NDArray[np.bool_]
+    subjects: list[str]
+    counts: NDArray[np.float64]
+    refused: int
+
+
+def judged_on(study: Study, subjects: int, labelled: Path | None) -> dict[str, Judged]:
+    """The slices of simulated people who have everything ("simulated"), and those of a labelled collection ("labelled").
+
+    Raises CollectionError ("bench-unlabelled") where no labelled volume of it could be read.
+    """
+    found = {"simulated": simulated_slices(study, "held-out", frozenset(), subjects, HELD_OUT + study.seed)}
+    if labelled is not None:
+        slicing = Slicing(target_spacing_mm=SPACING_MM)
+        found["labelled"] = slice_collections({"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
+                                              workers=study.workers)
+    return {on: labelled_slices(pack) for on, pack in found.items()}
+
+
+def labelled_slices(pack: Pack) -> Judged:
+    """The labelled slices of a pack.  Raises CollectionError ("bench-unlabelled") where there are none."""
+    known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[pack.volume]
+    if not known.any():
+        raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
+    volume = pack.volume[known]
+    subjects = [pack.records[row].subject for row in volume.tolist()]
+    refused = sum(record.status == "refused" for record in pack.records)
+    return Judged(pack, np.flatnonzero(known), pack.truth[known], subjects, 1.0 / np.bincount(volume)[volume], refused)
+
+
+def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
+    """The slices of simulated people without some features, kept in the study's scratch folder by `name`."""
+    folder, workers = study.scratch / name, study.workers
+    simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=VOLUMES, seed=seed, workers=workers, without=lacking)
+    slicing = Slicing(target_spacing_mm=SPACING_MM)
+    return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
+                             fractions=FRACTIONS)
+
+
+def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
+    """The lowest validation loss of a network that learned from a pack, and its file.
+
+    Raises CollectionError ("bench-untrained") where it could not be trained.
+    """
+    import torch
+
+    from fovnet.net.augment import Ranges
+    from fovnet.net.training import Recipe, choose_device, place, train_network
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    device = choose_device(study.device)
+    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing, INPUTS)
+    net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled")
+    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
+    facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
+    keep = study.scratch / name / "network.safetensors"
+    ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=seed, data=data, recipe=recipe, keep=keep, facts=facts)
+    if not ending.validation_loss or not keep.exists():
+        raise CollectionError("bench-untrained", f"{name}: the network was not trained ({ending.status}). {ending.message}".strip())
+    return min(ending.validation_loss), keep
+
+
+def said_by(study: Study, networks: Sequence[Path], judged: Judged) -> NDArray[Any]:
+    """Probabilities (m, s, k) that each of the networks gives the slices it is judged on."""
+    from fovnet.net.inference import member_probabilities
+    from fovnet.net.training import choose_device
+    from fovnet.net.weights import load_network
+
+    device = choose_device(study.device)
+    members = [load_network(network, device)[0] for network in networks]
+    return np.asarray(member_probabilities(members, np.array(judged.pack.pixels), device, rows=judged.rows, placing=judged.pack.placing))
