@@ -25,7 +25,6 @@ HELD_OUT = 2_000_003        # seed of the simulated people all networks are judg
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped-first.yaml, but no crops; so are inputs
 INPUTS = ("slice", "millimetres", "sections")
-VOLUMES = 4                                 # of each subject
 FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate: others are judged on
 
 
@@ -40,6 +39,7 @@ class Study:
     seed: int
     workers: int
     device: str
+    volumes: int = 4            # of each person
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,8 @@ def labelled_slices(pack: Pack) -> Judged:
 def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
     """The slices of simulated people without some features, kept in the study's scratch folder by `name`."""
     folder, workers = study.scratch / name, study.workers
-    simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=VOLUMES, seed=seed, workers=workers, without=lacking)
+    simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=study.volumes, seed=seed, workers=workers,
+                        without=lacking)
     slicing = Slicing(target_spacing_mm=SPACING_MM)
     return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
                              fractions=FRACTIONS)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.simulated_training import VOLUMES, Judged, Study, judged_on, said_by, simulated_slices, train_on
+from fovnet.bench.simulated_training import Judged, Study, judged_on, said_by, simulated_slices, train_on
 from fovnet.errors import ConfigError
 from fovnet.phantom.features import left_out
 from fovnet.regions import DEFAULT, Vocabulary
@@ -97,7 +97,7 @@ def studied(
             slices += len(pack.rows("train"))
             steps.done()
         row: dict[str, Any] = {"arm": name, "subjects": study.subjects, "repeats": repeats, "epochs": study.epochs,
-                               "volumes": study.subjects * VOLUMES * repeats, "train_slices": slices,
+                               "volumes": study.subjects * study.volumes * repeats, "train_slices": slices,
                                "validation_loss": float(np.mean(losses))}
         for on, known in judged.items():
             row |= _accuracies(said_by(study, networks, known), on, known, score, change, first)

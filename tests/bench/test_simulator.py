@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fovnet.bench import simulator
-from fovnet.bench.simulator import COLUMNS, Study, arms_of, studied
+from fovnet.bench.simulated_training import Study
+from fovnet.bench.simulator import COLUMNS, arms_of, studied
 from fovnet.errors import ConfigError
 from fovnet.evaluate.balanced import balanced, balanced_change
 from fovnet.phantom.features import SCANNING
@@ -29,19 +28,19 @@ def test_what_is_no_arm_is_refused(arm: str, code: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_has_a_row_an_arm_and_comes_out_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator, "VOLUMES", 1)
-    study, told = Study(tmp_path, 4, 1, 32, 1, 1, "cpu", repeats=2), []
+def test_a_study_has_a_row_an_arm_and_comes_out_the_same_again(tmp_path: Path) -> None:
+    study, told = Study(tmp_path, 4, 1, 32, 1, 1, "cpu", volumes=1), []
     arms = arms_of(["all"], SCANNING)
-    first = list(studied(study, arms, balanced, balanced_change, tmp_path / "held-out" / "phantom", lambda *done: told.append(done)))
+    judged = tmp_path / "held-out" / "phantom"
+    first = list(studied(study, arms, balanced, balanced_change, judged, lambda *done: told.append(done), repeats=2))
     volumes = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nii.gz")}
-    again = list(studied(study, arms, balanced, balanced_change, tmp_path / "held-out" / "phantom"))
-    assert told == [(done, 6) for done in range(1, 7)] and first == again
+    again = list(studied(study, arms, balanced, balanced_change, judged, repeats=2))
+    assert told == [(done, 5) for done in range(1, 6)] and first == again
     assert set(first[0]) == {name for name in COLUMNS if "change" not in name}        # it is what the others are held against
     assert all(path.stat().st_mtime_ns == time for path, time in volumes.items())
     row = first[0]
     assert row["labelled_accuracy"] == row["simulated_accuracy"] and row["simulated_slices"] > 0      # one and the same collection
-    once = next(studied(replace(study, repeats=1), arms, balanced, balanced_change))
+    once = next(studied(study, arms, balanced, balanced_change))
     assert once["simulated_spread"] is None and row["train_slices"] > once["train_slices"]
     two = once["simulated_accuracy"], 2 * row["simulated_accuracy"] - once["simulated_accuracy"]      # the mean of both repeats
     assert row["simulated_spread"] == pytest.approx(np.std(two, ddof=1)) and once["simulated_slices"] == row["simulated_slices"]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
-from fovnet.evaluate.balanced import balanced, balanced_change
+from fovnet.evaluate.balanced import balanced, balanced_change, balanced_resampled
+from fovnet.maths.intervals import cluster_weights
 from fovnet.regions import DEFAULT
 
 K = len(DEFAULT.classes)
@@ -44,6 +45,19 @@ def test_slices_may_count_more_or_less(people: tuple[np.ndarray, list[str]]) -> 
     assert [balanced(said, flags, owners, counts=counts).value for said in (worse, better)] == pytest.approx(scores)
     assert balanced_change(worse, better, flags, owners, counts=counts)[0] == pytest.approx(scores[1] - scores[0])
     assert scores[0] != pytest.approx(balanced_accuracy_score(truth, worse.argmax(axis=1)), abs=1e-3)
+
+
+def test_networks_are_resampled_together(people: tuple[np.ndarray, list[str]]) -> None:
+    """In each resample every network has the accuracy that scikit-learn finds where slices count as often as their person was drawn."""
+    truth, owners = people
+    counts = 1.0 / np.random.default_rng(5).integers(1, 100, len(truth))
+    flags, each = np.eye(K, dtype=bool)[truth], np.stack([guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2))])
+    found = balanced_resampled(each, flags, owners, counts=counts, repeats=20, seed=6)
+    drawn = cluster_weights(30, 20, 6)
+    numbers = [sorted(set(owners)).index(owner) for owner in owners]
+    for row, weights in zip(found, [np.ones(30), *drawn], strict=True):
+        counted = counts * weights[numbers]
+        assert row == pytest.approx([balanced_accuracy_score(truth, said.argmax(axis=1), sample_weight=counted) for said in each])
 
 
 def test_what_both_get_wrong_alike_makes_the_change_no_less_certain(people: tuple[np.ndarray, list[str]]) -> None:
