@@ -22,6 +22,7 @@ from fovnet import __version__
 from fovnet.cli import (
     bench_answers,
     bench_searches,
+    bench_simulator,
     bench_speed,
     collecting,
     deciding,
@@ -47,7 +48,7 @@ app = typer.Typer(
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
-for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs):
+for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_simulator.verbs):
     bench.add_typer(verbs)
 for verbs in (planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs):
     app.add_typer(verbs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.cli.load_run import scored_split
-from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, Workers, file_out, model_folder, table_of
+from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.words import several
 
@@ -40,89 +40,6 @@ def bench_oddities(
     shown = titled(f"what {folder} says", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
         shown.add_row(kind, *map(str, counts))
-    show_table(shown)
-    out.print(f"{out_file}")
-
-
-_JUDGED = [(f"{on}_{what}", on if what == "accuracy" else f"{on}_change", "" if what == "accuracy" else "+")
-           for on in ("simulated", "labelled") for what in ("accuracy", "change")]
-
-
-@verbs.command("simulator")
-def bench_simulator(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.simulator"), "A TSV file, a row an arm.")],
-    collection: Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")] = None,
-    arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
-    subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
-    epochs: Annotated[int, typer.Option(min=1)] = 4,
-    slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
-    repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
-    scratch: Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
-    workers: Workers = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-) -> None:
-    """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
-    from fovnet.bench.simulated_training import Study
-    from fovnet.bench.simulator import COLUMNS, arms_of, studied
-    from fovnet.evaluate.balanced import balanced, balanced_change
-    from fovnet.phantom.features import known_features
-    from fovnet.records import write_tsv
-    from fovnet.volume.collection import read_collection
-
-    if collection is not None:
-        read_collection(collection)             # what is wrong with its tables is said before minutes of simulating
-    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
-    rows, wanted = [], arms_of(arms or [], known_features())
-    with progress_bar("arms") as tell:
-        for row in studied(study, wanted, balanced, balanced_change, collection, tell, repeats=repeats):
-            rows.append(row)
-            write_tsv(out_file, COLUMNS, rows)
-    shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
-                   "simulated people", "change", "labelled collection", "change")
-    for row in rows:
-        told = [f"{row[f'{on}']:{sign}.1%} ({row[f'{low}_low']:{sign}.1%} to {row[f'{low}_high']:{sign}.1%})"
-                if row.get(f"{low}_low") is not None else "" for on, low, sign in _JUDGED]
-        shown.add_row(row["arm"], *told)
-    show_table(shown)
-    out.print(f"{out_file}")
-
-
-@verbs.command("screening")
-def bench_screening(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"), "A TSV file, a row a feature.")],
-    collection: Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")] = None,
-    arms: Annotated[list[str] | None, typer.Option(
-        "--arms", help='"without NAME", "without NAME + NAME"; may be repeated. Without, each feature alone.', show_default=False)] = None,
-    subjects: Annotated[int, typer.Option(min=8, help="Simulated people of each training, and as many others to be judged on.")] = 40,
-    epochs: Annotated[int, typer.Option(min=1)] = 6,
-    slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
-    scratch: Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
-    workers: Workers = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-) -> None:
-    """Measure what all features of the simulator are worth at once: small networks that each do without half of them, by a screening
-    design (64 for 25 features, 7 MB a person's volumes of each).  Killed, the same command goes on."""
-    from fovnet.bench.screening import COLUMNS, factors_of, screened
-    from fovnet.bench.simulated_training import Study
-    from fovnet.evaluate.balanced import balanced_resampled
-    from fovnet.phantom.features import known_features
-    from fovnet.records import write_tsv
-    from fovnet.volume.collection import read_collection
-
-    if collection is not None:
-        read_collection(collection)             # what is wrong with its tables is said before minutes of simulating
-    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
-    with progress_bar("trainings") as tell:
-        rows = list(screened(study, factors_of(arms or [], known_features()), balanced_resampled, collection, tell))
-    write_tsv(out_file, COLUMNS, rows)
-    shown = titled(f"what leaving a feature out does to the balanced accuracy of slices, volumes counting alike (95 %), in "
-                   f"{several(rows[0]['trainings'], 'training')}", "left out", "simulated people", "labelled collection")
-    for row in sorted(rows, key=lambda row: row["simulated_effect"]):
-        shown.add_row(row["left_out"], *(
-            f"{row[f'{on}_effect']:+.1%} ({row[f'{on}_low']:+.1%} to {row[f'{on}_high']:+.1%})" if f"{on}_effect" in row else ""
-            for on in ("simulated", "labelled")))
     show_table(shown)
     out.print(f"{out_file}")
 

@@ -1,0 +1,108 @@
+"""`fovnet bench`: what each feature of the simulator is worth to networks that learn from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fovnet.cli.options import GivenBy, Workers, file_out, table_of
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+
+verbs = typer.Typer()
+Collection = Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")]
+SlicesPerEpoch = Annotated[int, typer.Option(min=32)]
+Epochs = Annotated[int, typer.Option(min=1)]
+Scratch = Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")]
+Seed = Annotated[int, typer.Option(min=0)]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+
+
+@verbs.command("simulator")
+def bench_simulator(
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.simulator"), "A TSV file, a row an arm.")],
+    collection: Collection = None,
+    arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
+    subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
+    epochs: Epochs = 4,
+    slices_per_epoch: SlicesPerEpoch = 4000,
+    repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
+    scratch: Scratch = None,
+    seed: Seed = 1,
+    workers: Workers = 1,
+    device: Device = "auto",
+) -> None:
+    """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
+    from fovnet.bench.simulated_training import Study
+    from fovnet.bench.simulator import COLUMNS, arms_of, studied
+    from fovnet.evaluate.balanced import balanced, balanced_change
+    from fovnet.phantom.features import known_features
+    from fovnet.records import write_tsv
+
+    _refuse_wrong_tables(collection)
+    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
+    rows, wanted = [], arms_of(arms or [], known_features())
+    with progress_bar("arms") as tell:
+        for row in studied(study, wanted, balanced, balanced_change, collection, tell, repeats=repeats):
+            rows.append(row)
+            write_tsv(out_file, COLUMNS, rows)
+    shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
+                   "simulated people", "change", "labelled collection", "change")
+    for row in rows:
+        shown.add_row(row["arm"], *(told for on in ("simulated", "labelled") for told in (
+            _with_interval(row, f"{on}_accuracy", f"{on}_low", f"{on}_high"),
+            _with_interval(row, f"{on}_change", f"{on}_change_low", f"{on}_change_high", "+"))))
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+@verbs.command("screening")
+def bench_screening(
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"), "A TSV file, a row a feature.")],
+    collection: Collection = None,
+    arms: Annotated[list[str] | None, typer.Option(
+        "--arms", help='"without NAME", "without NAME + NAME"; may be repeated. Without, each feature alone.', show_default=False)] = None,
+    subjects: Annotated[int, typer.Option(min=8, help="Simulated people of each training, and as many others to be judged on.")] = 40,
+    epochs: Epochs = 6,
+    slices_per_epoch: SlicesPerEpoch = 4000,
+    scratch: Scratch = None,
+    seed: Seed = 1,
+    workers: Workers = 1,
+    device: Device = "auto",
+) -> None:
+    """Measure what all features of the simulator are worth at once: small networks that each do without half of them, by a screening
+    design of at least 16 trainings (64 for 25 features, 18 GB of scratch).  Killed, the same command goes on."""
+    from fovnet.bench.screening import COLUMNS, factors_of, screened
+    from fovnet.bench.simulated_training import Study
+    from fovnet.evaluate.balanced import balanced_resampled
+    from fovnet.phantom.features import known_features
+    from fovnet.records import write_tsv
+
+    _refuse_wrong_tables(collection)
+    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
+    factors = factors_of(arms or [], known_features())
+    with progress_bar("trainings") as tell:
+        rows = list(screened(study, factors, balanced_resampled, collection, tell))
+    write_tsv(out_file, COLUMNS, rows)
+    trainings = rows[0]["trainings"]
+    shown = titled(f"what leaving a feature out does to the balanced accuracy of slices, volumes counting alike (95 %; {trainings} trainings)",
+                   "left out", "simulated people", "labelled collection")
+    for row in sorted(rows, key=lambda row: float(row["simulated_effect"])):
+        shown.add_row(row["left_out"], *(
+            _with_interval(row, f"{on}_effect", f"{on}_low", f"{on}_high", "+") for on in ("simulated", "labelled")))
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+def _refuse_wrong_tables(collection: Path | None) -> None:
+    """Nothing: what is wrong with a collection's tables is said before minutes of simulating."""
+    from fovnet.volume.collection import read_collection
+
+    if collection is not None:
+        read_collection(collection)
+
+
+def _with_interval(row: dict[str, Any], name: str, low: str, high: str, sign: str = "") -> str:
+    """ "65.9% (50.7% to 77.8%)", or nothing where the row has no such interval."""
+    return "" if row.get(low) is None else f"{row[name]:{sign}.1%} ({row[low]:{sign}.1%} to {row[high]:{sign}.1%})"
