@@ -86,7 +86,7 @@ def bench_screening(
         rows = list(screened(study, factors, balanced_resampled, collection, tell))
     write_tsv(out_file, COLUMNS, rows)
     trainings = rows[0]["trainings"]
-    shown = titled(f"what leaving a feature out does to the balanced accuracy of slices, volumes counting alike (95 %; {trainings} trainings)",
+    shown = titled(f"what leaving a feature out changes of the balanced accuracy of slices, volumes alike (95 %; {trainings} trainings)",
                    "left out", "simulated people", "labelled collection")
     for row in sorted(rows, key=lambda row: float(row["simulated_effect"])):
         shown.add_row(row["left_out"], *(
