@@ -39,6 +39,7 @@ from fovnet.report.results import (
     subgroups_table,
     volumes_table,
 )
+from fovnet.report.run_record import Pictured, RunRecord
 from fovnet.report.running import running_table
 from fovnet.report.searching import members_table, search_view
 from fovnet.report.statements import LIMITS, NOT_FOR, REFERENCES, STATED, USE
@@ -48,41 +49,23 @@ from fovnet.search.explaining import Explanation
 from fovnet.words import several
 
 
-def gather(
-    *, evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]], trials: Sequence[Mapping[str, Any]],
-    members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], configuration: Mapping[str, Any], title: str,
-    versions: Mapping[str, Any], seed: int, hashes: Mapping[str, str] | None = None, labels: Mapping[str, tuple[int, ...]] | None = None,
-    explanation: Explanation | None = None, abstention: Mapping[str, Any] | None = None, ablation: Mapping[str, Any] | None = None,
-    shown_failures: int = 9, gallery: bool = True, faces: bool = True,
-) -> Page:
-    """Everything the report shows, in words.
-
-    manifest  rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
-              is no name of a file
-    trials    slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
-              configuration was set by hand (where none is marked, the lowest slot counts as the start)
-    members   slot, score, configuration, `weights`, the file that holds them, and `say`, their share in the mean
-    hashes    SHA-256 by the name of what was hashed;  labels  labelled slices of each class by split
-    explanation  of the search; its section is left out where there is none, and where networks were trained further instead
-    abstention  how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json
-    shown_failures  at most so many get pictures; without `gallery` none does, and without `faces` heads are covered
-    Missing keys and empty lists leave a dash or a sentence, never an error; a subject in two splits raises CollectionError.
-    """
-    check_splits(manifest)
-    explanation = None if configuration.get("training", {}).get("begin") else explanation
-    ablated = ablation_view(ablation or {})
+def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord, title: str, pictured: Pictured) -> Page:
+    """Everything the report shows, in words.  Raises CollectionError for a subject in two splits."""
+    check_splits(run.manifest)
+    explanation = None if run.begun_with else run.explanation
+    ablated = ablation_view(run.ablation)
     places = {*SECTIONS} - {name for name, view in (("explained", explanation), ("ablation", ablated)) if view is None}
     return Page(
         title=title,
-        **_said(evaluation, simulates=bool(configuration.get("phantom", {}).get("subjects"))),
-        **_went_in(evaluation, cases, manifest, labels or {}),
+        **_said(evaluation, simulates=run.simulates),
+        **_went_in(evaluation, cases, run),
         **_measured(evaluation),
-        **_trusted(evaluation, abstention or {}),
+        **_trusted(evaluation, run.abstention),
         ablation=ablated,
-        **_seen(evaluation, cases if gallery else (), shown_failures, gallery=gallery, faces=faces),
-        **_searched(trials, members, decision, explanation, configuration),
-        **_made_from(configuration, versions, hashes or {}, seed),
-        **_closing(evaluation, places, configuration, decision),
+        **_seen(evaluation, cases if pictured.gallery else (), pictured),
+        **_searched(run, explanation),
+        **_made_from(run),
+        **_closing(evaluation, places, run),
     )
 
 
@@ -96,15 +79,13 @@ def _said(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
     }
 
 
-def _went_in(
-    evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]], labels: Mapping[str, tuple[int, ...]]
-) -> dict[str, Any]:
+def _went_in(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> dict[str, Any]:
     """What went in, who is in which split, and what counts as true."""
-    flow = flow_view(manifest, sum(row.status == "uncertain" for row in evaluation.volumes))
+    manifest, flow = run.manifest, flow_view(run.manifest, sum(row.status == "uncertain" for row in evaluation.volumes))
     return {
         "inputs_sentence": inputs_sentence(manifest), "inputs": inputs_table(manifest), "flow": flow, "flow_table": flow_table(flow),
         "refused": refused_table(manifest), "people": people_table(manifest), "reference": reference_words(evaluation.vocabulary),
-        "convention": convention_table(evaluation.vocabulary), "labels": labels_table(labels, evaluation.vocabulary),
+        "convention": convention_table(evaluation.vocabulary), "labels": labels_table(run.labels, evaluation.vocabulary),
         "refusals": refusals(cases, manifest),
     }
 
@@ -129,11 +110,11 @@ def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _seen(evaluation: Evaluation, pictured: Sequence[Case], most: int, *, gallery: bool, faces: bool) -> dict[str, Any]:
-    """Failures and chosen volumes, with their pictures where there are any."""
+def _seen(evaluation: Evaluation, cases: Sequence[Case], pictured: Pictured) -> dict[str, Any]:
+    """Failures and chosen volumes, with their pictures where there are cases."""
     return {
-        "failures": failures_view(evaluation, pictured, most, faces=faces), "gallery": gallery, "faces": faces,
-        "pictures": chosen_pictures(evaluation, pictured, faces=faces),
+        "failures": failures_view(evaluation, cases, pictured.failures, faces=pictured.faces), "gallery": pictured.gallery,
+        "faces": pictured.faces, "pictures": chosen_pictures(evaluation, cases, faces=pictured.faces),
     }
 
 
@@ -145,37 +126,31 @@ def _lacking(members: int, configuration: Mapping[str, Any]) -> str:
     return f"{several(members, 'member')} of {wanted} asked for: no more trials went to their end and did better than guessing."
 
 
-def _searched(
-    trials: Sequence[Mapping[str, Any]], members: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], explanation: Explanation | None,
-    configuration: Mapping[str, Any],
-) -> dict[str, Any]:
+def _searched(run: RunRecord, explanation: Explanation | None) -> dict[str, Any]:
     """The search, the ensemble that came of it, its decision, and what all that took."""
-    begun_with = configuration.get("training", {}).get("begin")
     return {
-        "search": search_view(trials, begun_with), "explained": None if explanation is None else explained_view(explanation),
-        "members": members_table(members), "members_lacking": _lacking(len(members), configuration), "decision": _decision(decision),
-        "running": running_table(trials),
+        "search": search_view(run.trials, run.begun_with), "explained": None if explanation is None else explained_view(explanation),
+        "members": members_table(run.members), "members_lacking": _lacking(len(run.members), run.configuration),
+        "decision": _decision(run.decision), "running": running_table(run.trials),
     }
 
 
-def _made_from(configuration: Mapping[str, Any], versions: Mapping[str, Any], hashes: Mapping[str, str], seed: int) -> dict[str, Any]:
+def _made_from(run: RunRecord) -> dict[str, Any]:
     """Versions, hashes and the complete configuration."""
-    told = (*((name, setting(value)) for name, value in versions.items()), ("seed", str(seed)))
-    plain = json.loads(json.dumps(configuration, default=str))
+    told = (*((name, setting(value)) for name, value in run.versions.items()), ("seed", str(run.seed)))
+    plain = json.loads(json.dumps(run.configuration, default=str))
     return {
         "versions": Table(("what", "value"), told, name="versions"),
-        "hashes": Table(("what", "SHA-256"), tuple(hashes.items()), name="hashes"),
+        "hashes": Table(("what", "SHA-256"), tuple(run.hashes.items()), name="hashes"),
         "configuration": yaml.safe_dump(plain, sort_keys=False, allow_unicode=True),
     }
 
 
-def _closing(
-    evaluation: Evaluation, places: Collection[str], configuration: Mapping[str, Any], decision: Mapping[str, Any]
-) -> dict[str, Any]:
+def _closing(evaluation: Evaluation, places: Collection[str], run: RunRecord) -> dict[str, Any]:
     """The method, how intervals were made, what the report cannot say, and the guidelines it was held against."""
-    lists = checklists(places, predictors(configuration, decision), updated=bool(configuration.get("training", {}).get("begin")))
+    lists = checklists(places, predictors(run.configuration, run.decision), updated=bool(run.begun_with))
     return {
-        "method": method_words(configuration, decision),
+        "method": method_words(run.configuration, run.decision),
         "intervals": _intervals(evaluation), "published": published_table(evaluation.vocabulary), "limits": LIMITS,
         "references": REFERENCES, "stated": STATED, "checklists": lists,
     }

@@ -27,6 +27,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.report.gather import gather
     from fovnet.report.pour import write_report
     from fovnet.report.reference import labelled_slices
+    from fovnet.report.run_record import Pictured, RunRecord
     from fovnet.report.wording import usual_heights
 
     evaluation, cases = finished_run.evaluation_of(settings, results, pack)
@@ -35,15 +36,13 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
     say = rule.say(len(members), results.ensemble / RULE)
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
-    page = gather(
-        evaluation=evaluation,
-        cases=cases,
+    record = RunRecord(
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
         members=[{**member, "say": float(share)} for member, share in zip(members, say, strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, run_vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
-        title=options.title,
+        seed=settings.seed,
         versions={
             "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
             **{name: installed(name) for name in ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")},
@@ -53,12 +52,11 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
             **results.checksums(*(path for path in made if path.exists())),
         },
         labels=labelled_slices(pack),
-        seed=settings.seed,
         explanation=explanation,
-        abstention=_facts_in(results.ensemble / "decision.json").get("abstention"),
-        ablation=current_ablation(results),
-        shown_failures=options.volumes_shown, gallery=options.gallery, faces=options.faces,
+        abstention=_facts_in(results.ensemble / "decision.json").get("abstention") or {},
+        ablation=current_ablation(results) or {},
     )
+    page = gather(evaluation, cases, record, options.title, Pictured(options.volumes_shown, options.gallery, options.faces))
     write_report(results.report, page)
     write_facts(results.report, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
 

@@ -8,6 +8,7 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
 from fovnet.report.gather import gather
+from fovnet.report.run_record import Pictured, RunRecord
 
 
 def module_in(path):
@@ -95,19 +96,17 @@ def pictured(planted):
 def make_page(pictured, planted_search):
     """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
 
-    def make(cases=None, bootstrap=200, **parts):
+    def make(cases=None, bootstrap=200, pictured_as=None, **parts):
         cases = pictured if cases is None else cases
         trials = search_trials()
         best = sorted((trial for trial in trials if trial["score"]), key=lambda trial: trial["score"])[:10]
         standard = {
-            "cases": cases,
             "manifest": manifest_of(cases),
             "trials": trials,
             "members": [{"slot": t["slot"], "score": t["score"], "configuration": t["configuration"],
                          "weights": f"member-{t['slot']:04d}.safetensors"} for t in best],
             "decision": {"temperature": 1.37, "sigma_mm": 8.0, "spine_threshold": 0.35, "confidence_threshold": 0.62},
             "configuration": {"prepare": {"spacing_mm": 3.0, "max_tilt_deg": 20}, "search": {"method": "gp-ei", "trials": 40, "seed": 1}},
-            "title": "Body regions in MRI: the demonstration collection",
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
             "labels": {"train": (3000, 1500, 2000, 1900, 2000, 300, 70), "validation": (500, 250, 330, 340, 380, 50, 16)},
@@ -115,6 +114,7 @@ def make_page(pictured, planted_search):
             "explanation": planted_search.explanation(),
         }
         evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)
-        return gather(evaluation=evaluation, **{**standard, **parts})
+        record = RunRecord(**{**standard, **parts})
+        return gather(evaluation, cases, record, "Body regions in MRI: the demonstration collection", pictured_as or Pictured())
 
     return make

@@ -12,6 +12,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.facts import write_facts
 from fovnet.report.gather import gather
 from fovnet.report.pour import write_report
+from fovnet.report.run_record import Pictured, RunRecord
 
 VOLUMES, SUBJECTS = 2000, 700
 MOST_BYTES, MOST_SECONDS = 15e6, 120.0
@@ -51,10 +52,9 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
     began = time.perf_counter()
     evaluation = evaluate(cases, DEFAULT, bootstrap=1000, seed=1)
     evaluated = time.perf_counter()
-    page = gather(
-        evaluation=evaluation, cases=cases, manifest=manifest_of(cases), trials=search_trials(300), members=[], decision={},
-        configuration={}, title="Two thousand volumes", versions={}, seed=1, explanation=planted_search.explanation(), shown_failures=60,
-    )
+    record = RunRecord(manifest=manifest_of(cases), trials=search_trials(300), members=[], decision={}, configuration={}, seed=1,
+                       explanation=planted_search.explanation())
+    page = gather(evaluation, cases, record, "Two thousand volumes", Pictured(failures=60))
     path = write_report(tmp_path / "report.html", page)
     written = write_facts(path, page, evaluation, settings={}, seed=1)
     seconds = time.perf_counter() - began

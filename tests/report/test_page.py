@@ -17,6 +17,7 @@ from fovnet.report.card import card
 from fovnet.report.draw import picture
 from fovnet.report.page import Shown
 from fovnet.report.pour import pour, write_report
+from fovnet.report.run_record import Pictured
 from fovnet.report.wording import duration, percent, run_of, usual_heights
 
 VOID = {"meta", "img", "br", "link", "input"}
@@ -134,7 +135,7 @@ def test_pictures_are_the_best_the_median_and_the_worst(page):
 
 
 def test_without_a_gallery_no_volume_is_pictured_and_the_failures_are_still_named(make_page):
-    page = make_page(gallery=False)
+    page = make_page(pictured_as=Pictured(gallery=False))
     reader = read(pour(page))
     assert page.pictures == page.failures.pictured == () and page.failures.table.rows
     pictured = [attrs["src"] for tag, attrs in reader.tags if tag == "img"]

@@ -14,6 +14,7 @@ from fovnet.report.flow import flow_table, flow_view, refused_table
 from fovnet.report.people import people_table
 from fovnet.report.published import published_table
 from fovnet.report.reference import convention_table, labels_table, reference_words
+from fovnet.report.run_record import Pictured
 from fovnet.report.running import running_table
 from fovnet.report.sureness import risk_view
 
@@ -176,7 +177,7 @@ class TestFaces:
         assert (covered(pixels, np.arange(4.0), DEFAULT, [np.zeros((4, 7))]) == pixels).all()
 
     def test_no_picture_of_the_report_shows_a_head(self, make_page, pictured):
-        page = make_page(faces=False)
+        page = make_page(pictured_as=Pictured(faces=False))
         of_id = {case.volume_id: case for case in pictured}
         head = DEFAULT.classes.index("head")
         views = [*page.pictures, *(one.picture for one in page.failures.pictured)]

@@ -1,0 +1,58 @@
+"""What a run left that its report shows, apart from the evaluation; and what of volumes is pictured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fovnet.search.explaining import Explanation
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """What was prepared, searched, chosen and set.  A missing key and an empty list leave a dash or a sentence in the report.
+
+    manifest       rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
+                   is no name of a file
+    trials         slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
+                   configuration was set by hand (where none is marked, the lowest slot counts as the start)
+    members        slot, score, configuration, `weights`, the file that holds them, and `say`, their share in the mean
+    decision       the rule's settings, as decision.json has them
+    configuration  the complete settings;  seed  theirs;  versions  of what made the run, by name
+    hashes         SHA-256 by the name of what was hashed;  labels  labelled slices of each class, by split
+    explanation    of the search; its section is left out where there is none, and where networks were trained further instead
+    abstention     how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json, if any
+    """
+
+    manifest: Sequence[Mapping[str, Any]]
+    trials: Sequence[Mapping[str, Any]]
+    members: Sequence[Mapping[str, Any]]
+    decision: Mapping[str, Any]
+    configuration: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, Any] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    explanation: Explanation | None = None
+    abstention: Mapping[str, Any] = field(default_factory=dict)
+    ablation: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def begun_with(self) -> Any:
+        """The ensemble whose networks were trained further; None where a search found them."""
+        return self.configuration.get("training", {}).get("begin")
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the people of its collection phantom are simulated."""
+        return bool(self.configuration.get("phantom", {}).get("subjects"))
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """At most so many failures get pictures; without `gallery` no volume does, and without `faces` heads are covered."""
+
+    failures: int = 9
+    gallery: bool = True
+    faces: bool = True
