@@ -18,9 +18,9 @@ from fovnet.errors import VolumeError
 from fovnet.records import BLANKED
 from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.reading import read as read_dicom
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import HALVES, OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
-from fovnet.volume.dicom.survey import read as read_dicom
 from fovnet.volume.dicom.survey import survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.readers import is_known, reader_of, volume_name

@@ -11,7 +11,8 @@ import nibabel
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.survey import MAX_SERIES_VOXELS, stamp, survey
+from fovnet.volume.dicom.reading import MAX_SERIES_VOXELS
+from fovnet.volume.dicom.survey import file_stamp, survey
 from fovnet.volume.grid import WHOLE_VOXELS
 from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
 
@@ -48,7 +49,7 @@ def _sizes_in(folder: Path, changed_ns: int) -> dict[str, int]:
     other."""
     sizes = {"": 0}
     for series in survey(folder).series:
-        taken = sum(max(stamp(file)[0], 0) for file in {item.path for item in series.items})
+        taken = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
         sizes |= {series.id: taken, series.beside: taken, "": sizes[""] + taken}
     return sizes
 

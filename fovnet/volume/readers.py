@@ -20,9 +20,10 @@ import numpy as np
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
 from fovnet.volume.checks import refuse_ct, refuse_labels
-from fovnet.volume.dicom import survey as dicom
+from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import begins_like_dicom, is_archive, looks_like_dicom
+from fovnet.volume.dicom.survey import file_stamp, place_stamp
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular
@@ -114,7 +115,7 @@ def stamp(path: Path) -> list[list[int]] | None:
     they cannot be asked."""
     place, series = split_address(path)
     try:
-        return dicom.stamp_of(path) if series or place.is_dir() else [list(dicom.stamp(path))] if path.exists() else None
+        return place_stamp(path) if series or place.is_dir() else [list(file_stamp(path))] if path.exists() else None
     except (OSError, ValueError, VolumeError):
         return None
 

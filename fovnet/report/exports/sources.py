@@ -17,8 +17,8 @@ from fovnet.errors import ModelError
 from fovnet.report.exports.answers import Told
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
+from fovnet.volume.dicom.reading import images_of
 from fovnet.volume.dicom.source import Item
-from fovnet.volume.dicom.survey import images_of
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2

@@ -1,1 +1,1 @@
-"""From DICOM objects, in files, folders and archives, to volumes: `survey` for readers and discovery, `header` and `pixels` for exports."""
+"""From DICOM objects, in files, folders and archives, to volumes: `reading` for readers, `survey` for discovery, the rest for exports."""

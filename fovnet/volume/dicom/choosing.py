@@ -1,0 +1,85 @@
+"""Which of a place's series a path means, and what is said where it means none, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom.address import address, split_address
+from fovnet.volume.dicom.series import Series
+from fovnet.volume.dicom.source import Unread
+from fovnet.volume.dicom.survey import Survey, survey
+from fovnet.volume.dicom.triage import INCLUDABLE
+from fovnet.words import several
+
+LISTED = 6                      # series that a message names
+CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot", "localizer": "volume-localizer",
+         "derived": "volume-derived", "phase": "volume-phase", "single": "volume-single", "modality": "volume-modality",
+         "repeat": "volume-repeat"}
+
+
+def chosen(path: Path) -> tuple[str, Series]:
+    """(the path for messages, the series it means).  Raises VolumeError where it means none, or several."""
+    place, wanted = split_address(Path(path))
+    if wanted and not place.exists():
+        raise VolumeError("volume-missing", f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
+                                            f"with the same #{wanted}.")
+    found = survey(place)
+    if wanted:
+        named = next((series for series in found.series if series.is_called(wanted)), None)
+        if named is None:
+            raise VolumeError("volume-series", f"{path}: no such series in {place}. {_listing(place, found)}")
+        if named.kind and named.kind not in INCLUDABLE:
+            raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
+        return str(path), named
+    if len(found.readable) == 1:
+        return str(path), found.readable[0]
+    if found.readable:
+        raise VolumeError("volume-several", f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}")
+    raise _nothing(place, found)
+
+
+def _nothing(place: Path, found: Survey) -> VolumeError:
+    """Why a place gives no volume."""
+    if not found.series:
+        if found.unread:
+            first, *others = found.unread
+            return VolumeError(first.fault.code, f"{place}: none of {len(found.unread)} objects can be used; the first: "
+                                                 f"{first.fault.sentence} Nor: {_names(others)}.") if others else first.fault
+        what = "folder" if place.is_dir() else "archive"
+        return VolumeError("volume-no-dicom", f"{place}: no DICOM image in this {what}. Name a volume, or the folder that "
+                                              "holds the series.")
+    codes = {_code(series) for series in found.series}
+    remedy = "Give an MR series of several images."
+    if codes <= {CODES[kind] for kind in INCLUDABLE}:
+        remedy = f"Name a series behind # to have it read all the same (of predict also --include {found.series[0].kind})."
+    if codes == {"volume-single"} and not place.is_dir():
+        remedy = "Name the folder that holds the whole series."
+        if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
+            remedy = "None of its frames is a volume by itself; give a stack of slices."
+            if len(found.series) > 1 and len({series.frames[0].position for series in found.series} | {None}) == 2:
+                remedy = "Frames of one place over time are no volume; give a stack of slices."
+    code = codes.pop() if len(codes) == 1 else "volume-set-aside"
+    return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
+
+
+def _names(unread: Sequence[Unread]) -> str:
+    """The members or files, as many as a message names."""
+    named = ", ".join(one.item.member or one.item.path.name for one in unread[:LISTED])
+    return named + (f" and {len(unread) - LISTED} more" if len(unread) > LISTED else "")
+
+
+def _code(series: Series) -> str:
+    return "volume-ct" if series.frames[0].facts.modality == "CT" and series.kind == "modality" else CODES[series.kind]
+
+
+def _listing(place: Path, found: Survey) -> str:
+    """The series of a place as a message lists them, and how many objects were no use."""
+    lines = []
+    for series in found.series[:LISTED]:
+        size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
+        lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
+    more = len(found.series) - LISTED
+    listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
+    return listed + (f" {several(len(found.unread), 'object')} could not be used." if found.unread else "")

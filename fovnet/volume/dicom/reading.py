@@ -1,0 +1,100 @@
+"""DICOM: a path to a Volume.
+
+A place (file, folder, zip archive) means the one volume there is to read in it; a path that names a series behind `#` (see `address`)
+means that one, which is read even where triage would have set it aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fovnet.errors import VolumeError
+from fovnet.volume.checks import refuse_affine, times, usable
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.choosing import chosen
+from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
+from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.pixels import planes_of
+from fovnet.volume.dicom.series import Series
+from fovnet.volume.dicom.source import ZIP_MAGIC, begins_like_dicom
+from fovnet.volume.dicom.survey import survey
+from fovnet.volume.grid import Limits
+from fovnet.volume.unpacking import is_gzip
+from fovnet.volume.volume import Images, Volume
+from fovnet.words import several
+
+MAX_SERIES_VOXELS = 2**29       # a series is held whole: 2 GiB as float32
+
+
+def claims(path: Path, opening: bytes) -> bool:
+    """Whether the path is a folder, a series of a place, a zip archive or a DICOM file; one packed with gzip is none."""
+    place, wanted = split_address(path)
+    return bool(wanted) or place.is_dir() or opening.startswith(ZIP_MAGIC) or (begins_like_dicom(opening) and not is_gzip(place))
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files that hold the volume's images; an archive is one file."""
+    return tuple(dict.fromkeys(item.path for item in chosen(path)[1].items))
+
+
+def images_of(path: Path) -> tuple[Frame, ...]:
+    """The images of the volume that a path means.  Raises VolumeError as `read`."""
+    return chosen(path)[1].frames
+
+
+def read(path: Path, limits: Limits) -> Volume:
+    """The one volume of a place, or the one an address names, on the grid of its images (columns, rows, slices).
+
+    Raises VolumeError: "volume-several" where there are several to read, listing them; the code of the triage where there is none;
+    "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that make no regular grid; those of `pixels`.
+    """
+    source, series = chosen(path)
+    try:
+        volume = _stacked(source, series, min(limits.max_voxels, MAX_SERIES_VOXELS))
+        return replace(volume, notes=(*volume.notes, *_unused_beside(path)))
+    except (VolumeError, MemoryError, OSError):
+        raise
+    except Exception as fault:          # values their authors never saw; the library's own words might repeat a header's
+        raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+
+
+def told_beside(path: Path) -> tuple[str, ...]:
+    """What is told of a volume because of other objects of its place: that it is one of several, that some could not be used.
+
+    Raises VolumeError as `read`.
+    """
+    return (*chosen(path)[1].notes, *_unused_beside(path))
+
+
+def _unused_beside(path: Path) -> tuple[str, ...]:
+    unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
+    return (f"{several(unread, 'object')} beside it could not be used",) if unread else ()
+
+
+def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
+    """The volume of a group of images."""
+    frames = series.frames
+    shape = (frames[0].columns, frames[0].rows, len(frames))
+    if min(shape) < 1:
+        raise VolumeError("volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again.")
+    if int(np.prod(shape, dtype=np.float64)) > max_voxels:
+        raise VolumeError("volume-too-large", f"{source}: {times(shape)} voxels; the limit is {max_voxels:,}. "
+                                              "Resample it, or convert it to NIfTI (dcm2niix), which is read slab by slab.")
+    stand = stand_of(source, frames)
+    ordered = [frames[index] for index in stand.order]
+    planes = planes_of(source, ordered)
+    kept = without_doubles(source, planes, stand)
+    notes = list(series.notes)
+    if series.copies or len(kept) < len(frames):
+        notes.append(f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical")
+    if len(kept) < len(frames):
+        planes, ordered = planes[kept], [ordered[index] for index in kept]
+        stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)
+    grid = grid_of(source, planes, stand)
+    refuse_affine(source, grid.vox_to_ras)
+    voxels, more = usable(source, grid.voxels)
+    images = Images(2, tuple(ordered[index].sop_uid for index in grid.nearest), tuple(ordered[index].number for index in grid.nearest))
+    return Volume(voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *more), images=images)
