@@ -29,7 +29,7 @@ import numpy as np
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
-from fovnet.errors import FovnetError
+from fovnet.errors import FovnetError, VolumeError
 from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.maths.memory import forget_peak, peak_bytes
 from fovnet.phantom.acquisition.protocols import SEQUENCES
@@ -41,7 +41,7 @@ from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.grid import Limits
 from fovnet.volume.orient import to_ras
-from fovnet.volume.readers import file_checksum, read, volume_name
+from fovnet.volume.readers import file_checksum, read, reader_of, volume_name
 from fovnet.volume.slices import Slicing, cut
 
 STAGES = ("read", "slice", "networks", "decide", "write")
@@ -93,6 +93,11 @@ def predicting_times(
     work = [(path, engine) for path in paths for engine in (names or installed())]
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
+        try:
+            reader_of(path)                     # what is not there, or of no format, needs no process that loads the networks first
+        except VolumeError as refusal:
+            yield PredictingTime(str(path), engine, note=str(refusal))
+            continue
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             yield pool.submit(measured, path, folder, engine, repeats).result()
     progress(len(work), len(work))

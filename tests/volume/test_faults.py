@@ -185,6 +185,8 @@ FAULTS = {
     "NRRD without a space": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("space",), space_dimension="3"),
                              "volume-orientation"),
     "NRRD in the scanner's space": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space="scanner-xyz"), "volume-orientation"),
+    "NRRD in a space that has time": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space="left-posterior-superior-time"),
+                                      "volume-orientation"),
     "NRRD without an origin": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("space origin",)), "volume-geometry"),
     "NRRD of two directions": (lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1,0,0) (0,1,0)"),
                                "volume-corrupt"),

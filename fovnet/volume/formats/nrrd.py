@@ -197,8 +197,11 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     text = header.fields.get("space directions")
     if text is None or "space" not in header.fields:
         raise unoriented(path, "space directions" if text is None else "named space")
-    if header.fields["space"].lower() not in SPACES:
-        seen = header.fields["space"]
+    seen = header.fields["space"]
+    if seen.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
+        raise VolumeError("volume-orientation", f"{path}: the header's space is {seen!r}, of four dimensions; wanted is one of three, time "
+                                                "an axis whose direction is none. Export it so, or one frame of it.")
+    if seen.lower() not in SPACES:
         raise VolumeError("volume-orientation", f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
                                                 "left-posterior-superior or a sibling of it is wanted. Convert the original series again.")
     steps: list[NDArray[np.float64] | None] = []
