@@ -26,17 +26,17 @@ class Boundary:
 
 
 def boundaries(
-    states: NDArray[np.int64], said: NDArray[np.bool_], crossed: Crossings, z_mm: Floats, edges_mm: Floats, chain: tuple[str, ...],
+    states: NDArray[np.int64], agrees: NDArray[np.bool_], crossed: Crossings, z_mm: Floats, edges_mm: Floats, chain: tuple[str, ...],
     stretch: float,
 ) -> tuple[Boundary, ...]:
     """The borders of the path `states` (s,), feet to head; the ends of the volume itself are none.
 
-    said     (s,) whether the slice is said to show what the path says; a border beside one that is not is left out
+    agrees   (s,) whether the slice is decided to show the path's region; a border beside one that is not is left out
     stretch  the intervals' halves are the posterior's times this, and reach at least SHARE of the way to the next slice
     """
     names = (NONE, *chain, NONE)
     found = []
-    for e in (np.flatnonzero((np.diff(states) != 0) & said[:-1] & said[1:]) + 1).tolist():
+    for e in (np.flatnonzero((np.diff(states) != 0) & agrees[:-1] & agrees[1:]) + 1).tolist():
         below, above = int(states[e - 1]), int(states[e])
         if below == 0:
             row = crossed.begins[above - 1]

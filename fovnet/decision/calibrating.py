@@ -1,4 +1,4 @@
-"""Whether the networks mean what they say: three calibrations, all fitted on the validation split.
+"""Three calibrations of stated probabilities, all fitted on the validation split.
 
     temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural networks*, eq. 9
     line         (a, c, b) of the probability of the very set of regions, logit p' = a logit p + c + b logit m: m is the confidence of the
@@ -7,7 +7,7 @@
                  numbers and no bins, and more of either is never less.  With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017),
                  *Beta calibration*, AISTATS
 
-p is what the whole body makes of a slice, and q what the members say of that slice alone.  The body takes its slices for independent
+p is a slice's probability given the whole body, and q the one from that slice alone.  The body takes its slices for independent
 observations, and is surest where all members err alike along it: of 480 volumes of simulated people, the surest six in ten had 2.9 % of
 their slices wrong by p alone, and 1.5 % by both, learned on 480 others.  Of 448 sets of regions, learned on others' people, the line with m
 has a log loss of 0.41 and without of 0.46.
@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 Beta = tuple[float, ...]
 Line = tuple[float, ...]
 STRAIGHT: Line = (1.0, 0.0, 0.0)
-AS_SAID: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
+IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
 EDGE = 1e-4             # confidences nearer to 0 or 1 count as this: their logarithms must not outweigh all others
 INTERCEPT = 2           # where c stands
-LEAST_WRONG = 10        # slices decided wrongly; fewer tell nothing of how often a confidence fails
+LEAST_WRONG = 10        # slices decided wrongly; fewer do not show how often a confidence fails
 
 
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
@@ -47,7 +47,7 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
 
 def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
     """(a >= 0, c, b >= 0) of the line at which "right" (n,) is likeliest, p being `chance` and m `least`; STRAIGHT where too few were right
-    or wrong to tell.
+    or wrong.
 
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, of two probabilities' logits.
     """
@@ -72,10 +72,10 @@ def _logit(chance: Floats) -> Floats:
 
 
 def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:
-    """The calibration (a, b, d, e >= 0) at which "right" (n,) is likeliest, or AS_SAID where too few slices were right or wrong to tell."""
+    """The calibration (a, b, d, e >= 0) at which "right" (n,) is likeliest, or IDENTITY where too few slices were right or wrong."""
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
-        return AS_SAID
-    return _likeliest(_sides(confidence, share), right, AS_SAID, INTERCEPT)
+        return IDENTITY
+    return _likeliest(_sides(confidence, share), right, IDENTITY, INTERCEPT)
 
 
 def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int) -> tuple[float, ...]:
@@ -92,11 +92,11 @@ def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], in
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:
-    """Confidences (...,) after the calibration, q being `share` (...,); exactly as they were for AS_SAID.
+    """Confidences (...,) after the calibration, q being `share` (...,); exactly as they were for IDENTITY.
 
     A calibration of three numbers, as ensembles of former versions have, is one of p alone.
     """
-    if tuple(beta) == AS_SAID:
+    if tuple(beta) == IDENTITY:
         return confidence
     return np.asarray(expit(_sides(confidence, share)[..., : len(beta)] @ np.asarray(beta)))
 

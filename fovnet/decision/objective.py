@@ -1,10 +1,11 @@
-"""What a rule is chosen by: the millimetres it gets wrong, and not the slices, which a thin stack has more of.
+"""The loss that a rule is chosen by: it counts millimetres decided wrongly, not slices, of which a thin stack has more.
 
     loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border loss
 
-The Dice coefficient of a volume is 2 · mm said rightly / (mm said + mm true), over all regions together; none is no region, and 1 where
-neither says any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1 where it is
-missed, invented, or farther off.  Slices whose truth names only a protocol tell nothing of the chain: borders beside them do not count.
+The Dice coefficient of a volume is 2 · mm predicted rightly / (mm predicted + mm true), over all regions together; none is no region, and
+it is 1 where neither has any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1
+where it is missed, invented, or farther off.  Slices whose truth names only a protocol have no label of the chain: borders beside them
+do not count.
 """
 
 from __future__ import annotations
@@ -34,46 +35,47 @@ class Example:
 
 
 def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:
-    """The loss of what was said of some volumes (s, k) each, with an n-rung chain; 0 is perfect, 1 as bad as can be.
+    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 as bad as can be.
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
-    dice = [extent_dice(_judged(said, true, n), true, np.diff(edges)) for said, true, edges in zip(decided, truths, edges_mm, strict=True)]
-    lost = [one for said, true, edges in zip(decided, truths, edges_mm, strict=True) for one in border_losses(said, true, edges, n)]
+    volumes = list(zip(decided, truths, edges_mm, strict=True))
+    dice = [extent_dice(_judged(predicted, true, n), true, np.diff(edges)) for predicted, true, edges in volumes]
+    lost = [one for predicted, true, edges in volumes for one in border_losses(predicted, true, edges, n)]
     return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
 
 def untold(true: Bools, n: int) -> Bools:
-    """(s,) slices whose truth names a protocol and no chain region: they tell nothing of the chain."""
+    """(s,) slices whose truth names a protocol and no chain region: they have no label of the chain."""
     beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
     return np.asarray(beside & ~chain)
 
 
-def _judged(said: Bools, true: Bools, n: int) -> Bools:
-    """What was said without the chain regions of slices whose chain nobody told: nobody can say that they are wrong."""
-    kept = said.copy()
-    kept[np.ix_(untold(true, n), np.arange(said.shape[1]) < n)] = False
+def _judged(predicted: Bools, true: Bools, n: int) -> Bools:
+    """The prediction without the chain regions of slices that have no label of the chain: nobody knows whether they are wrong."""
+    kept = predicted.copy()
+    kept[np.ix_(untold(true, n), np.arange(predicted.shape[1]) < n)] = False
     return kept
 
 
-def extent_dice(said: Bools, true: Bools, height_mm: Floats) -> float:
-    """Twice the millimetres of regions said rightly, as a share of those said and those true."""
-    regions_said, regions_true = said[:, :-1], true[:, :-1]
-    total = float(height_mm @ (regions_said.sum(axis=1) + regions_true.sum(axis=1)))
-    return 2.0 * float(height_mm @ (regions_said & regions_true).sum(axis=1)) / total if total else 1.0
+def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
+    """Twice the millimetres of regions predicted rightly, as a share of those predicted plus those true."""
+    regions_predicted, regions_true = predicted[:, :-1], true[:, :-1]
+    total = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
+    return 2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total if total else 1.0
 
 
-def border_losses(said: Bools, true: Bools, edges_mm: Floats, n: int) -> list[float]:
-    """The loss of every border that is true or said, 0 to 1 each."""
-    errors = border_errors(said, true, edges_mm, n)
+def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> list[float]:
+    """The loss of every border that is true or predicted, 0 to 1 each."""
+    errors = border_errors(predicted, true, edges_mm, n)
     return [1.0 if error is None else min(abs(error), FAR_MM) / FAR_MM for error in errors.values()]
 
 
-def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
-    """Said less true height in mm of every border (rung below, rung above; n for none); None where only one of them has it."""
+def border_errors(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
+    """Predicted less true height in mm of every border (rung below, rung above; n for none); None where only one of the two has it."""
     unknown = untold(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
-    found, wanted = _borders(said, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
+    found, wanted = _borders(predicted, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
     both = found.keys() & wanted.keys()
     return {kind: found[kind] - wanted[kind] if kind in both else None for kind in sorted(found.keys() | wanted.keys())}
 
@@ -81,7 +83,7 @@ def border_errors(said: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tu
 def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
     """Height of each border; of several of one kind, the lowest where a region begins beside none, else the topmost.
 
-    A region that is said about dark slices in its midst, a signal void, begins and ends there for the eye; its borders are those outside.
+    A region predicted on both sides of dark slices, a signal void, seems to begin and end there too; its borders are the outer ones.
     """
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)

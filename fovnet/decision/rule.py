@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrating import AS_SAID, STRAIGHT, Beta, Line
+from fovnet.decision.calibrating import IDENTITY, STRAIGHT, Beta, Line
 from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
 
@@ -60,12 +60,12 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
     "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
-"""Of the numbers of a rule, those that are not free: whether one can decide, and how that is said."""
+"""The valid range of each number of a rule that has one, and its wording in errors."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS says what each setting is.
+    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS explains each setting.
 
     heights are None for a region of which none is known;  weights (p,);  beta and line as `fovnet.decision.calibrating` has them
     """
@@ -84,7 +84,7 @@ class Rule:
     usual_misfit: float = 0.5
     usual_roughness: float = 0.7
     weights: tuple[float, ...] = ()
-    beta: Beta = AS_SAID
+    beta: Beta = IDENTITY
     line: Line = STRAIGHT
     least_novelty: float = 0.0
     heights_for: str = "all"
@@ -104,7 +104,7 @@ class Rule:
         for name, (sound, wanted) in RANGES.items():
             if not sound(getattr(self, name)):
                 raise _unsound(source, name, getattr(self, name), wanted)
-        for name, usual in (("beta", AS_SAID), ("line", STRAIGHT)):
+        for name, usual in (("beta", IDENTITY), ("line", STRAIGHT)):
             if len(getattr(self, name)) != len(usual) or not _are_numbers(getattr(self, name)):
                 raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
         for height in self.heights:
@@ -115,8 +115,8 @@ class Rule:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
         if len(self.heights) not in (0, rungs):
             raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
-        say = self.say(members, source)
-        if (say < 0).any() or not abs(float(say.sum()) - 1) < 1e-6:
+        weights = self.say(members, source)
+        if (weights < 0).any() or not abs(float(weights.sum()) - 1) < 1e-6:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
 
     def say(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:

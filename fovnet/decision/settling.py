@@ -1,9 +1,9 @@
-"""What is settled on the validation split once the rule is tuned: whether confidences mean what they say, and when not to answer.
+"""What is settled on the validation split once the rule is tuned: the calibration of confidences, and when not to answer.
 
     beta, line       of the decided labels' confidences, and of the probability of the set of regions
     least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
     least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
-    least_upright    so that at most FALSE_ALARMS of those whose headers tell their axes seem to lie otherwise
+    least_upright    so that at most FALSE_ALARMS of those whose headers give their axes seem to lie otherwise
     least_extent_mm  SMALLER of that of the smallest of them, where they are so many that at most FALSE_ALARMS of unseen ones are smaller
     min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
 
@@ -27,7 +27,7 @@ from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.margins import empty, lit
 from fovnet.decision.objective import untold
 from fovnet.decision.orientation import Bearing
-from fovnet.decision.spans import Decision, said, shares
+from fovnet.decision.spans import Decision, predicted_class, shares
 from fovnet.decision.tuning import FALSE_ALARMS, right
 
 MOST_UPRIGHT = 0.2
@@ -41,8 +41,8 @@ class Shown:
     """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true.
 
     edges_mm  (s + 1,) where they begin and end, as `spans.decide` has it
-    bearing   which way the body lies, where that can be told        tells_axes  whether its header says anything of its axes
-    extent_mm  how far its picture reaches along the axis along which it reaches farthest; None where nobody measured it
+    bearing   which way the body lies, where that can be seen        tells_axes  whether its header gives the direction of its axes
+    extent_mm  how far its picture reaches along the axis along which it reaches farthest; None where it was not measured
     """
 
     subject: str
@@ -63,8 +63,8 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     signs = [judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
-    told = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
-    stated, alone, right = zip(*((one.confidence[rows], share[rows], hit[rows]) for one, share, hit, rows in told), strict=True)
+    labelled = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
+    stated, alone, right = zip(*((one.confidence[rows], share[rows], hit[rows]) for one, share, hit, rows in labelled), strict=True)
     rule = replace(
         judge.rule,
         beta=best_beta(np.concatenate(stated), np.concatenate(alone), np.concatenate(right)),
@@ -86,14 +86,14 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
 
 
 def _decided(one: Shown, judge: Judge) -> Decision:
-    """What a judge's answer says of a volume."""
+    """A judge's decision on a volume."""
     return judge.decision(one.outputs, one.z_mm, one.edges_mm, empty(one.pixels))
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:
-    """How probably the slices run from feet to head, of volumes that show something and whose headers say that they do."""
-    told = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
-    return np.array([one.bearing.upright for one in told if one.bearing is not None])
+    """The probability that slices run from feet to head, of each volume that shows something and whose header gives its axes."""
+    known = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
+    return np.array([one.bearing.upright for one in known if one.bearing is not None])
 
 
 def _smallest(extents_mm: Sequence[float]) -> float:
@@ -102,15 +102,15 @@ def _smallest(extents_mm: Sequence[float]) -> float:
 
 
 def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
-    """How sure a set of regions is, by what this judge, whose slices' confidences are calibrated, says of the sets and of their spans."""
+    """The calibration of the probability of a set of regions, from the decisions of this judge, whose slice confidences are calibrated."""
     pairs = ((_decided(one, judge), one) for one in volumes)
-    told = [
-        (said.set_probability, min(span.confidence for span in said.spans), _is_exact(said, one, judge))
-        for said, one in pairs if said.spans
+    sets = [
+        (decision.set_probability, min(span.confidence for span in decision.spans), _is_exact(decision, one, judge))
+        for decision, one in pairs if decision.spans
     ]
-    if not told:
+    if not sets:
         return STRAIGHT
-    chance, least, right = np.array(told).T
+    chance, least, right = np.array(sets).T
     return best_line(chance, least, right > 0)
 
 
@@ -121,24 +121,24 @@ def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
 
 
 def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
-    """Whether the regions said are the regions there; of a protocol told without any of the chain, whether it is there.
+    """Whether the predicted regions are the true ones; of a protocol predicted without any chain region, whether it is true.
 
     Where labels name a protocol alone, chain regions beside it are not held against the answer.
     """
     n = len(judge.vocabulary.chain)
-    told, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
-    first = n if told[n:].any() and not told[:n].any() else 0
+    predicted, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
+    first = n if predicted[n:].any() and not predicted[:n].any() else 0
     if untold(one.truth, n).any():
-        told[:n] &= true[:n]
-    return bool((told[first:] == true[first:]).all())
+        predicted[:n] &= true[:n]
+    return bool((predicted[first:] == true[first:]).all())
 
 
 def _share(decision: Decision, judge: Judge) -> NDArray[np.float64]:
-    """(s,) what the members say of each slice alone: of the class that it is said to show."""
+    """(s,) the probability of each slice's predicted class from the slice alone."""
     n = len(judge.vocabulary.chain)
     each = shares(decision.smoothed, decision.decided, n)
-    return np.take_along_axis(each, said(decision.decided, n)[:, None], axis=1)[:, 0]
+    return np.take_along_axis(each, predicted_class(decision.decided, n)[:, None], axis=1)[:, 0]
 
 
 def _hits(one: Shown, decision: Decision, n: int) -> NDArray[np.bool_]:
-    return right(said(decision.decided, n), one.truth)
+    return right(predicted_class(decision.decided, n), one.truth)

@@ -19,7 +19,7 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 SHARPER = 3.0
-"""By so much are probabilities sharpened before it is asked whether slices stand in order: a head that is more or less clear is a head."""
+"""Factor by which probabilities are sharpened before the order of slices is tested: a head that is more or less clear is a head."""
 UPSIDE_DOWN = 0.01
 """Share of volumes that are, beforehand: so much evidence it takes before a body is rather taken to be upside down."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
@@ -44,9 +44,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Outline:
-    """What is said of a volume, without how sure that is: cheap, and all that most of tuning needs.
+    """The labels of a volume without their confidences: cheap, and all that most of tuning needs.
 
-    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
+    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
     states    (s,) of the best path       fit  its worth          chain    the one that it is a path of
     """
 
@@ -59,12 +59,12 @@ class Outline:
 
 @dataclass(frozen=True)
 class Decision:
-    """What is said about one volume.
+    """The decision on one volume.
 
     spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head, with 90 % intervals
-    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, what each slice is said to show
-    confidence  (s,) probability of what the slice is said to show  sure     their mean, the volume's confidence, black margins left out
-    set_probability  that the volume shows the regions said, and no others
+    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
+    confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's confidence, black margins left out
+    set_probability  that the volume shows the predicted regions, and no others
     flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
     misfit           log-evidence an observation that the order of the body costs
     observations     independent ones, at most one every OBSERVATION_MM
@@ -90,16 +90,16 @@ def decide(
 ) -> Decision:
     """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
 
-    turned  (s, k) what the ensemble says of its slices from head to feet, where that is not the same in another order: the body's other way
-            up is then judged by what is said of it that way up
+    turned  (s, k) the ensemble's probabilities for the slices from head to feet, where they depend on the order: whether the body is
+            upside down is then judged by them
     edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between them where that is not known
     """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed, decided, states, chain = drawn.smoothed, drawn.decided, drawn.states, drawn.chain
     crossed = chain.believed.crossings(states)
-    spoken = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
-    misfit, rough = chain.misfit(states), roughness(spoken)
+    sharpened = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
+    misfit, rough = chain.misfit(states), roughness(sharpened)
     over = chain.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
     gain = over.log_weight() - chain.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
@@ -107,9 +107,9 @@ def decide(
     believed[:, :-1] *= trust                                    # before the calibration, which was fitted to what is left of it
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     decided = _without_guesses(decided, certainty, n)
-    confidence = np.take_along_axis(certainty, said(decided, n)[:, None], axis=1)[:, 0]
+    confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
     spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
-    exactly = _set_told(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
+    exactly = _calibrated_set_probability(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
@@ -130,7 +130,7 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
-    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region of which nothing is seen is a guess, and told as one
+    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region of which nothing is seen is a guess, and kept as one
     decided[:, :n] &= ~(chain.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, chain)
@@ -138,7 +138,7 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
     """(s, p) what the share of each protocol has to exceed: the threshold, and no more than that of the most probable other class.  A spine
-    of which nobody can tell the level is the most probable class with less than half of it, the rungs sharing the rest."""
+    whose level is unclear is the most probable class with less than half of it, the rungs sharing the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for protocol in range(bars.shape[1]):
         np.minimum(bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol])
@@ -158,8 +158,8 @@ def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
 
 
 def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
-    """(s, k) what is said, less the chain regions that lie within a protocol and are rather absent: a spine of which nobody can tell the
-    level is a spine, and no less sure for that.  Regions are left as they are where those that stay would not follow one another."""
+    """(s, k) the decided labels, less the chain regions that lie within a protocol and are rather absent: a spine whose level is unclear
+    is a spine, and no less sure for that.  Regions are left as they are where those that stay would not follow one another."""
     kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
     for rung in range(n):
         rows = decided[:, rung]
@@ -169,18 +169,18 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
     return kept if (np.diff(stay) == 1).all() else decided
 
 
-def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the chain regions decoded, all paths considered, times that of each protocol said, or not said.
+def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
+    """Probability of the chain regions decoded, all paths considered, times that of each protocol decided, or not decided.
 
-    Of regions left out beside a protocol: where all were, nothing is said of the chain that could be wrong; where some were, the chance
+    Where all regions beside a protocol were left out, nothing is predicted of the chain that could be wrong; where some were, the chance
     is still that of all that were decoded.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
     believed = drawn.chain.believed
     weight = believed.log_weight(between, drawn.states) if between else float(believed.none.sum())
-    untold = not told[:, :n].any() and told[:, n:-1].any()
-    chance = 1.0 if untold else np.exp(min(0.0, weight - total))
+    protocol_alone = not decided[:, :n].any() and decided[:, n:-1].any()
+    chance = 1.0 if protocol_alone else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
     for column, shares in enumerate(doubled.T):
         rows = drawn.decided[:, n + column]
@@ -188,8 +188,8 @@ def _set_probability(drawn: Outline, told: NDArray[np.bool_], total: float, n: i
     return float(chance)
 
 
-def _set_told(chance: float, spans: Sequence[Span], rule: Rule) -> float:
-    """The chance of the set as validation volumes taught to tell it; of one that shows nothing, as it is."""
+def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
+    """The probability of the set as calibrated on validation volumes; where nothing is shown, as it is."""
     return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
 
 
@@ -202,13 +202,13 @@ def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
-    """(s, k) what the members say of each slice alone: protocols as `_doubled`, the rest of the classes without their share."""
+    """(s, k) probabilities from each slice alone: of protocols as `_doubled`, of the other classes with the protocols' share taken out."""
     rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
     return np.column_stack([smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest])
 
 
-def said(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """(s,) the one class each slice is said to show first: its protocol, else its rung of the n-rung chain, else none."""
+def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
+    """(s,) the one class of each slice from its labels (s, k): its protocol, else its rung of the n-rung chain, else none."""
     k = decided.shape[1]
     order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
@@ -266,7 +266,7 @@ def _spans(decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, voca
 
 
 def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """What a protocol's stretch is called by the chain regions it is said to cross, feet to head; nothing where it crosses none."""
+    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty where there are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:

@@ -9,7 +9,7 @@
                                   so high that about FALSE_ALARMS of the volumes exceed it, one at least
     interval_stretch              so wide that SHARE of the borders lie in their intervals
 
-What the networks say is weighed before (weighing.py), and when to abstain is settled after it (settling.py).
+The members are weighed before (weighing.py), and when to abstain is settled afterwards (settling.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fovnet.decision.boundaries import SHARE
 from fovnet.decision.calibrating import best_temperature
 from fovnet.decision.objective import Example, border_errors, loss
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, decide, edges, outer_edges, outline, said
+from fovnet.decision.spans import Decision, decide, edges, outer_edges, outline, predicted_class
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import NONE, Vocabulary
 
@@ -71,7 +71,7 @@ def tune(
 
 
 def rule_loss(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """The loss of what the rule says of the examples, as `objective.py` has it."""
+    """The loss of the rule's decisions on the examples, as `objective.py` defines it."""
     return _loss(examples, vocabulary, _decided(examples, vocabulary, rule))
 
 
@@ -91,7 +91,7 @@ def _loss(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence
 
 def _slice_error(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
     n = len(vocabulary.chain)
-    hits = [right(said(one, n), example.truth) for one, example in zip(decided, examples, strict=True)]
+    hits = [right(predicted_class(one, n), example.truth) for one, example in zip(decided, examples, strict=True)]
     return float(1.0 - np.concatenate(hits).mean())
 
 
@@ -115,11 +115,11 @@ def _best_pair(
 
 
 def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
-    """The rule with the bars and the stretch of the borders' intervals that these volumes ask for."""
+    """The rule with the bars, and the stretch of the borders' intervals, fitted to these volumes."""
     answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
     least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
-    told = zip(examples, answers, least, strict=True)
-    offs = np.array([off for example, answer, bare in told for off in _offs(example, answer, bare, vocabulary)])
+    volumes = zip(examples, answers, least, strict=True)
+    offs = np.array([off for example, answer, bare in volumes for off in _offs(example, answer, bare, vocabulary)])
     return replace(
         rule,
         usual_roughness=float(np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)),
@@ -135,7 +135,7 @@ def _exceeded_by(values: Floats) -> float:
 
 
 def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocabulary) -> list[float]:
-    """How far off each border that is said and true lies, in halves of its interval on that side.
+    """How far off each border that is predicted and true lies, in halves of its interval on that side.
 
     answer has the intervals as the posterior gives them, `least` none but what they reach at least: where that holds the border, no stretch
     is needed, and the border counts 0.
@@ -170,7 +170,7 @@ def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary:
 
 
 def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(s,) whether the class said is among the true ones; a spine slice at chest height may be called either."""
+    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be called either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
 
 
@@ -179,7 +179,7 @@ def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
 
 
 def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    return right(said(answer.decided, len(vocabulary.chain)), example.truth)
+    return right(predicted_class(answer.decided, len(vocabulary.chain)), example.truth)
 
 
 def _negative_log_likelihood(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:

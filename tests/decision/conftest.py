@@ -1,4 +1,4 @@
-"""A body in probabilities: what a good but noisy network would say of a volume whose borders are known."""
+"""A body in probabilities: the probabilities of a good but noisy network on a volume whose borders are known."""
 
 from __future__ import annotations
 

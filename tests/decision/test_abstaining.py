@@ -1,4 +1,4 @@
-"""When to say nothing: what is stated holds on people never seen, and what cannot be shown is not promised."""
+"""When to abstain: what is stated holds on people never seen, and what cannot be shown is not promised."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
-    """What the command says, run in this process: importing torch anew for each run would take longer than the runs."""
+    """What the command prints, run in this process: importing torch anew for each run would take longer than the runs."""
     line = ["predict", *map(str, words), "--model", str(model), "--out", str(out), "--no-pictures", "--device", "cpu"]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == status, done.output[-3000:]
@@ -131,8 +131,8 @@ def written(folder: Path) -> list[Path]:
 @pytest.fixture(scope="module")
 def answers(incoming: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("answers") / "one"
-    said = predict(model, out, incoming)
-    assert f"{VOLUMES} volumes, {BROKEN} refused" in said
+    output = predict(model, out, incoming)
+    assert f"{VOLUMES} volumes, {BROKEN} refused" in output
     return out
 
 
@@ -143,7 +143,7 @@ def test_270_are_answered_as_if_alone_and_30_are_refused_by_their_codes(
     rows = read_tsv(answers / "spans.tsv")
     status = {row["volume_id"]: row["status"] for row in rows}
     assert len(status) == VOLUMES
-    refused = {name for name, said in status.items() if said == "refused"}
+    refused = {name for name, state in status.items() if state == "refused"}
     assert refused == {name for name in status if int(name[1:4]) % 10 == 9}
     for name in refused:
         facts = read_json(answers / f"{name}.json")
@@ -167,11 +167,11 @@ def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: P
     """But the table and the index, for files that were missing are looked for again; and these two come out the same."""
     tables = [answers / "spans.tsv", answers / "index.html"]
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables}
-    told = [path.read_bytes() for path in tables]
+    before_bytes = [path.read_bytes() for path in tables]
     assert len(before) == VOLUMES + (VOLUMES - BROKEN), "an answer each; a page of every one read"
     predict(model, answers, incoming, "--workers", "2")
     assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables} == before
-    assert [path.read_bytes() for path in tables] == told
+    assert [path.read_bytes() for path in tables] == before_bytes
 
 
 def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_an_answer_tells_of_what_lies_beside_a_series_now_and_not_of_what_lay_there(model: Path, tmp_path: Path) -> None:
+def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there(model: Path, tmp_path: Path) -> None:
     """An object that could not be used was removed, as its refusal says: the table is that of a folder that never had it."""
     write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
@@ -207,11 +207,11 @@ def test_an_answer_tells_of_what_lies_beside_a_series_now_and_not_of_what_lay_th
     assert "kept from an earlier run" in predict(model, tmp_path / "out", series, status=0)
 
 
-def test_a_volume_that_is_called_as_dicom_is_and_answered_is_not_told_as_unread(model: Path, tmp_path: Path) -> None:
+def test_a_volume_that_is_called_as_dicom_is_and_answered_is_not_reported_as_unread(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.dcm").write_bytes(image(1).to_bytes())
-    told = predict(model, tmp_path / "out", tmp_path / "in", status=0)
-    assert "not read" not in told and "1 volume, 0 refused" in told
+    output = predict(model, tmp_path / "out", tmp_path / "in", status=0)
+    assert "not read" not in output and "1 volume, 0 refused" in output
 
 
 def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Path, answers: Path, model: Path, tmp_path: Path) -> None:
@@ -239,14 +239,15 @@ def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model
     assert before == {path: path.read_bytes() for path in (tmp_path / "torch").glob("*.json")}
 
 
-def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path, tmp_path: Path) -> None:
+def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(model: Path, tmp_path: Path) -> None:
     """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
     write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "brain.nii").write_bytes(image(1).to_bytes())
-    told = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
-    assert "brain.nii: of an archive only DICOM is read" in told and "1 volume, 0 refused, 1 object in archives could not be read" in told
-    assert "1 DICOM series found; 1 object could not be read" in told
+    output = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
+    assert "brain.nii: of an archive only DICOM is read" in output
+    assert "1 volume, 0 refused, 1 object in archives could not be read" in output
+    assert "1 DICOM series found; 1 object could not be read" in output
     rows = read_tsv(tmp_path / "out" / "spans.tsv")
     assert rows[0]["status"] != "refused"
     assert list(rows[0])[:10] == ["volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
@@ -257,9 +258,9 @@ def test_what_an_archive_holds_beside_its_series_is_told_and_counts(model: Path,
 
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
     """A JSON as prediction leaves it."""
-    told = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
-            "file": {"places": places(path), "sha256": content(path)}}
-    write_json(folder / f"{volume_id}.json", {**told, **facts})
+    record = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
+              "file": {"places": places(path), "sha256": content(path)}}
+    write_json(folder / f"{volume_id}.json", {**record, **facts})
 
 
 def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
@@ -330,27 +331,27 @@ def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(inc
     """Whoever hands the folder on believes them covered; what was drawn without faces, and JSONs, stay."""
     first, second, third = (next(incoming.glob(f"v00{number}.nii*")) for number in (1, 2, 3))
     line = ["--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
-    told = []
+    removed = []
     for path, more in ((first, []), (third, ["--no-faces"]), (second, ["--no-faces"])):
         done = CliRunner().invoke(app, ["predict", str(path), *line, *more])
         assert done.exit_code == 0
-        told.append("2 pictures and pages of earlier runs removed" in done.stderr)
-    assert told == [False, True, False]
+        removed.append("2 pictures and pages of earlier runs removed" in done.stderr)
+    assert removed == [False, True, False]
     drawn = [tmp_path / name for volume in ("v001", "v002", "v003") for name in (f"{volume}.png", f"pages/{volume}.html")]
     assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (tmp_path / "v001.json").exists()
 
 
 @pytest.mark.slow
-def test_an_answer_that_takes_the_place_of_another_files_is_told(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_an_answer_that_takes_the_place_of_another_files_is_reported(incoming: Path, model: Path, tmp_path: Path) -> None:
     for place, name in (("a", "v001"), ("b", "v002")):
         (tmp_path / place).mkdir()
         shutil.copy(incoming / f"{name}.nii", tmp_path / place / "t1.nii")
     out = tmp_path / "out"
-    told = [predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")]
-    assert ["replaced (1: t1)" in one for one in told] == [False, False, True]
+    outputs = [predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")]
+    assert ["replaced (1: t1)" in one for one in outputs] == [False, False, True]
 
 
-def test_a_folder_that_was_removed_meanwhile_is_told_and_what_a_killed_run_began_is_cleared(tmp_path: Path) -> None:
+def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_began_is_cleared(tmp_path: Path) -> None:
     """Two of four answers would be there, and the table say four."""
     folder, mine = tmp_path / "out", tmp_path / "out" / ".notes.part"
     folder.mkdir()
@@ -429,7 +430,7 @@ def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(incoming: Path,
 
 
 def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:
-    """Moving keeps size and time of modification; only inode, time of change and content tell."""
+    """Moving keeps size and time of modification; only inode, time of change and content differ."""
     first, second = tmp_path / "a.nii", tmp_path / "b.nii"
     for seed, path in enumerate((first, second)):
         path.write_bytes(nibabel.Nifti1Image(np.random.default_rng(seed).random((4, 4, 4)), np.eye(4)).to_bytes())
@@ -521,16 +522,16 @@ print(found.answer.status, found.answer.code, found.answer.code in PASSING, (aft
 
 @pytest.mark.slow
 @pytest.mark.beside
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is told otherwise here")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read otherwise here")
 def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_path: Path) -> None:
-    """900 slices are read and cut within 45 MB, and not classified; torch says so in a RuntimeError, and in an hour it may be otherwise."""
+    """900 slices are read and cut within 45 MB, and not classified: a RuntimeError of torch, and in an hour it may be otherwise."""
     for name, shape in (("small", (48, 48, 12)), ("tall", (48, 48, 900))):
         voxels = np.random.default_rng(1).integers(0, 200, shape).astype(np.uint8)
         voxels[10:38, 10:38] += 50
         nibabel.Nifti1Image(voxels, np.diag([8, 8, 2.9 if name == "tall" else 8, 1])).to_filename(tmp_path / f"{name}.nii")
     line = [sys.executable, "-c", SHORT, tmp_path / "small.nii", tmp_path / "tall.nii"]
-    told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert told.stdout.split() == ["refused", "volume-memory", "True", "True"], told.stderr[-2000:]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.stdout.split() == ["refused", "volume-memory", "True", "True"], done.stderr[-2000:]
 
 
 def test_a_name_that_a_formula_could_be_is_a_name(model: Path, tmp_path: Path) -> None:

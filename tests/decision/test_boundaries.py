@@ -61,18 +61,18 @@ def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies)
         example = bodies(seed, noise=2.0)
         decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(border_toll=1.0))
         chain = [span for span in decision.spans if span.region in DEFAULT.chain]
-        said = {(border.below, border.above): border for border in decision.boundaries}
+        borders = {(border.below, border.above): border for border in decision.boundaries}
         for lower, upper in pairwise(chain):
-            assert said[lower.region, upper.region].mm == lower.to_mm == upper.from_mm
+            assert borders[lower.region, upper.region].mm == lower.to_mm == upper.from_mm
         assert all(border.low_mm <= border.mm <= border.high_mm for border in decision.boundaries)
         assert 0.0 <= decision.set_probability <= 1.0
 
 
 def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> None:
     example = bodies(3, noise=0.5)
-    told = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).boundaries
-    assert [(one.below, one.above) for one in told] == list(pairwise([NONE, *DEFAULT.chain, NONE]))
-    assert [one.mm for one in told] == pytest.approx(97.5 + 150.0 * np.arange(len(told)))
+    found = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).boundaries
+    assert [(one.below, one.above) for one in found] == list(pairwise([NONE, *DEFAULT.chain, NONE]))
+    assert [one.mm for one in found] == pytest.approx(97.5 + 150.0 * np.arange(len(found)))
 
 
 @given(s=integers(1, 7), seed=integers(0, 10**6), evidence_mm=sampled_from([10.0, 25.0]))
@@ -85,9 +85,9 @@ def test_the_set_is_as_probable_as_the_paths_that_show_it(s: int, seed: int, evi
     power = 1.0 if s > 1 else 0.1                              # a lone slice is taken to be 1 mm high, a tenth of an observation
     upright, turned = every_set(p, power), every_set(p[::-1], power)
     believed = every_set(p, power * 10.0 / evidence_mm)
-    said = tuple(sorted({span.region for span in decision.spans}))
+    predicted = tuple(sorted({span.region for span in decision.spans}))
     odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
-    assert decision.set_probability == pytest.approx(believed[said] / sum(believed.values()) / (1 + odds))
+    assert decision.set_probability == pytest.approx(believed[predicted] / sum(believed.values()) / (1 + odds))
 
 
 def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
@@ -129,8 +129,8 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
     example = bodies(8)
     sure = np.where(example.truth, 1.0, 1e-5)
     sure /= sure.sum(axis=1, keepdims=True)
-    told = decide(sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)).boundaries
-    between = [one for one in told if NONE not in (one.below, one.above)]          # the body's ends may be void: they are less sure
+    found = decide(sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)).boundaries
+    between = [one for one in found if NONE not in (one.below, one.above)]          # the body's ends may be void: they are less sure
     assert [(one.below, one.above) for one in between] == list(pairwise(DEFAULT.chain))
     for one in between:
         assert one.mm - one.low_mm == pytest.approx(SHARE * 2.5, abs=0.5)
@@ -139,8 +139,8 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
 
 @settings(max_examples=100)
 @given(s=integers(5, 30), seed=integers(0, 10**6), spine=floats(0.2, 0.9))
-def test_borders_are_told_of_regions_that_are_said_alone(s: int, seed: int, spine: float) -> None:
-    """Within a spine whose level nobody can tell the chain still has a path, and says nothing."""
+def test_only_predicted_regions_have_borders(s: int, seed: int, spine: float) -> None:
+    """Within a spine whose level is unclear the chain still has a path, and predicts nothing."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     p[:, DEFAULT.classes.index("spine")] += spine / (1 - spine)
     decision = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0))
@@ -169,9 +169,9 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
     with_spine = decide(beside, example.z_mm, DEFAULT, rule)
     without = decide(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
     assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {"spine"}
-    told, wanted = ([(one.below, one.above, one.low_mm, one.high_mm) for one in each.boundaries] for each in (with_spine, without))
-    assert [one[:2] for one in told] == [one[:2] for one in wanted]
-    np.testing.assert_allclose([one[2:] for one in told], [one[2:] for one in wanted], atol=1e-3)
+    found, wanted = ([(one.below, one.above, one.low_mm, one.high_mm) for one in each.boundaries] for each in (with_spine, without))
+    assert [one[:2] for one in found] == [one[:2] for one in wanted]
+    np.testing.assert_allclose([one[2:] for one in found], [one[2:] for one in wanted], atol=1e-3)
 
 
 def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> None:

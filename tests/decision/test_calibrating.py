@@ -9,7 +9,7 @@ from hypothesis.strategies import floats
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.decision.calibrating import AS_SAID, STRAIGHT, along, best_beta, best_line, best_temperature, recalibrated
+from fovnet.decision.calibrating import IDENTITY, STRAIGHT, along, best_beta, best_line, best_temperature, recalibrated
 from fovnet.maths.smoothing import temper
 
 
@@ -40,12 +40,12 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
 
 def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(2)
-    said, share = rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3), rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3)
+    stated, share = rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3), rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3)
     planted = (0.6, 1.4, -0.3, 0.5, 0.8)
-    right = rng.random(len(said)) < recalibrated(said, share, planted)
-    found = best_beta(said, share, right)
-    assert np.abs(recalibrated(said, share, found) - recalibrated(said, share, planted)).mean() < 0.005
-    sides = np.column_stack([np.log(said), -np.log1p(-said), np.log(share), -np.log1p(-share)])
+    right = rng.random(len(stated)) < recalibrated(stated, share, planted)
+    found = best_beta(stated, share, right)
+    assert np.abs(recalibrated(stated, share, found) - recalibrated(stated, share, planted)).mean() < 0.005
+    sides = np.column_stack([np.log(stated), -np.log1p(-stated), np.log(share), -np.log1p(-share)])
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(sides, right)
     np.testing.assert_allclose(np.delete(found, 2), reference.coef_[0], atol=4e-3)
     assert found[2] == pytest.approx(reference.intercept_[0], abs=4e-3)
@@ -54,9 +54,9 @@ def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> N
 def test_what_tells_nothing_is_not_listened_to() -> None:
     """Shares drawn without regard to what is right get no weight, and the calibration is that of the confidences alone."""
     rng = np.random.default_rng(3)
-    said, share = rng.beta(4, 1.5, (2, 60_000)).clip(1e-3, 1 - 1e-3)
-    right = rng.random(len(said)) < said
-    assert best_beta(said, share, right) == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0), abs=0.08)
+    stated, share = rng.beta(4, 1.5, (2, 60_000)).clip(1e-3, 1 - 1e-3)
+    right = rng.random(len(stated)) < stated
+    assert best_beta(stated, share, right) == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0), abs=0.08)
 
 
 @given(floats(0, 3), floats(0, 3), floats(-2, 2), floats(0, 3), floats(0, 3), floats(0.01, 0.99))
@@ -71,22 +71,22 @@ def test_three_numbers_are_a_calibration_of_the_confidence_alone() -> None:
     np.testing.assert_allclose(recalibrated(p, share, (0.7, 1.2, -0.1)), recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), rtol=1e-12)
 
 
-def test_what_was_right_without_exception_is_left_as_it_was_said() -> None:
+def test_what_was_right_without_exception_is_left_as_it_was_stated() -> None:
     p = np.linspace(0, 1, 101)
-    assert best_beta(p, p, np.ones(101, dtype=bool)) == AS_SAID
-    assert recalibrated(p, p, AS_SAID) is p
+    assert best_beta(p, p, np.ones(101, dtype=bool)) == IDENTITY
+    assert recalibrated(p, p, IDENTITY) is p
 
 
 def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(5)
-    said = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
+    stated = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
     least = rng.beta(2.0, 1.0, 20_000).clip(1e-3, 1 - 1e-3)
-    right = rng.random(len(said)) < np.array([along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(said, least, strict=True)])
-    found = best_line(said, least, right)
+    right = rng.random(len(stated)) < np.array([along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)])
+    found = best_line(stated, least, right)
     assert found == pytest.approx((0.5, 1.2, 0.8), abs=0.05)
-    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(np.column_stack([logit(said), logit(least)]), right)
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(np.column_stack([logit(stated), logit(least)]), right)
     assert found == pytest.approx((reference.coef_[0, 0], reference.intercept_[0], reference.coef_[0, 1]), abs=2e-3)
-    assert best_line(said[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, 0.1, STRAIGHT) == 0.3
+    assert best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, 0.1, STRAIGHT) == 0.3
 
 
 def test_a_line_of_two_numbers_is_one_of_the_chance_alone() -> None:
@@ -101,7 +101,7 @@ def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(r
     right = np.full(200, not rare)
     right[: 10 if enough else 9] = rare
     p, share = np.random.default_rng(6).uniform(0.05, 0.95, (2, 200))
-    assert (best_line(p, share, right) != STRAIGHT) == (best_beta(p, share, right) != AS_SAID) == enough
+    assert (best_line(p, share, right) != STRAIGHT) == (best_beta(p, share, right) != IDENTITY) == enough
 
 
 def test_a_slice_with_two_labels_counts_half_for_each() -> None:

@@ -20,7 +20,7 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
                  results.decisions / "b.json", results.decisions / TABLE):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
-    refuse_other_decisions(results)                     # of a fovnet that did not say from what
+    refuse_other_decisions(results)                     # of a fovnet that did not record from what
     conclude_decisions(results, {"a"}, settings={}, seed=1)
     refuse_other_decisions(results)
     assert not (results.decisions / "b.json").exists()

@@ -54,7 +54,7 @@ def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bod
 @settings(max_examples=60)
 @given(seed=integers(0, 10**6), s=integers(40, 120))
 def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
-    """What a network says of noise that it takes for something else in every slice."""
+    """Probabilities of noise that a network takes for something else in every slice."""
     assert surest_of_noise(seed, s, rule) < SURE_ENOUGH
 
 
@@ -64,7 +64,7 @@ def test_twenty_slices_of_noise_come_near_to_a_body_in_one_of_a_hundred_stacks_a
 
 
 def surest_of_noise(seed: int, s: int, rule: Rule) -> float:
-    """The highest confidence of a span in s slices of noise, 0 where none is said."""
+    """The highest confidence of a span in s slices of noise, 0 where there is none."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(s), DEFAULT, rule)
     return max((span.confidence for span in decision.spans), default=0.0)
@@ -73,7 +73,7 @@ def surest_of_noise(seed: int, s: int, rule: Rule) -> float:
 @settings(max_examples=60)
 @given(seed=integers(0, 10**6), s=integers(1, 120))
 def test_air_is_none_though_some_slices_hint_at_a_region(seed: int, s: int, rule: Rule) -> None:
-    """A third of the slices say a region, one in three times more probably than none: fewer than 1 in 100 is named with p > 0.5."""
+    """A third of the slices hint at a region, one in three times more probably than none: fewer than 1 in 100 is named with p > 0.5."""
     rng = np.random.default_rng(seed)
     p = np.full((s, len(DEFAULT.classes)), 0.02)
     p[:, -1] = 0.88
@@ -139,17 +139,20 @@ def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_what_networks_say_of_a_body_turned_over_is_what_tells_its_way_up(seed: int, bodies: Bodies) -> None:
+def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(seed: int, bodies: Bodies) -> None:
     """Of those that see each slice alone it is the same in reverse, thick slices and thin; those that go by height alone name a body turned
-    over from the feet up as before, and so tell nothing."""
+    over from the feet up as before, and so show nothing."""
     example = bodies(seed, noise=1.5)
     uneven = np.flatnonzero(np.random.default_rng(seed).random(len(example.z_mm)) < 0.6)
-    said, z_mm = example.probabilities[uneven], example.z_mm[uneven]
-    edges_mm = np.append(z_mm - 2.0, z_mm[-1] + 3.0)                # as a file tells them, which is not half-way
+    probabilities, z_mm = example.probabilities[uneven], example.z_mm[uneven]
+    edges_mm = np.append(z_mm - 2.0, z_mm[-1] + 3.0)                # as a file gives them, which is not half-way
     for heights, known_mm in product(((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)), (None, edges_mm)):
         rule = Rule(heights=heights)
-        plain, asked = (decide(said, z_mm, DEFAULT, rule, turned=over, edges_mm=known_mm).flipped_gain for over in (None, said[::-1]))
-        assert asked == pytest.approx(plain) and plain < -50
+        plain, given = (
+            decide(probabilities, z_mm, DEFAULT, rule, turned=over, edges_mm=known_mm).flipped_gain
+            for over in (None, probabilities[::-1])
+        )
+        assert given == pytest.approx(plain) and plain < -50
     assert abs(decide(example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities).flipped_gain) < 1e-6
 
 
@@ -183,20 +186,20 @@ def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_voi
     p = np.full((30, len(DEFAULT.classes)), 1e-6)
     p[:, -1] = p[10:20, DEFAULT.classes.index("head")] = 1.0
     p[10:20, -1] = 1e-6
-    for said in (p, np.insert(p, [15] * 4, p[0], axis=0)):
-        decision = decide(said / said.sum(axis=1, keepdims=True), 10.0 * np.arange(len(said)), DEFAULT, Rule(sigma_mm=0.0))
+    for each in (p, np.insert(p, [15] * 4, p[0], axis=0)):
+        decision = decide(each / each.sum(axis=1, keepdims=True), 10.0 * np.arange(len(each)), DEFAULT, Rule(sigma_mm=0.0))
         assert {span.region for span in decision.spans} == {"head"}
         assert decision.roughness == pytest.approx((2 / 29) / (200 / 435), rel=1e-4)
 
 
 def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodies: Bodies) -> None:
-    """Air is air either way up: the regions are not believed, and the slices below and above them are as where nobody asked for the way."""
+    """Air is air either way up: the regions are not believed, and the slices around them are as where the way up was not judged."""
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
-    said, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
-    over, unasked = (decide(said, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, said))
+    probabilities, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
+    over, unjudged = (decide(probabilities, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, probabilities))
     air = over.decided[:, -1]
-    assert air.any() and over.flipped and over.confidence[~air].max() < 1e-6 < unasked.confidence[~air].min()
-    np.testing.assert_allclose(over.confidence[air], unasked.confidence[air], rtol=1e-9)
+    assert air.any() and over.flipped and over.confidence[~air].max() < 1e-6 < unjudged.confidence[~air].min()
+    np.testing.assert_allclose(over.confidence[air], unjudged.confidence[air], rtol=1e-9)
 
 
 def test_of_an_order_that_costs_twice_the_usual_a_quarter_is_believed_and_of_a_roughness_what_it_lacks_to_that_of_chance(

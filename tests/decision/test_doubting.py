@@ -63,32 +63,32 @@ def test_what_reaches_its_bar_is_not_doubted() -> None:
     assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
 
 
-def test_slices_out_of_order_are_said_to_be_so_once_however_many_passes_they_seem_to_lie_in() -> None:
+def test_slices_out_of_order_are_reported_once_however_many_passes_they_seem_to_lie_in() -> None:
     assert codes(decided(one_region(0.97, 0.01)), replace(FINE, disorder=2.0, passes=2)) == ["out-of-order"]
 
 
 def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
     decision = decided(one_region(0.42, 0.40), replace(RULE, evidence_mm=300.0))
-    said = doubts(decision, FINE, replace(RULE, min_confidence=0.99), DEFAULT)
-    (pair,) = [doubt for doubt in said if doubt.code == "two-answers"]
+    found = doubts(decision, FINE, replace(RULE, min_confidence=0.99), DEFAULT)
+    (pair,) = [doubt for doubt in found if doubt.code == "two-answers"]
     assert "pelvis" in pair.sentence and "abdomen" in pair.sentence
-    assert "low-confidence" in [doubt.code for doubt in said]
+    assert "low-confidence" in [doubt.code for doubt in found]
     sure = decided(one_region(0.42, 0.05), replace(RULE, evidence_mm=300.0))
     assert "two-answers" not in codes(sure, rule=replace(RULE, min_confidence=0.9999))
 
 
-def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
+def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
     decision = decided(one_region(0.97, 0.01))
     span = replace(decision.spans[0], confidence=0.6996)
-    said = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE, DEFAULT)]
-    assert any("69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in said), said
+    sentences = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE, DEFAULT)]
+    assert any("69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in sentences), sentences
     signs = replace(FINE, agreement=0.79996, novelty=0.04999)
-    said = [doubt.sentence for doubt in doubts(decision, signs, RULE, DEFAULT)]
-    assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in said), said
-    assert any("4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence for sentence in said), said
+    sentences = [doubt.sentence for doubt in doubts(decision, signs, RULE, DEFAULT)]
+    assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in sentences), sentences
+    assert any("4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence for sentence in sentences), sentences
     signs, rule = replace(FINE, novelty=0.1102), replace(RULE, least_novelty=0.1104)
-    said = [doubt.sentence for doubt in doubts(decision, signs, rule, DEFAULT)]
-    assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in said), said
+    sentences = [doubt.sentence for doubt in doubts(decision, signs, rule, DEFAULT)]
+    assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in sentences), sentences
     (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE), FINE, RULE, DEFAULT)
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
@@ -96,19 +96,19 @@ def test_what_lies_below_a_bar_is_never_told_as_the_bar() -> None:
 @pytest.mark.parametrize("region", ["legs", "pelvis", "abdomen"])
 def test_a_second_answer_along_a_span_is_of_all_its_slices_and_of_them_alone(region: str) -> None:
     """Ten slices of legs, one of pelvis, twenty of abdomen, each sure but along one span, where head is nearly as probable; a region that
-    any of a span's slices is said to show is no second answer."""
+    any of a span's slices is labelled with is no second answer."""
     p = np.full((31, len(DEFAULT.classes)), 1e-3)
     rung = np.repeat([0, 1, 2], [10, 1, 20])
     p[np.arange(31), rung] = 1.0
     p[rung == DEFAULT.chain.index(region), DEFAULT.classes.index("head")] = 0.9
     decision, strict = decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0)), replace(RULE, min_confidence=1.0)
     assert [span.region for span in decision.spans] == ["legs", "pelvis", "abdomen"]
-    said = [doubt.sentence for doubt in doubts(decision, FINE, strict, DEFAULT) if doubt.code == "two-answers"]
-    assert said == [f"two answers are nearly equal: {region} or head"]
+    sentences = [doubt.sentence for doubt in doubts(decision, FINE, strict, DEFAULT) if doubt.code == "two-answers"]
+    assert sentences == [f"two answers are nearly equal: {region} or head"]
 
 
 def test_a_spine_beside_a_region_is_no_second_answer() -> None:
-    """Said of 25 of its 30 slices, each of which gives it half of what it gives all."""
+    """Decided on 25 of its 30 slices, each of which gives it half of what it gives all."""
     p = np.full((30, len(DEFAULT.classes)), 1e-4)
     p[:, DEFAULT.classes.index("chest")] = 1.0
     p[:25, [DEFAULT.classes.index("chest"), DEFAULT.classes.index("spine")]] = 0.5
@@ -175,7 +175,7 @@ def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(spine: fl
     assert codes(decision) or decision.set_probability >= 0.5
 
 
-def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> None:
+def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.01)
     p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
     assert codes(decided(p), replace(FINE, disorder=2.0)) == codes(decided(p), replace(FINE, passes=2)) == ["none"]
@@ -184,8 +184,8 @@ def test_nothing_shown_is_said_and_is_no_doubt_and_noise_needs_no_order() -> Non
 
 def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
-    said = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0))), FINE, RULE, DEFAULT)
-    assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in said)
+    found = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0))), FINE, RULE, DEFAULT)
+    assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in found)
 
 
 def scene(seed: int, slices: int) -> np.ndarray:
@@ -209,7 +209,7 @@ def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: 
 
 
 @given(seed=integers(0, 10**6), slices=integers(16, 40))
-def test_slices_as_they_were_acquired_are_told_from_slices_in_their_order(seed: int, slices: int) -> None:
+def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_order(seed: int, slices: int) -> None:
     """Odd slices first, then even ones: one jump in the middle, which the mean over all neighbours hardly notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])

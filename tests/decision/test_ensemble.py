@@ -1,4 +1,4 @@
-"""The ensemble on disk: the best trials, moved as one folder, and refused when anything in it is not what it says."""
+"""The ensemble on disk: the best trials, moved as one folder, and refused when anything in it is not what its facts state."""
 
 from __future__ import annotations
 
@@ -149,12 +149,12 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
 
 
 def test_slices_looked_at_in_pieces_are_counted_as_a_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pixels, told = np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8), list[tuple[int, int]]()
+    pixels, calls = np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8), list[tuple[int, int]]()
     whole = load(folder, "cpu").outputs(pixels)
     monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
-    pieces = load(folder, "cpu").outputs(pixels, lambda done, total: told.append((done, total)))
+    pieces = load(folder, "cpu").outputs(pixels, lambda done, total: calls.append((done, total)))
     np.testing.assert_allclose(pieces.members, whole.members, atol=1e-6)
-    assert told == sorted(told) and told[-1] == (10, 10) and {total for _, total in told} == {10}
+    assert calls == sorted(calls) and calls[-1] == (10, 10) and {total for _, total in calls} == {10}
 
 
 def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,13 +251,13 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
     assert sorted(path.name for path in folder.iterdir()) == ["ensemble.json", "member-0008.safetensors"]
 
 
-@pytest.mark.parametrize(("property", "said"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")])
-def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(tmp_path: Path, property: str, said: str) -> None:
+@pytest.mark.parametrize(("property", "message"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")])
+def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(tmp_path: Path, property: str, message: str) -> None:
     from fovnet.net.weights import load_network, save_tensors
 
-    known = {**asdict(NET), property: ["colour"] if property == "inputs" else said.split("'")[1]}
+    known = {**asdict(NET), property: ["colour"] if property == "inputs" else message.split("'")[1]}
     path = save_tensors(tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known})
-    with pytest.raises(ModelError, match=said) as refused:
+    with pytest.raises(ModelError, match=message) as refused:
         load_network(path, torch.device("cpu"))
     assert refused.value.code == "weights-unknown"
 
@@ -282,7 +282,7 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("inputs", "code", "said"),
+    ("inputs", "code", "message"),
     [
         ({}, "weights-unmarked", "search again"),
         ({**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes", "its classes are none, spine"),
@@ -290,10 +290,10 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
         ({**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices", "side = 96, these have 128"),
     ],
 )
-def test_a_network_trained_for_other_inputs_is_refused(tmp_path: Path, inputs: dict[str, object], code: str, said: str) -> None:
+def test_a_network_trained_for_other_inputs_is_refused(tmp_path: Path, inputs: dict[str, object], code: str, message: str) -> None:
     path = save_network(tmp_path / "slot-0003.safetensors", build(NET), NET, inputs)
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     with pytest.raises(ModelError) as refused:
         load(tmp_path / "ensemble", "cpu", rule=RULE)
-    assert refused.value.code == code and said in refused.value.sentence
+    assert refused.value.code == code and message in refused.value.sentence

@@ -1,7 +1,7 @@
 """Neither how thick the slices are, nor what else the picture shows, moves a border: laws on bodies simulated as curves of probability.
 
-The curves of a body are smooth over 6 mm, and their noise over 15 mm: what a network says of two slices a millimetre apart is the same
-twice.  A thick slice says the mean of the scores within it.
+The curves of a body are smooth over 6 mm, and their noise over 15 mm: a network's scores of two slices a millimetre apart are the
+same.  A thick slice has the mean of the scores within it.
 """
 
 from __future__ import annotations

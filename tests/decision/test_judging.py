@@ -23,7 +23,7 @@ from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
 from fovnet.decision.rule import Rule
 from fovnet.decision.settling import MOST_UPRIGHT, Shown, _is_exact, settle
-from fovnet.decision.spans import decide, said
+from fovnet.decision.spans import decide, predicted_class
 from fovnet.decision.tuning import right
 from fovnet.errors import ModelError
 from fovnet.net.weights import save_tensors
@@ -36,7 +36,7 @@ Bodies = Callable[..., Example]
 
 
 def seen(example: Example, seed: int, members: int = 3) -> MemberOutputs:
-    """Members that say nearly the same."""
+    """Members that nearly agree."""
     score = np.log(example.probabilities) + np.random.default_rng(seed).normal(scale=0.2, size=(members, *example.probabilities.shape))
     p = np.exp(score)
     return MemberOutputs((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
@@ -74,7 +74,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     for seed, one in enumerate(examples[24:], start=24):
         decision = judge.decision(seen(one, seed), one.z_mm)
         stated.append(decision.confidence)
-        hit.append(right(said(decision.decided, len(DEFAULT.chain)), one.truth))
+        hit.append(right(predicted_class(decision.decided, len(DEFAULT.chain)), one.truth))
     assert np.concatenate(stated).mean() == pytest.approx(np.concatenate(hit).mean(), abs=0.02)
     raw = [Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean() for seed, one in enumerate(examples[24:], start=24)]
     assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(np.concatenate(stated).mean() - np.concatenate(hit).mean())
@@ -83,17 +83,17 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
 
 
 def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bodies_among_them(bodies: Bodies) -> None:
-    """The likeliest logistic model with an intercept says as much as is true, in sum: of disordered bodies too.
+    """The likeliest logistic model with an intercept predicts as many hits as there are, in sum: of disordered bodies too.
 
     Half of the bodies are rougher than usual, so that they are trusted by half.
     """
     examples = [bodies(seed, noise=3.0 if seed % 2 else 4.5) for seed in range(40)]
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
-    told = [shown(one, seed) for seed, one in enumerate(examples)]
-    judge, _ = settle(Judge(DEFAULT, rule), told, stated_error=0.2, at_risk=0.1, seed=1)
-    decisions = [judge.decision(one.outputs, one.z_mm) for one in told]
+    volumes = [shown(one, seed) for seed, one in enumerate(examples)]
+    judge, _ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    decisions = [judge.decision(one.outputs, one.z_mm) for one in volumes]
     stated = np.concatenate([decision.confidence for decision in decisions])
-    hit = np.concatenate([right(said(decision.decided, 5), one.truth) for decision, one in zip(decisions, told, strict=True)])
+    hit = np.concatenate([right(predicted_class(decision.decided, 5), one.truth) for decision, one in zip(decisions, volumes, strict=True)])
     assert sum(decision.roughness > 0.9 for decision in decisions) >= 10         # of which at most two thirds are believed
     assert stated.mean() == pytest.approx(hit.mean(), abs=0.004)
 
@@ -184,20 +184,20 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
 
 
-def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_them_falls_below(bodies: Bodies) -> None:
-    """Of 199 the second smallest; those whose headers say nothing lie anyhow and do not count, nor do slabs of which nothing is known."""
+def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_give_them_falls_below(bodies: Bodies) -> None:
+    """Of 199 the second smallest; those whose headers give no axes lie anyhow and do not count, nor do slabs of which nothing is known."""
     example = bodies(1, noise=0.5)
     one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
-    told = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
+    known = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
     others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
     none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
     outputs = MemberOutputs(np.stack([none, none]).astype(np.float32))
     nothing = replace(one, outputs=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
-    air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nobody could tell; and which is no doubt
-    judge, facts = settle(Judge(DEFAULT, Rule()), [*told, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
+    air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nothing shows the axes; and which is no doubt
+    judge, facts = settle(Judge(DEFAULT, Rule()), [*known, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_upright == pytest.approx(0.002)
-    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1 + 5                 # one is below the bar, and so are those who tell nothing
-    few, _ = settle(Judge(DEFAULT, Rule()), told[:50], stated_error=0.2, at_risk=0.1, seed=1)
+    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1 + 5                 # one is below the bar, and so are those without axes
+    few, _ = settle(Judge(DEFAULT, Rule()), known[:50], stated_error=0.2, at_risk=0.1, seed=1)
     assert few.rule.least_upright == 0.0
     clear = [replace(one, bearing=Bearing(0.9, "feet to head"))] * 120
     sure, _ = settle(Judge(DEFAULT, Rule()), clear, stated_error=0.2, at_risk=0.1, seed=1)
@@ -207,10 +207,10 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_tell_t
 def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_these_are_enough(bodies: Bodies) -> None:
     """Of 99 volumes one in a hundred like them is smaller than the smallest; of 98 more than that would be, and nothing is doubted."""
     one = shown(bodies(1, noise=0.5), 1)
-    told = [replace(one, subject=f"s{at}", extent_mm=100.0 + at) for at in range(99)]
-    judge, _ = settle(Judge(DEFAULT, Rule()), told, stated_error=0.2, at_risk=0.1, seed=1)
+    volumes = [replace(one, subject=f"s{at}", extent_mm=100.0 + at) for at in range(99)]
+    judge, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_extent_mm == pytest.approx(75.0)
-    few, _ = settle(Judge(DEFAULT, Rule()), told[1:], stated_error=0.2, at_risk=0.1, seed=1)
+    few, _ = settle(Judge(DEFAULT, Rule()), volumes[1:], stated_error=0.2, at_risk=0.1, seed=1)
     assert few.rule.least_extent_mm == 0.0
     decision = judge.decision(one.outputs, one.z_mm)
     for size, doubted in ((None, []), (74.96, ["74.9 mm along its longest side, at least 75 mm wanted"]), (75.0, []), (300.0, [])):
@@ -220,7 +220,7 @@ def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_thes
 
 @pytest.mark.parametrize(("mm", "doubted"), [(5.0, False), (0.5, True)])
 def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
-    """The same pixels at a tenth of the size: whatever is surely said of a person is not surely said of it."""
+    """The same pixels at a tenth of the size: whatever is surely predicted of a person is not surely predicted of it."""
     voxels = np.tile(np.linspace(0, 900, 60, dtype=np.float32)[:, None, None], (1, 60, 80))
     stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
     example = bodies(1, noise=0.5)
@@ -265,51 +265,51 @@ def is_exact(regions: set[str], truth: np.ndarray) -> bool:
     return regions == (true & {"spine"} if alone else true)
 
 
-@pytest.mark.parametrize(("told", "true", "exact"), [
+@pytest.mark.parametrize(("predicted", "true", "exact"), [
     ("chest+spine", "spine", True), ("chest", "spine", False), ("spine", "chest+spine", True), ("spine", "chest", False),
     ("none", "chest", False), ("none", "none", True), ("chest abdomen", "chest none", False), ("chest", "chest+spine", False),
     ("chest+spine chest+spine", "spine chest+spine", True), ("head+spine chest+spine", "spine chest+spine", True),
     ("head+spine head+spine", "spine chest+spine", False),
 ])
-def test_a_set_is_right_where_it_is_the_set_that_was_labelled(told: str, true: str, exact: bool, bodies: Bodies) -> None:
+def test_a_set_is_right_where_it_is_the_set_that_was_labelled(predicted: str, true: str, exact: bool, bodies: Bodies) -> None:
     """Slice by slice: of a spine that alone is labelled the regions beside it are not held against an answer, nor one of a spine alone for
     leaving out the regions there."""
-    shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (told, true)}
+    shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (predicted, true)}
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
-    decision = replace(judge.decision(one.outputs, one.z_mm), decided=shows[told])
+    decision = replace(judge.decision(one.outputs, one.z_mm), decided=shows[predicted])
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
 def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies) -> None:
-    """The probability of a set by scikit-learn's logistic regression, of what is said once slices are calibrated, where the least sure span
-    tells all that is told and more of the chance itself would be less, which no calibration says; the floors by counting: one in twenty of
-    121 is below the sixth smallest; the curve by the answers as they are settled."""
+    """The probability of a set by scikit-learn's logistic regression, of the decisions once slices are calibrated, where the least sure
+    span carries all the evidence and the chance itself would get a weight below 0, which no calibration allows; the floors by counting:
+    one in twenty of 121 is below the sixth smallest; the curve by the answers as they are settled."""
     rng = np.random.default_rng(0)
     what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
     what = calibrated(what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
-    told = [a_part(seed, bodies) for seed in range(120)]
-    told = [replace(one, outputs=replace(one.outputs, distances=what.distances(rng.normal(size=(len(one.z_mm), 6))))) for one in told]
+    volumes = [a_part(seed, bodies) for seed in range(120)]
+    volumes = [replace(one, outputs=replace(one.outputs, distances=what.distances(rng.normal(size=(len(one.z_mm), 6))))) for one in volumes]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
-    settled, facts = settle(judge, told, stated_error=0.2, at_risk=0.1, seed=1)
+    settled, facts = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
-    said_of = [sliced.decision(one.outputs, one.z_mm) for one in told]
-    sides = logit(np.clip([[one.set_probability, min(span.confidence for span in one.spans)] for one in said_of], 1e-4, 1 - 1e-4))
-    exact = [is_exact({span.region for span in one.spans}, each.truth) for one, each in zip(said_of, told, strict=True)]
+    decisions = [sliced.decision(one.outputs, one.z_mm) for one in volumes]
+    sides = logit(np.clip([[one.set_probability, min(span.confidence for span in one.spans)] for one in decisions], 1e-4, 1 - 1e-4))
+    exact = [is_exact({span.region for span in one.spans}, each.truth) for one, each in zip(decisions, volumes, strict=True)]
     both, least = (LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:]))
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
     assert settled.rule.line == pytest.approx((0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3)
 
-    signs = [judge.signs(one.outputs, one.pixels) for one in told]
+    signs = [judge.signs(one.outputs, one.pixels) for one in volumes]
     assert settled.rule.least_novelty == sorted(sign.novelty for sign in signs)[5]
     assert settled.rule.least_agreement == sorted(sign.agreement for sign in signs)[5]
-    sure = {settled.decision(one.outputs, one.z_mm).sure for one in told}
+    sure = {settled.decision(one.outputs, one.z_mm).sure for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
 
 @pytest.mark.parametrize(("below", "above"), [(0, 9), (12, 0), (7, 5)])
 def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, below: int, above: int) -> None:
-    """What is said of the rest is what is said of it alone: a volume padded with black slices gets the answer that it got before."""
+    """The rest is decided as it is alone: a volume padded with black slices gets the answer that it got before."""
     one = bodies(3, empty_mm=0.0)
     outputs, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
     s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (outputs.members.shape[0], outputs.members.shape[2])
@@ -321,7 +321,8 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
     dark[below : below + s] = False
 
     alone, whole = Judge(DEFAULT, Rule()).decision(outputs, one.z_mm), Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark)
-    np.testing.assert_array_equal(said(whole.decided, n), np.pad(said(alone.decided, n), (below, above), constant_values=k - 1))
+    expected = np.pad(predicted_class(alone.decided, n), (below, above), constant_values=k - 1)
+    np.testing.assert_array_equal(predicted_class(whole.decided, n), expected)
     assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
         (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
     ]
@@ -335,7 +336,7 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
 
 
 def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies: Bodies) -> None:
-    """Whose margins stand the other way round; what networks make of them there tells nothing of which way is up."""
+    """Whose margins stand the other way round; what networks make of them there does not show which way is up."""
     one = bodies(3, empty_mm=0.0)
     outputs = seen(one, 3)
     over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members

@@ -1,4 +1,4 @@
-"""A batch of simulated volumes, faults planted among them, predicted by a process that is killed twice: in the end nobody can tell.
+"""A batch of simulated volumes, faults planted among them, predicted by a process that is killed twice: in the end nothing shows it.
 
 200 volumes; with FOVNET_LARGE=1 in the environment 1,000.
 """
@@ -140,8 +140,8 @@ def check_table(out: Path, expected: dict[str, str]) -> None:
     status: dict[str, set[str]] = {}
     for row in rows:
         status.setdefault(row["volume_id"], set()).add(row["status"])
-    assert len(status) == VOLUMES and all(len(said) == 1 for said in status.values())
-    assert {name for name, said in status.items() if said == {"refused"}} == set(expected)
+    assert len(status) == VOLUMES and all(len(states) == 1 for states in status.values())
+    assert {name for name, states in status.items() if states == {"refused"}} == set(expected)
     assert {name: read_json(out / f"{name}.json")["code"] for name in expected} == expected
     spans = [(row["volume_id"], row["region"]) for row in rows]
     assert len(spans) == len(set(spans)), "a volume stands twice in the table"

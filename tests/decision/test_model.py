@@ -47,8 +47,8 @@ def test_the_answers_are_those_of_the_command_line(finished: Path, scans: Path, 
     assert [answer.volume_id for answer in answers] == ["text", *(f"v{number}" for number in range(5)), "void"]
     for answer in answers:
         written = read_json(tmp_path / f"{answer.volume_id}.json")
-        told = answer.to_dict()
-        assert {name: written[name] for name in told} == told
+        record = answer.to_dict()
+        assert {name: written[name] for name in record} == record
         assert (answer.status, answer.message, answer.code) == (written["status"], written["message"], written["code"])
         assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in answer.spans] == [
             (span["region"], span["from_mm"], span["to_mm"], span["confidence"]) for span in written.get("spans", [])
@@ -60,10 +60,10 @@ def test_the_code_names_the_doubts_as_the_table_does(scans: Path, model: fovnet.
     """Three slices are too few for a sure answer."""
     whole = nibabel.load(next(scans.glob("v0*")))
     nibabel.save(whole.slicer[:, :, :3], tmp_path / "few.nii.gz")
-    told = model.predict(tmp_path / "few.nii.gz")
-    facts = told.to_dict()
-    assert told.status == "uncertain" and "too-few-slices" in told.code.split()
-    assert told.code == facts["code"] == facts["rows"][0]["code"]
+    answer = model.predict(tmp_path / "few.nii.gz")
+    facts = answer.to_dict()
+    assert answer.status == "uncertain" and "too-few-slices" in answer.code.split()
+    assert answer.code == facts["code"] == facts["rows"][0]["code"]
 
 
 def test_what_cannot_be_read_is_an_answer(scans: Path, model: fovnet.decision.model.Model, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_string_is_one_path_and_not_its_letters(scans: Path, model: fovnet.dec
     assert [answer.volume_id for answer in model.predict_many(str(scans / "v0.nii.gz"))] == ["v0"]
 
 
-def test_regions_are_told_feet_to_head_whatever_their_order_in_a_file(model: fovnet.decision.model.Model) -> None:
+def test_regions_are_listed_feet_to_head_whatever_their_order_in_a_file(model: fovnet.decision.model.Model) -> None:
     regions = (Region("thigh", 1, "#cc8866"), Region("calf", 0, "#88cc66"))
     assert Model(replace(model._ensemble, vocabulary=Vocabulary(regions))).regions == ("calf", "thigh")
 

@@ -28,35 +28,35 @@ def edges(s: int, mm: float = 5.0) -> np.ndarray:
 
 
 def test_a_border_two_slices_off_costs_those_millimetres() -> None:
-    true, said = labels([(1, 10), (2, 10)]), labels([(1, 12), (2, 8)])
-    assert border_errors(said, true, edges(20), N) == {(1, 2): 10.0}
-    assert border_losses(said, true, edges(20), N) == [10.0 / FAR_MM]
-    assert extent_dice(said, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
-    assert loss([said], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
-    beside = labels([(1, 10), (2, 10)], spine=True)                     # a spine beside regions that are told hides none of their borders
-    assert border_errors(said, beside, edges(20), N) == {(1, 2): 10.0}
+    true, predicted = labels([(1, 10), (2, 10)]), labels([(1, 12), (2, 8)])
+    assert border_errors(predicted, true, edges(20), N) == {(1, 2): 10.0}
+    assert border_losses(predicted, true, edges(20), N) == [10.0 / FAR_MM]
+    assert extent_dice(predicted, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
+    assert loss([predicted], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
+    beside = labels([(1, 10), (2, 10)], spine=True)                     # a spine beside labelled regions hides none of their borders
+    assert border_errors(predicted, beside, edges(20), N) == {(1, 2): 10.0}
 
 
-def test_what_is_said_of_the_chain_beside_a_spine_of_which_nobody_told_it_costs_nothing() -> None:
-    """As in the evaluation; a spine that is not said costs its millimetres."""
+def test_a_prediction_of_the_chain_beside_a_spine_that_alone_is_labelled_costs_nothing() -> None:
+    """As in the evaluation; a spine that is not predicted costs its millimetres."""
     true, beside, missed = labels([(None, 12)]), labels([(2, 12)], spine=True), labels([(2, 12)])
     assert loss([beside], [true], [edges(12)], N) == 0.0
     assert loss([missed], [true], [edges(12)], N) == 0.5
 
 
 def test_missed_and_invented_borders_cost_one_each() -> None:
-    true, said = labels([(1, 10), (2, 10)]), labels([(1, 18), (6, 2)])
-    assert border_errors(said, true, edges(20), N) == {(1, 2): None, (1, 6 - 1): None}
-    assert border_losses(said, true, edges(20), N) == [1.0, 1.0]
+    true, predicted = labels([(1, 10), (2, 10)]), labels([(1, 18), (6, 2)])
+    assert border_errors(predicted, true, edges(20), N) == {(1, 2): None, (1, 6 - 1): None}
+    assert border_losses(predicted, true, edges(20), N) == [1.0, 1.0]
 
 
 def test_a_void_within_a_region_is_no_border_of_it() -> None:
     """A chest from 50 to 300 mm, in whose midst four slices are dark, begins at 50 mm and ends at 300."""
-    true, said = labels([(6, 10), (3, 50), (6, 5)]), labels([(6, 10), (3, 21), (6, 4), (3, 25), (6, 5)])
-    assert border_errors(said, true, edges(65), N) == border_errors(true, said, edges(65), N) == {(3, N): 0.0, (N, 3): 0.0}
+    true, predicted = labels([(6, 10), (3, 50), (6, 5)]), labels([(6, 10), (3, 21), (6, 4), (3, 25), (6, 5)])
+    assert border_errors(predicted, true, edges(65), N) == border_errors(true, predicted, edges(65), N) == {(3, N): 0.0, (N, 3): 0.0}
 
 
-def test_slices_of_spine_alone_tell_nothing_of_the_chain() -> None:
+def test_slices_labelled_spine_alone_do_not_count_for_the_chain() -> None:
     """Neither the border inside them nor one at their end counts; the one above them does."""
     true = labels([(None, 10), (2, 10), (3, 4)])
     for pelvis in (8, 10):
@@ -72,7 +72,7 @@ def test_air_called_air_is_perfect_and_air_called_head_is_not() -> None:
 @given(integers(0, 10**6), integers(2, 6))
 def test_slices_cut_finer_lose_the_same(seed: int, finer: int) -> None:
     rng = np.random.default_rng(seed)
-    said, true = (np.eye(K, dtype=bool)[np.sort(rng.integers(0, N, 12))] for _ in range(2))
-    said[:, N] = rng.random(12) < 0.3
-    coarse = loss([said], [true], [edges(12, 6.0)], N)
-    assert loss([said.repeat(finer, 0)], [true.repeat(finer, 0)], [edges(12 * finer, 6.0 / finer)], N) == pytest.approx(coarse)
+    predicted, true = (np.eye(K, dtype=bool)[np.sort(rng.integers(0, N, 12))] for _ in range(2))
+    predicted[:, N] = rng.random(12) < 0.3
+    coarse = loss([predicted], [true], [edges(12, 6.0)], N)
+    assert loss([predicted.repeat(finer, 0)], [true.repeat(finer, 0)], [edges(12 * finer, 6.0 / finer)], N) == pytest.approx(coarse)

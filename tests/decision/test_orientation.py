@@ -1,4 +1,4 @@
-"""When a volume is said to lie otherwise than its header has it, and what of that is kept."""
+"""When a volume is reported to lie otherwise than its header has it, and what of that is kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stack(slices: int, step_mm: float = 5.0) -> SliceStack:
     return SliceStack(pixels, np.arange(slices) * step_mm, np.stack([np.arange(slices)] * 2, axis=1), 256.0, affine, "noise", "")
 
 
-def said(bearing: Bearing | None, regions: int = 1) -> list[str]:
+def doubt_codes(bearing: Bearing | None, regions: int = 1) -> list[str]:
     """The codes of the doubts about 40 slices that clearly show so many regions."""
     z_mm = np.arange(40) * 5.0
     rung = np.minimum(np.arange(40) * max(regions, 1) // 40, 4) if regions else np.full(40, 6)
@@ -51,21 +51,21 @@ def said(bearing: Bearing | None, regions: int = 1) -> list[str]:
 
 @pytest.mark.parametrize(("upright", "doubted"), [(0.0001, True), (0.0599, True), (0.06, False), (0.9, False)])
 def test_a_volume_below_the_bar_is_doubted(upright: float, doubted: bool) -> None:
-    assert ("turned" in said(Bearing(upright, "front to back"))) == doubted
+    assert ("turned" in doubt_codes(Bearing(upright, "front to back"))) == doubted
 
 
 def test_one_that_nothing_is_known_of_is_not_nor_is_one_that_shows_nothing() -> None:
-    assert "turned" not in said(None)
-    assert said(Bearing(0.0001, "side to side"), regions=0) == ["none"]
+    assert "turned" not in doubt_codes(None)
+    assert doubt_codes(Bearing(0.0001, "side to side"), regions=0) == ["none"]
 
 
-@pytest.mark.parametrize(("upright", "told"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")])
-def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, told: str) -> None:
+@pytest.mark.parametrize(("upright", "share"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")])
+def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, share: str) -> None:
     p = np.full((20, 7), 0.001)
     p[:, 4] = 0.994
     decision, signs = decide(p, np.arange(20) * 5.0, DEFAULT, RULE), Signs(1.0, 0.2, bearing=Bearing(upright, "front to back"))
     (sentence,) = [one.sentence for one in doubts(decision, signs, RULE, DEFAULT) if one.code == "turned"]
-    assert sentence == (f"its axes look wrong: {told} that slices run from feet to head, as the header has it, at least 6.0% wanted; "
+    assert sentence == (f"its axes look wrong: {share} that slices run from feet to head, as the header has it, at least 6.0% wanted; "
                         "by the picture rather from front to back")
 
 

@@ -55,10 +55,10 @@ def scored(pack: Pack, ensemble: Ensemble) -> Scored:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
-    """A pack, networks that see its volumes, and what they said of these, as it comes back from the disk."""
-    pack, ensemble, told = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
-    found = scored(pack, ensemble).turned_over(pack, ensemble, lambda done, total: told.append(total - done))
-    assert told == [3, 2, 1, 0]
+    """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
+    pack, ensemble, remaining = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
+    found = scored(pack, ensemble).turned_over(pack, ensemble, lambda done, total: remaining.append(total - done))
+    assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
     write_npz(path, **found.arrays())
     return pack, ensemble, Scored.read(read_npz(path))
@@ -103,8 +103,8 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
     named: tuple[str, ...], asked: bool
 ) -> None:
     pack, ensemble = pack_of((9, 12)), ensemble_of("slice", "sections")
-    said = np.eye(K, dtype=np.float32)[[DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]]
-    outputs = ensemble.turned_over(MemberOutputs(np.stack([said, said])), pack.stack(1))
+    member = np.eye(K, dtype=np.float32)[[DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]]
+    outputs = ensemble.turned_over(MemberOutputs(np.stack([member, member])), pack.stack(1))
     assert (outputs.turned is not None) == asked
 
 

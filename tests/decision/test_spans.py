@@ -1,4 +1,4 @@
-"""From probabilities to spans: what is known about the body is never contradicted, whatever the networks say."""
+"""From probabilities to spans: what is known about the body is never contradicted, whatever the networks answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 
 from fovnet.decision.objective import Example
 from fovnet.decision.rule import MEANINGS, Rule
-from fovnet.decision.spans import decide, edges, outline, said, shares
+from fovnet.decision.spans import decide, edges, outline, predicted_class, shares
 from fovnet.maths.ladder import best_path
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT, Region, Vocabulary
@@ -74,7 +74,7 @@ def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None
     decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
     assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.protocols]
     spine = decision.spans[-1]
-    first = said(decision.decided, N)                       # of two labels a slice is called by its spine first, and is so sure
+    first = predicted_class(decision.decided, N)            # of two labels a slice is called by its spine first, and is so sure
     assert np.flatnonzero(first == N).tolist() == list(range(spine.first, spine.last + 1))
     assert spine.confidence == pytest.approx(decision.confidence[first == N].mean())
 
@@ -115,13 +115,13 @@ def test_a_level_of_eighty_millimetres_is_named_however_long_the_spine_and_howev
         p[:, N] = 0.5
         p[:abdomen, DEFAULT.classes.index("abdomen")] = p[abdomen:, DEFAULT.classes.index("chest")] = 0.5
         z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
-        told = decide(p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0.0), edges_mm=edges_mm).spans
-        assert [span.region for span in told] == ["abdomen", "chest", "spine"]
-        assert told[-1].levels == levels
+        spans = decide(p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0.0), edges_mm=edges_mm).spans
+        assert [span.region for span in spans] == ["abdomen", "chest", "spine"]
+        assert spans[-1].levels == levels
 
 
 def test_spine_alone_leaves_the_chain_alone() -> None:
-    """All spine says nothing about the rung: no chain region is made up from the last percent."""
+    """All spine is no evidence for any rung: no chain region is made up from the last percent."""
     p = np.full((30, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.94
     decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
@@ -129,7 +129,7 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
 
 
 @pytest.mark.parametrize(("shares", "beside"), [([0.02] * 9 + [0.2], False), ([0.02] * 5 + [0.2] * 5, True)])
-def test_within_a_spine_a_region_is_said_by_its_mean_share_along_itself(shares: list[float], beside: bool) -> None:
+def test_within_a_spine_a_region_is_predicted_by_its_mean_share_along_itself(shares: list[float], beside: bool) -> None:
     """Pelvis below, where no spine is; then ten slices of spine with so much abdomen, and thirty with nothing else."""
     p = np.full((50, len(DEFAULT.classes)), 1e-4)
     spine, abdomen = p[10:, N], p[10:20, DEFAULT.classes.index("abdomen")]
@@ -168,7 +168,7 @@ def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(protoco
 
 @settings(max_examples=200)
 @given(spine=floats(0.4, 0.95), levels=lists(floats(0.01, 1.0), min_size=N, max_size=N), slices=integers(2, 40))
-def test_within_a_spine_only_regions_that_are_rather_present_are_said(spine: float, levels: list[float], slices: int) -> None:
+def test_within_a_spine_only_regions_that_are_rather_present_are_predicted(spine: float, levels: list[float], slices: int) -> None:
     """Where all else is spread over the chain, the answer is a spine, no less sure than its share; where it is of one region, both."""
     p = np.tile([*(np.array(levels) / sum(levels) * (1 - spine)), spine, 1e-6], (slices, 1))
     decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(slices), DEFAULT, Rule(sigma_mm=0.0))
@@ -239,7 +239,7 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
     chain_only = Vocabulary(tuple(region for region in DEFAULT.regions if region.rung is not None))
     decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
     expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)
-    np.testing.assert_array_equal(said(decision.decided, N), expected)
+    np.testing.assert_array_equal(predicted_class(decision.decided, N), expected)
 
 
 def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
@@ -295,9 +295,9 @@ def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share
         p = np.full((30, len(DEFAULT.classes)), 1e-6)
         p[:, DEFAULT.classes.index("chest")] = 1.0
         p[hinted, DEFAULT.classes.index("spine")], p[hinted, DEFAULT.classes.index("chest")] = share, 1 - share
-        told = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
-        assert [span.region for span in told.spans] == ["chest"]
-        assert told.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
+        decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
+        assert [span.region for span in decision.spans] == ["chest"]
+        assert decision.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
 
 
 def test_a_set_with_a_spine_is_as_probable_as_its_slices_show_one_on_average() -> None:
@@ -306,22 +306,22 @@ def test_a_set_with_a_spine_is_as_probable_as_its_slices_show_one_on_average() -
     p[:, DEFAULT.classes.index("spine")] = np.repeat([0.45, 0.35], 15)
     p[:, DEFAULT.classes.index("chest")] = 1 - p[:, DEFAULT.classes.index("spine")]
     rule = Rule(sigma_mm=0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
-    told = decide(p / p.sum(axis=1, keepdims=True), 10.0 * np.arange(30), DEFAULT, rule)
-    assert [span.region for span in told.spans] == ["chest", "spine"]
-    assert told.set_probability == pytest.approx(0.8, abs=0.02) == told.spans[-1].confidence
+    decision = decide(p / p.sum(axis=1, keepdims=True), 10.0 * np.arange(30), DEFAULT, rule)
+    assert [span.region for span in decision.spans] == ["chest", "spine"]
+    assert decision.set_probability == pytest.approx(0.8, abs=0.02) == decision.spans[-1].confidence
 
 
-def test_the_span_that_is_least_sure_tells_of_the_set(bodies: Bodies) -> None:
+def test_the_span_that_is_least_sure_calibrates_the_set(bodies: Bodies) -> None:
     """Calibrated as a logistic model of two logits, whose weights validation volumes choose."""
     example, rule = bodies(6, noise=2.0), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
-    plain, told = (decide(example.probabilities, example.z_mm, DEFAULT, one) for one in (rule, replace(rule, line=(0.7, -0.2, 0.4))))
+    plain, calibrated = (decide(example.probabilities, example.z_mm, DEFAULT, one) for one in (rule, replace(rule, line=(0.7, -0.2, 0.4))))
     least = min(span.confidence for span in plain.spans)
     assert least < max(span.confidence for span in plain.spans) - 0.01
-    assert told.set_probability == pytest.approx(expit(0.7 * logit(plain.set_probability) - 0.2 + 0.4 * logit(least)))
+    assert calibrated.set_probability == pytest.approx(expit(0.7 * logit(plain.set_probability) - 0.2 + 0.4 * logit(least)))
 
 
 def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
-    """Three thin slices that say spine a little do not outweigh, across a gap of one thick slice that does not, one thick one that does."""
+    """Three thin slices with a little spine do not outweigh, across a gap of one thick slice that does not, one thick one that does."""
     edges_mm = np.cumsum([0.0, 1, 1, 1, 20, 20])
     spine = np.array([0.5, 0.5, 0.5, 0.2, 0.6])
     p = np.full((5, len(DEFAULT.classes)), 1e-6)
@@ -331,8 +331,8 @@ def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
     assert np.flatnonzero(shown.decided[:, N]).tolist() == [4]
 
 
-def test_heights_that_tell_presence_alone_move_no_border(bodies: Bodies) -> None:
-    """A chest of 150 mm where chests are told to have 250, give or take 5: its borders are stretched where heights count for them, and stay
+def test_heights_that_count_for_presence_alone_move_no_border(bodies: Bodies) -> None:
+    """A chest of 150 mm where the rule has chests of 250, give or take 5: its borders are stretched where heights count for them, and stay
     where the slices have them where they do not.  Which regions are shown is the same."""
     example = bodies(3)
     heights = tuple(Height(250.0, 5.0) if region == "chest" else Height(150.0, 30.0) for region in DEFAULT.chain)
@@ -345,14 +345,14 @@ def test_heights_that_tell_presence_alone_move_no_border(bodies: Bodies) -> None
     assert all(mm == pytest.approx(150.0, abs=10.0) for mm in presence.values())
 
 
-def test_heights_that_tell_presence_alone_leave_a_lone_region_as_high_as_it_is() -> None:
-    """A chest of 150 mm in air, where none is told to be higher than 50."""
+def test_heights_that_count_for_presence_alone_leave_a_lone_region_as_high_as_it_is() -> None:
+    """A chest of 150 mm in air, where by the rule none is higher than 50."""
     p = np.full((50, len(DEFAULT.classes)), 0.02)
     p[:, -1], p[10:40, DEFAULT.classes.index("chest")], p[10:40, -1] = 0.9, 0.6, 0.2
     heights = tuple(Height(50.0, 1.0) for _ in DEFAULT.chain)
     high_mm = {
-        told: sum(span.to_mm - span.from_mm for span in decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(50), DEFAULT,
-                                                               Rule(sigma_mm=0.0, heights=heights, heights_for=told)).spans)
-        for told in ("all", "presence")
+        what: sum(span.to_mm - span.from_mm for span in decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(50), DEFAULT,
+                                                               Rule(sigma_mm=0.0, heights=heights, heights_for=what)).spans)
+        for what in ("all", "presence")
     }
     assert high_mm["presence"] == 150.0 and high_mm["all"] < 100.0

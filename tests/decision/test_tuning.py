@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 from fovnet.decision.boundaries import SHARE
 from fovnet.decision.objective import Example, border_errors, loss
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide, outer_edges, said
+from fovnet.decision.spans import decide, outer_edges, predicted_class
 from fovnet.decision.tuning import (
     BORDER_TOLLS,
     EVIDENCE_MM,
@@ -42,7 +42,7 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
     for row in tried:
         pair = Rule(temperature=rule.temperature, sigma_mm=row["sigma_mm"], protocol_threshold=row["protocol_threshold"], border_toll=1.0)
         decided = [decide(example.probabilities, example.z_mm, DEFAULT, pair).decided for example in examples]
-        hits = [right(said(one, 5), truth) for one, truth in zip(decided, truths, strict=True)]
+        hits = [right(predicted_class(one, 5), truth) for one, truth in zip(decided, truths, strict=True)]
         assert row["slice_error"] == pytest.approx(1 - np.concatenate(hits).mean())
         assert row["loss"] == pytest.approx(loss(decided, truths, edges_mm, 5))
 
@@ -58,13 +58,13 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     assert best <= rule_loss(examples, DEFAULT, Rule(temperature=rule.temperature, sigma_mm=6.0, border_toll=1.0))
 
 
-def test_heights_vary_as_many_times_as_much_as_one_of_the_widths_told(bodies: Bodies) -> None:
+def test_heights_vary_as_many_times_as_much_as_one_of_the_widths_given(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=3.5) for seed in range(5)]
     heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
     rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights, widths=[3.0])
     assert rule.heights and all(
-        (told is None) == (usual is None) and (usual is None or told.sd_mm == pytest.approx(3 * usual.sd_mm))
-        for told, usual in zip(rule.heights, heights, strict=True)
+        (tuned is None) == (usual is None) and (usual is None or tuned.sd_mm == pytest.approx(3 * usual.sd_mm))
+        for tuned, usual in zip(rule.heights, heights, strict=True)
     )
 
 
@@ -94,7 +94,7 @@ def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(bo
     def log_loss_of(evidence_mm: float) -> float:
         tried = replace(rule, evidence_mm=evidence_mm, **usual)
         answers = [decide(one.probabilities, one.z_mm, DEFAULT, tried) for one in examples]
-        hits = [right(said(answer.decided, 5), one.truth) for answer, one in zip(answers, examples, strict=True)]
+        hits = [right(predicted_class(answer.decided, 5), one.truth) for answer, one in zip(answers, examples, strict=True)]
         return log_loss(np.concatenate(hits), np.concatenate([answer.confidence for answer in answers]).clip(1e-3, 1 - 1e-3))
 
     losses = {mm: log_loss_of(mm) for mm in EVIDENCE_MM}
@@ -107,7 +107,7 @@ def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exce
     assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (LEAST_MISFIT, ROUGHNESS[0], LEAST_GAIN)
 
 
-def test_of_the_borders_that_are_said_and_true_nine_in_ten_or_more_lie_in_their_intervals(bodies: Bodies) -> None:
+def test_of_the_borders_that_are_predicted_and_true_nine_in_ten_or_more_lie_in_their_intervals(bodies: Bodies) -> None:
     """Of 18 borders, 17 or more: 16 would be too few."""
     for seed in range(0, 12, 3):
         examples = [bodies(at, noise=3.0) for at in range(seed, seed + 3)]
@@ -131,8 +131,8 @@ def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodi
     assert _with_bars(examples, DEFAULT, Rule()).flipped_gain == pytest.approx(np.quantile(gains, 0.99)) and min(gains) > 1
 
 
-def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_tells() -> None:
-    """Three thin slices and two thick ones in a chest, of which the last says spine; where nobody labelled one, 30 mm of 136 are wrong."""
+def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_gives() -> None:
+    """Three thin slices and two thick ones in a chest, the last called spine; where none is labelled, 30 mm of 136 are wrong."""
     edges_mm = np.cumsum([0.0, 1, 1, 1, 20, 30])
     spine, chest = DEFAULT.classes.index("spine"), DEFAULT.classes.index("chest")
     p = np.full((5, len(DEFAULT.classes)), 1e-6)

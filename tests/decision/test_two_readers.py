@@ -1,4 +1,4 @@
-"""What the package's networks say of real volumes, held against two readers who saw the same pictures and nothing else.
+"""The answers of the package's networks on real volumes, held against two readers who saw the same pictures and nothing else.
 
 The readers (language models that look at pictures, of one family, each by itself, no physicians) had the definitions of README and the 438
 cuts of 19 volumes under numbers, in two orders; neither labels nor answers.  They agree with each other in 433 cuts, and with the labels
@@ -48,8 +48,8 @@ def found(request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path:
     return evaluate(cases, DEFAULT, bootstrap=100, seed=1)
 
 
-def told(found: Evaluation, measure: str, *, sure: bool = False) -> tuple[int, float]:
-    """The denominator of a measure of the decided slices, and its value; of the sure answers alone if asked for."""
+def measured(found: Evaluation, measure: str, *, sure: bool = False) -> tuple[int, float]:
+    """The denominator of a measure of the decided slices, and its value; of the sure answers alone where `sure`."""
     group = found.answered if sure else found.everything
     one = group.find(measure, "decided") if group else None
     assert one is not None and one.value is not None
@@ -57,12 +57,12 @@ def told(found: Evaluation, measure: str, *, sure: bool = False) -> tuple[int, f
 
 
 def test_nine_slices_of_ten_are_right_and_the_sets_of_regions_too(found: Evaluation) -> None:
-    slices, wrong = told(found, "slice_error")
+    slices, wrong = measured(found, "slice_error")
     assert slices == 438 and 1 - wrong >= LEAST_RIGHT
-    assert told(found, "presence_f1_weighted")[1] >= LEAST_F1
+    assert measured(found, "presence_f1_weighted")[1] >= LEAST_F1
 
 
 def test_sure_answers_are_wrong_in_no_more_slices_than_was_asked_for(found: Evaluation) -> None:
     """3 %, the stated error of the package's rule."""
-    slices, wrong = told(found, "slice_error", sure=True)
+    slices, wrong = measured(found, "slice_error", sure=True)
     assert slices > 200 and wrong <= 0.03

@@ -31,7 +31,7 @@ def shares_of(truth: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=40)
 @given(seed=integers(0, 10**6), p=integers(1, 8), way=integers(0, len(WAYS) - 1))
-def test_weights_are_shares_and_the_loss_told_is_theirs(seed: int, p: int, way: int) -> None:
+def test_weights_are_shares_and_the_stated_loss_is_theirs(seed: int, p: int, way: int) -> None:
     members, truth, groups = problem(seed, p)
     name = list(WAYS)[way]
     found = weigh(members, truth, groups, name)
@@ -69,7 +69,7 @@ def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int)
 
 
 def test_greedy_keeps_the_best_mean_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two members that know one half of the slices each: after two picks they have the same say, and the third pick makes it worse."""
+    """Two members that know one half of the slices each: after two picks they have the same weight, and the third pick makes it worse."""
     monkeypatch.setattr(weighing, "ROUNDS", 3)
     truth = np.eye(2, dtype=bool)[np.zeros(8, dtype=int)]
     sure = np.where(np.arange(8) < 4, 0.9, 0.1)
@@ -88,7 +88,7 @@ def test_equal_say_is_the_mean() -> None:
     np.testing.assert_allclose(mean(members, weigh(members, truth, groups, "equal").weights), members.mean(axis=0, dtype=np.float64))
 
 
-def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_say() -> None:
+def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_weight() -> None:
     """Two members certain at p and at p e^(-1/n) on every slice, n subjects: exp(-n · difference) = 1/e."""
     truth, groups = np.eye(2, dtype=bool)[np.zeros(40, dtype=int)], np.arange(40) % 8
     sure = np.tile([0.8, 0.2], (40, 1))
@@ -98,7 +98,7 @@ def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_sa
 
 
 def test_the_way_is_chosen_on_subjects_left_out() -> None:
-    """One member knows the labels, nine are noise: equal say loses; where all are copies of one, all ways are alike and equal is kept."""
+    """One member knows the labels, nine are noise: equal weights lose; if all are copies of one, all ways are alike and equal is kept."""
     members, truth, groups = problem(2, 10, s=120)
     known = np.where(truth / truth.sum(axis=1, keepdims=True) > 0, 0.9, 0.1 / 3).astype(np.float32)
     members[0] = known / known.sum(axis=1, keepdims=True)

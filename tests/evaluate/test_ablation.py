@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide, said
+from fovnet.decision.spans import decide, predicted_class
 from fovnet.decision.weighing import weigh
 from fovnet.errors import ModelError
 from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
@@ -79,7 +79,7 @@ def test_the_last_arm_of_the_decision_is_the_decision(found, study):
             at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slices))
             z_mm = pack.z_mm[rows[at]]
             decided = decide(networks.shipped[at], z_mm, DEFAULT, replace(RULE, temperature=temperature)).decided
-            wrong += int((said(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
+            wrong += int((predicted_class(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
     assert value(found, "decision", "exact + none", "slice_error").numerator == wrong
 
 
