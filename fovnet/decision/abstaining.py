@@ -1,7 +1,7 @@
 """From which confidence on an answer is given, so that answers err no more often than stated, on people never seen.
 
     a volume's error     share of its slices that are decided wrongly
-    a subject's error    mean of that over the subject's volumes that are answered; subjects without any say nothing
+    a subject's error    mean of that over the subject's volumes that are answered; subjects without any do not count
     risk                 the mean error of subjects            coverage  share of the volumes that are answered
 
 A bar is *promised* where the validation subjects reject "the risk above it is the stated error or more": each bar of BARS is tested from

@@ -26,7 +26,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one volume: its status, the sentence that goes with it, the decision behind it (None when refused).
+    """The answer on one volume: its status, the sentence that goes with it, the decision behind it (None when refused).
 
     doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured beside the decision
     """
@@ -78,7 +78,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 
 
 def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Everything said of a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
+    """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
     signs = given.signs
     body: dict[str, Any] = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes, "message": given.message,

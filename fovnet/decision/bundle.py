@@ -55,9 +55,9 @@ class Evaluator:
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([one["image"] for one in self._dataset]):
             answered_before(self._out, answer.volume_id)
-            told = answer.to_dict()
-            rows += told["rows"]
-            write_json(self._out / f"{answer.volume_id}.json", told)
+            facts = answer.to_dict()
+            rows += facts["rows"]
+            write_json(self._out / f"{answer.volume_id}.json", facts)
         return write_tsv(self._out / TABLE, COLUMNS, rows)
 
 

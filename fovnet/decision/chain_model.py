@@ -1,4 +1,4 @@
-"""The chain of one volume: what its slices say of each rung of the body's order, and what the rule makes of it."""
+"""The chain of one volume: the evidence of its slices for each rung of the body's order, and what the rule makes of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ChainModel:
         """From smoothed probabilities (s, k): n rungs, protocols, none.
 
         The share of the protocols is taken out and the rest renormalised.  A slice whose share of protocol is p counts 1 - p: one that
-        is all spine says nothing about the rung it is on.  It counts as many observations as it is high, and never more than one.
+        is all spine is no evidence for any rung.  It counts as many observations as it is high, and never more than one.
         """
         protocols, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
@@ -71,7 +71,7 @@ class ChainModel:
         return ChainModel(scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank)
 
     def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path and its worth; where heights tell presence alone, the best one through the regions they tell."""
+        """States (s,) of the best path and its worth; where heights are for presence alone, the best through the regions they select."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         if not self.rule.heights:

@@ -41,19 +41,19 @@ def conclude_decisions(results: Results, volume_ids: Collection[str], *, setting
 
 
 def refuse_other_decisions(results: Results) -> None:
-    """Nothing, where the decisions were made from what lies there now; or by a fovnet that did not say from what.
+    """Nothing, where the decisions were made from what lies there now; or by a fovnet that did not record from what.
 
-    Raises ModelError ("decisions-of-others") where one of it is another: their figures would stand beside settings they know nothing of;
+    Raises ModelError ("decisions-of-others") where one of these is another: figures would stand beside settings that did not make them;
     and ("decisions-unfinished") where a run that decided was cut short.
     """
     try:
-        told = read_json(results.decisions / MADE_FROM)["made_from"]
+        made_from = read_json(results.decisions / MADE_FROM)["made_from"]
     except (OSError, ValueError, KeyError):
         return
-    if told is None:
+    if made_from is None:
         raise ModelError("decisions-unfinished", f"{results.decisions}: deciding was stopped half-way; decide again: fovnet decide")
     now = decided_from(results)
-    other = [name for name in now if told.get(name) != now[name]]
+    other = [name for name in now if made_from.get(name) != now[name]]
     if other:
         raise ModelError("decisions-of-others", f"{results.decisions}: were made from another {' and another '.join(other)} than lies in "
                                                 f"{results.folder}; decide again: fovnet decide")

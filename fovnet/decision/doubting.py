@@ -30,13 +30,13 @@ LIKELY = 0.7
 """A region less probable than LIKELY may be the best guess, and is no answer; below EVEN a set of regions is rather another set."""
 NEAR = 0.7
 """Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
-FAINT = 0.001       # a probability below it is not told as 0.0 %
+FAINT = 0.001       # a probability below it is not written as 0.0 %
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason: its code and its sentence.  The code "none" says what was seen and is no reason for doubt."""
+    """One reason: its code and its sentence.  The code "none" states what was seen and is no reason for doubt."""
 
     code: str
     sentence: str
@@ -45,8 +45,8 @@ class Doubt:
 @dataclass(frozen=True)
 class Signs:
     """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it,
-    `bearing` where it cannot tell which way a body lies, or nothing is shown that could.  `passes` as `interleaved` has it; `extent_mm` how
-    far the picture reaches along the axis along which it reaches farthest, None where nobody measured it."""
+    `bearing` where it cannot find which way a body lies, or nothing is shown.  `passes` as `interleaved` has it; `extent_mm` how far the
+    picture reaches along the axis along which it reaches farthest, None where it was not measured."""
 
     agreement: float
     disorder: float
@@ -79,8 +79,8 @@ def _standardised(pixels: NDArray[np.uint8]) -> Floats:
 
 def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary) -> tuple[Doubt, ...]:
     """Every reason to doubt the decision on a volume, the gravest first; that nothing is shown stands before them."""
-    said = (*_of_the_picture(decision, signs, rule), *_of_the_answer(decision, rule, vocabulary))
-    return said if decision.spans else (Doubt("none", "shows none of the regions"), *said)
+    found = (*_of_the_picture(decision, signs, rule), *_of_the_answer(decision, rule, vocabulary))
+    return found if decision.spans else (Doubt("none", "shows none of the regions"), *found)
 
 
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
@@ -90,8 +90,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         share = f"{seen} of the validation slices are as unusual"
         yield Doubt("unlike-training", f"unlike most of what the networks know: {share}, at least {wanted} wanted")
     if signs.agreement < rule.least_agreement:
-        said, wanted = _below(signs.agreement, rule.least_agreement, 1)
-        yield Doubt("members-disagree", f"the networks disagree: agreement {said}, at least {wanted} wanted")
+        percent, wanted = _below(signs.agreement, rule.least_agreement, 1)
+        yield Doubt("members-disagree", f"the networks disagree: agreement {percent}, at least {wanted} wanted")
     if signs.extent_mm is not None and signs.extent_mm < rule.least_extent_mm:
         reach, least = math.floor(10 * signs.extent_mm) / 10, math.ceil(10 * rule.least_extent_mm) / 10
         size = f"{reach:g} mm along its longest side, at least {least:g} mm wanted"
@@ -111,8 +111,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("flipped", "possibly flipped head to feet: the reversed order fits better")
     if decision.spans and signs.bearing is not None and signs.bearing.upright < rule.least_upright:
         upright = signs.bearing.upright
-        said, wanted = _below(upright, rule.least_upright, 1)
-        share = f"{said if upright >= FAINT else f'under {FAINT:.1%}'} that slices run from feet to head"
+        percent, wanted = _below(upright, rule.least_upright, 1)
+        share = f"{percent if upright >= FAINT else f'under {FAINT:.1%}'} that slices run from feet to head"
         rather = f", as the header has it, at least {wanted} wanted; by the picture rather from {signs.bearing.rather}"
         yield Doubt("turned", f"its axes look wrong: {share}{rather}")
 
@@ -122,8 +122,8 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
     a second answer nearby, as a reason why."""
     for span in decision.spans:
         if span.confidence < LIKELY:
-            said, wanted = _below(span.confidence, LIKELY)
-            why = f"{said} of the slices called so are expected to show it, at least {wanted} wanted"
+            percent, wanted = _below(span.confidence, LIKELY)
+            why = f"{percent} of the slices called so are expected to show it, at least {wanted} wanted"
             yield Doubt("low-confidence", f"{span.region} is only the best guess: {why}")
     if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
         chance, _ = _below(decision.set_probability, EVEN)
@@ -131,16 +131,16 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
         yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")
     if decision.sure < rule.min_confidence:
         yield from _rivals(decision, vocabulary)
-        said, bar = _below(decision.sure, rule.min_confidence)
-        yield Doubt("low-confidence", f"not sure enough: confidence {said}, a volume's answer counts from {bar} on")
+        percent, bar = _below(decision.sure, rule.min_confidence)
+        yield Doubt("low-confidence", f"not sure enough: confidence {percent}, a volume's answer counts from {bar} on")
 
 
 def _below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
     """A share in percent and the bar that it lies below, with so many decimals.  Where they would read the same they have one more, the
     share rounded down and the bar up: 69.9% and 70%."""
-    said, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
-    if said != wanted:
-        return said, wanted
+    percent, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
+    if percent != wanted:
+        return percent, wanted
     finer = 10 ** (digits + 3)
     if round(bar, digits + 2) != bar:
         wanted = f"{math.ceil(round(finer * bar, 6)) / finer:.{digits + 1}%}"
@@ -154,7 +154,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _rivals(decision: Decision, vocabulary: Vocabulary) -> Iterator[Doubt]:
-    """Spans along which another class is nearly as probable as the one said."""
+    """Spans along which another class is nearly as probable as the predicted one."""
     for span in decision.spans:
         mine, rival, other = _second(decision, span, vocabulary)
         if other >= NEAR * mine:
@@ -162,7 +162,7 @@ def _rivals(decision: Decision, vocabulary: Vocabulary) -> Iterator[Doubt]:
 
 
 def _second(decision: Decision, span: Span, vocabulary: Vocabulary) -> tuple[float, str, float]:
-    """Mean probability along a span of its region; the likeliest class that none of its slices is said to show, and its own."""
+    """Mean probability along a span of its region; the likeliest class that none of its slices is labelled with, and that of this class."""
     rows = slice(span.first, span.last + 1)
     means = decision.smoothed[rows].mean(axis=0)
     own = float(means[vocabulary.classes.index(span.region)])

@@ -74,7 +74,7 @@ class Ensemble:
 
     @property
     def sees_the_volume(self) -> bool:
-        """Whether what the members say of a slice depends on the other slices of its volume."""
+        """Whether the members' probabilities of a slice depend on the other slices of its volume."""
         from fovnet.net.architecture import OF_THE_VOLUME
         from fovnet.net.inputs import inputs_of
 
@@ -94,9 +94,9 @@ class Ensemble:
         answers, distances = [], []
         for start in range(0, len(wanted), PIECE):
             piece = wanted[start : start + PIECE]
-            tell = _shifted(progress, start, len(wanted))
-            said, features = member_answers(self.members, pixels, self.device, tell, piece, placing, engine=self.engine)
-            answers.append(said)
+            report = _shifted(progress, start, len(wanted))
+            probabilities, features = member_answers(self.members, pixels, self.device, report, piece, placing, engine=self.engine)
+            answers.append(probabilities)
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
         return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
@@ -109,7 +109,7 @@ class Ensemble:
         return self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
 
     def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with what they see in it turned over where that is asked: see `outputs_on`."""
+        """The outputs on a volume, with those on it turned over where they are needed: see `outputs_on`."""
         named = np.unique(self.judge.raw(outputs).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return outputs
@@ -147,8 +147,8 @@ def assemble(
 
     members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
     precision  float32, or float16: half the room; whatever is found out from here on is found out about the rounded networks
-    subjects  marks of the people they learned from, by split: whoever evaluates them can tell that nobody of those is in the test split
-    begun  facts of the ensemble whose networks theirs were trained from, if any: it is told which those were
+    subjects  marks of the people they learned from, by split: an evaluation can check that nobody of them is in the test split
+    begun  facts of the ensemble whose networks theirs were trained from, if any: their checksums are recorded
     mixed  the share of what each training made of its network, and by slot that network before; None: all of it
     inputs  what the slices show that it will score, as a pack has it; None: they are not compared
     journal the name of the search's journal that the members are from
@@ -243,7 +243,7 @@ def guessing_loss(
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """What `ensemble.json` says.  Raises ModelError where the folder is no ensemble."""
+    """The contents of `ensemble.json`.  Raises ModelError where the folder is no ensemble."""
     try:
         return read_json(folder / FACTS)
     except (OSError, ValueError):
@@ -286,7 +286,7 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     """The ensemble in a folder, its networks ready on a device.
 
     rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
-    engine  what computes the answers, a name of `fovnet.net.engines`; what is trained or tuned is always computed by torch
+    engine  what computes the answers, a name of `fovnet.net.engines`; trainings and tuning always compute with torch
     Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum; and where a network was trained for
     other classes, or on slices that look otherwise than those that will be cut for it, or is shown something else than the others.
     """

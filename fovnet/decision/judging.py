@@ -1,4 +1,4 @@
-"""The one way from what the networks say of a volume's slices to its answer: the workflow and prediction both go through here."""
+"""The one way from the networks' outputs on a volume's slices to its answer: the workflow and prediction both go through here."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Judge:
         return replace(seen, novelty=novelty.of_volume(unusual, raw), slice_unusual=unusual)
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """Which way the body lies in a volume; None where that is not known, or its pictures are too small to tell."""
+        """Which way the body lies in a volume; None where that is not known, or its pictures are too small to show it."""
         return None if self.orientation is None else self.orientation.bearing(stack)
 
     def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:

@@ -1,4 +1,4 @@
-"""Answers of an earlier run: which of them still hold, told by what the file holds, by the model and by the program's version.
+"""Answers of an earlier run: which of them still hold, by the file's content, the model and the program's version.
 
 A file whose names, sizes, times and places on the disk are all as they were is not read again: no program changes or replaces a file
 without its time of change (ctime) or its place (inode) becoming another.  Where one of them differs the content is compared, so a
@@ -18,11 +18,11 @@ from fovnet.volume.readers import beside_of, file_checksum, files_of
 from fovnet.volume.unpacking import regular
 
 PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed"})
-"""Refusals that say something of the machine or the moment: asked for again, a volume is tried again."""
+"""Refusals caused by the machine or the moment: the volume is tried again in the next run."""
 
 
 def places(path: Path) -> list[list[int]] | None:
-    """Size, time of modification, time of change and inode of each file of a volume; None where they cannot be asked."""
+    """Size, time of modification, time of change and inode of each file of a volume; None where they cannot be read."""
     try:
         return [_place(file) for file in _files(path)]
     except (OSError, ValueError):           # ValueError: a null byte in the name
@@ -56,8 +56,8 @@ def kept_rows(
         drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
         if beside and kept["status"] != "refused" and not drawn:
             return None
-        as_told = unchanged(path, kept["file"]) and kept["file"].get("beside") == beside_of(path)
-        return list(kept["rows"]) if as_told else None
+        unaltered = unchanged(path, kept["file"]) and kept["file"].get("beside") == beside_of(path)
+        return list(kept["rows"]) if unaltered else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -33,7 +33,7 @@ def lit(dark: NDArray[np.bool_]) -> slice:
 
 
 def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
-    """What `decide` says of the rows shown, of a volume of so many slices; those before and after show none, with confidence 1.
+    """The decision by `decide` on the rows shown, for a volume of so many slices; those before and after show none, with confidence 1.
 
     `observations` and `sure` stay those of what is shown: black slices could not contradict an answer, and padding makes none surer.
     """

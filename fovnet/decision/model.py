@@ -32,12 +32,12 @@ File = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is said of one volume.
+    """The answer on one volume.
 
-    status      "ok", "uncertain" or "refused"; the message says why, code names the doubts or the fault
+    status      "ok", "uncertain" or "refused"; the message gives the reason, code names the doubts or the fault
     spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names.  Their first
                 and last count the cuts that were looked at; the volume's own slices are first_slice and last_slice in to_dict()["rows"]
-    confidence  mean probability of what is said of the slices, 0 to 1; 0 where refused
+    confidence  mean probability of the slices' predicted classes, 0 to 1; 0 where refused
     """
 
     volume_id: str
@@ -55,10 +55,10 @@ class Prediction:
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything said of the volume, as JSON knows it: `rows` of spans.tsv, and what `<volume_id>.json` of `fovnet predict` holds;
+        """The whole answer, as JSON knows it: `rows` of spans.tsv, and what `<volume_id>.json` of `fovnet predict` holds;
         but not `fovnet`, `file` and `faces`, which are of its files."""
-        told: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
-        return told
+        plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
+        return plain_facts
 
 
 class Model:
@@ -85,7 +85,7 @@ class Model:
         if len(volumes) > 1:
             fault = VolumeError("volume-several", f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0]}, or "
                                                   "all of them to predict_many.")
-            return self._told(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
+            return self._prediction(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
         return next(self._answers(volumes or [whole], 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
@@ -103,9 +103,9 @@ class Model:
 
     def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
         for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):
-            yield self._told(one)
+            yield self._prediction(one)
 
-    def _told(self, one: Predicted) -> Prediction:
+    def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
             "rows": table_rows(given, one.stack), "model": self.identity, "engine": self._ensemble.computed_by,
@@ -115,7 +115,7 @@ class Model:
 
 
 def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:
-    """The model in an ensemble folder, or the one that comes with the package, as `fovnet.load` says."""
+    """The model in an ensemble folder, or the one that comes with the package; as `fovnet.load`."""
     return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
 
 

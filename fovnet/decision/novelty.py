@@ -88,7 +88,7 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
 
 
 def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
-    """The same, knowing the distances (n,) of validation slices and what the ensemble said of them, (n, k)."""
+    """The same, knowing the distances (n,) of validation slices and the ensemble's probabilities of them, (n, k)."""
     given = raw.argmax(axis=1)
     kept = np.concatenate([_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)])
     return Familiar(what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept])

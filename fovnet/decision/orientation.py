@@ -1,9 +1,9 @@
-"""Which way a body lies in a volume, as its pictures tell: whether slices run from feet to head, as the header has it.
+"""Which way a body lies in a volume, by its pictures: whether slices run from feet to head, as the header has it.
 
     layers    of a small network (fovnet.net.orientation): weights (out, in) and biases (out,)
     bearing   how probable it is that they do, all 24 ways of lying being as probable before; and what they rather run along
 
-On disk `orientation.safetensors`, half a megabyte.  An ensemble of few or thin volumes has none, and asks nothing.
+On disk `orientation.safetensors`, half a megabyte.  An ensemble of few or thin volumes has none, and does not judge it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bearing:
-    """What the pictures of a volume tell of its axes.
+    """What the pictures of a volume show of its axes.
 
     upright  the probability that its slices run from feet to head        rather  what they most probably run along
     """
@@ -42,12 +42,12 @@ class Bearing:
 
 @dataclass(frozen=True)
 class Orientation:
-    """The network, as arrays: numpy is enough to ask it."""
+    """The network, as arrays: numpy is enough to run it."""
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """Of a volume; None where it reaches less than LEAST_MM along an axis, as nothing can be told from a slab."""
+        """Of a volume; None where it reaches less than LEAST_MM along an axis: a slab shows too little."""
         if min(extents_mm(stack)) < LEAST_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])

@@ -1,11 +1,11 @@
 """Deciding on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
 
     rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
-    members  (p, m, k) what each member says of them   distances  (m,) from what is familiar to the networks
-    weights  (p,) the members' say in raw                turned     (p, m, k) what each says of the row in its volume turned over
+    members  (p, m, k) each member's probabilities     distances  (m,) from what is familiar to the networks
+    weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its volume turned over
 
-`turned` is there where the members are shown more than slices, and not a number where nobody asked: in volumes of one region.  280 bytes
-a slice and ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have rows and raw
+`turned` is there where the members are shown more than slices, and NaN where it is not needed: in volumes of one region.  280 bytes a
+slice and ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have rows and raw
 alone, and are read as an ensemble of one.
 """
 
@@ -61,8 +61,8 @@ class Scored:
         weights = Rule(weights=self.weights).say(len(self.outputs.members))
         known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.outputs.members, "weights": weights}
         known["raw"] = mean(self.outputs.members, weights)
-        asked = {"distances": self.outputs.distances, "turned": self.turned}
-        return known | {name: values for name, values in asked.items() if values is not None}
+        optional = {"distances": self.outputs.distances, "turned": self.turned}
+        return known | {name: values for name, values in optional.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
         """What they see in one volume.  Raises ModelError where not all its slices were scored."""
@@ -72,7 +72,7 @@ class Scored:
         return outputs if turned is None or np.isnan(turned).any() else replace(outputs, turned=turned)
 
     def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
-        """The same, with what the ensemble's members see in its volumes turned over where it is asked; the model weighs as these do."""
+        """The same, with the outputs of the ensemble's members on its volumes turned over, where needed; the model has the same weights."""
         indices = [index for split in SCORED for index in _readable(pack, split)]
         turned = np.full_like(self.outputs.members, np.nan)
         for done, index in enumerate(indices, start=1):
@@ -119,7 +119,7 @@ def subjects_of(pack: Pack, split: str) -> list[str]:
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientation | None = None) -> list[Shown]:
-    """The labelled volumes of a split, as settling wants them; which way each lies as `orientation` tells it, where there is one."""
+    """The labelled volumes of a split, as settling wants them; which way each lies by `orientation`, where there is one."""
     return [
         Shown(
             pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,

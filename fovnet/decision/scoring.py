@@ -1,7 +1,7 @@
-"""What the members of a new ensemble make of the slices nobody trained on, and what follows: what is familiar, how much say each has;
-and what tells which way a body lies.
+"""The outputs of a new ensemble's members on slices nobody trained on, and what follows: what is familiar, the weight of each member;
+and the network that finds which way a body lies.
 
-It takes some 280 bytes a slice (`packed`), which all that tunes, decides and evaluates reads; no network is asked again.
+It takes some 280 bytes a slice (`packed`), which all that tunes, decides and evaluates reads; no network is run again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from fovnet.decision.weighing import Weighing, mean, weigh
 from fovnet.volume.pack import Pack
 from fovnet.volume.planes import PICTURES, lies_as_told, pictures
 
-Told = Callable[[int, int], Any]
+ProgressCallback = Callable[[int, int], Any]
 FEWEST, MOST = 50, 4000         # volumes to learn from which way a body lies
 JUDGES = round(1 / FALSE_ALARMS) - 1        # volumes of which FALSE_ALARMS is one
 
 
-def score(model: Ensemble, pack: Pack, *, seed: int, progress: Told | None = None) -> tuple[Ensemble, Scored]:
+def score(model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> tuple[Ensemble, Scored]:
     """The ensemble, knowing what of the training split is familiar, and what its members see in the slices of the splits in SCORED."""
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
     learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
@@ -44,18 +44,18 @@ def weighed(folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str,
     return replace(scored, weights=tuple(found.weights.tolist())), found
 
 
-def oriented(folder: Path, pack: Pack, *, seed: int, progress: Told | None = None) -> Path | None:
+def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> Path | None:
     """`folder/orientation.safetensors`, learned from at most MOST volumes of the training split; None, and none there, where fewer than
     FEWEST teach it, or the validation split has too few for a bar.
 
-    They show a region in more than half of their slices, reach far enough to tell which way they lie, and have a header that says it; any
-    collection has some that lie otherwise than theirs, but few.
+    They show a region in more than half of their slices, reach far enough to show which way they lie, and have a header that gives it; any
+    collection has some that lie otherwise than their headers give, but few.
     """
     from fovnet.net.orientation import learn
     from fovnet.net.weights import save_tensors
 
     (folder / orientation.FILE).unlink(missing_ok=True)
-    known, judges = _lying_as_told(pack, "train", MOST, seed), _lying_as_told(pack, "validation", JUDGES, seed)
+    known, judges = _with_known_axes(pack, "train", MOST, seed), _with_known_axes(pack, "validation", JUDGES, seed)
     if len(known) < FEWEST or len(judges) < JUDGES:
         return None
     shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB of 4,000 volumes
@@ -66,8 +66,8 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: Told | None = Non
     return save_tensors(folder / orientation.FILE, halves, {"volumes": len(known), "seed": seed})
 
 
-def _lying_as_told(pack: Pack, split: str, most: int, seed: int) -> list[int]:
-    """Volumes of a split that show which way they lie, and whose headers say it: at most so many, drawn by the seed."""
+def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
+    """Volumes of a split that show which way they lie, and whose headers give it: at most `most`, drawn by the seed."""
     readable = [at for at, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
     known: list[int] = []
     for index in np.random.default_rng(seed).permutation(readable).tolist():
@@ -80,6 +80,6 @@ def _lying_as_told(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     return sorted(known)
 
 
-def turned_over(model: Ensemble, scored: Scored, pack: Pack, progress: Told) -> Scored:
-    """The same, with what the weighed members see in the volumes turned over, where that is asked."""
+def turned_over(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
+    """The same, with the weighed members' outputs on the volumes turned over, where needed."""
     return scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), progress)

@@ -86,9 +86,9 @@ def _draft(results: Results, draft: Path) -> None:
                                                "folder of a finished run (snakemake)")
     facts = facts_of(results.ensemble)
     rule = _facts(results.ensemble / RULE)
-    asked = [results.ensemble / orientation.FILE] if (results.ensemble / orientation.FILE).exists() else []
+    optional = [results.ensemble / orientation.FILE] if (results.ensemble / orientation.FILE).exists() else []
     members = [results.ensemble / one["weights"] for one in facts["members"]]
-    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *asked, *members):
+    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *optional, *members):
         if not path.is_file():
             raise ModelError("shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report")
         shutil.copyfile(path, draft / path.name)
@@ -119,9 +119,9 @@ def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _names(results: Results) -> set[str]:
     """What the run calls its volumes and subjects, and their files."""
     rows = read_tsv(results.slices / "manifest.tsv")
-    said = {row[column] for row in rows for column in ("volume_id", "subject_id")}
-    said |= {Path(row["path"]).name for row in rows}
-    return {name for name in said if name and not NUMBER.fullmatch(name)}
+    names = {row[column] for row in rows for column in ("volume_id", "subject_id")}
+    names |= {Path(row["path"]).name for row in rows}
+    return {name for name in names if name and not NUMBER.fullmatch(name)}
 
 
 def _refuse_names(draft: Path, names: Iterable[str]) -> None:

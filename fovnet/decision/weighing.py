@@ -1,6 +1,6 @@
-"""How much say each member has in the ensemble's mean.
+"""The weight of each member in the ensemble's mean.
 
-    members  (p, s, k) what each member says of the validation slices        truth  (s, k) bool, one label or two a slice
+    members  (p, s, k) each member's probabilities of validation slices      truth  (s, k) bool, one label or two a slice
     groups   (s,) the subject of each slice                                  weights  (p,) sum to one
     loss     mean over the slices of -Σ_c share_c log p_c, a slice with two labels held against half of each
 
