@@ -76,14 +76,14 @@ def batch(configuration: Mapping[str, Any]) -> int:
 
 
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
-    """Every block halves a slice's 2^7 pixels, and so does a stride of 2; of the one pixel of one slice nobody can tell a deviation."""
+    """Every block halves a slice's 2^7 pixels, and so does a stride of 2; a single pixel of one slice has no deviation to normalise by."""
     halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
     if halvings > MOST_BLOCKS:
-        said = f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out."
-        raise SearchError("space-level", said)
+        message = f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out."
+        raise SearchError("space-level", message)
     if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
-        said = f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled cannot normalise"
-        raise SearchError("space-level", f"{said}; leave one of them out.")
+        message = f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled cannot normalise"
+        raise SearchError("space-level", f"{message}; leave one of them out.")
 
 
 def _refuse_impossible(name: str, level: Any) -> None:
@@ -118,4 +118,4 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stride":              (_whole(1, 2), "1 or 2"),
     "norm":                (NORMS.__contains__, "none or pooled"),
 }
-"""What a level of each axis may be, and how that is said."""
+"""The valid levels of each axis, and their wording in errors."""

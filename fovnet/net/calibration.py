@@ -2,7 +2,7 @@
 
     calibration.json    the fitted numbers, the timed networks with what the fit makes of them, the device's name, the seed
 
-The predictions of a search order its clock: a calibration that is there is kept, and measured again only when somebody asks for it.
+The predictions of a search order its clock: a calibration that is there is kept, and measured again only on request.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PROBES = 16
 SECONDS = 45.0                  # of building and timing networks
 LARGEST_BYTES = 2e9             # of a timed network: drawing more weights than that takes longer than the steps
 WARM, TIMED, VALIDATED = 1, 3, 64
-NEARLY_SHORTEST = 4.0           # times the least: of networks all alike no price can be told from another
+NEARLY_SHORTEST = 4.0           # times the least: networks all alike do not separate the prices
 
 
 class Timed(Protocol):
@@ -62,7 +62,7 @@ class Calibration:
 
 
 def candidates(rows: Columns) -> Columns:
-    """The networks and batches of a space, each once; with those of the paper's space where they are too few to tell prices apart."""
+    """The networks and batches of a space, each once; with those of the paper's space where they are too few to separate the prices."""
     own = rows.distinct()
     if len(own) >= PROBES:
         return own

@@ -64,7 +64,7 @@ def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Column
 
 
 def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[Architecture, int], int]) -> Iterator[HeldOut]:
-    """Each row trained for about a second; `grown` gives the bytes at its peak, 0 where they cannot be told."""
+    """Each row trained for about a second; `grown` gives the bytes at its peak, 0 where that is unknown."""
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch)
     for row in range(len(rows)):
@@ -77,10 +77,10 @@ def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[A
         validate()
         seconds = train(steps) + validate() + validate()
         predicted = training_seconds(one, batch, slices=steps * batch, validation_slices=2 * VALIDATED, epochs=1, device=known.device)[0]
-        told, peak = asdict(net), grown(net, batch)
+        properties, peak = asdict(net), grown(net, batch)
         yield HeldOut(
-            **{name: told[name] for name in _SHOWN}, filters=net.filters, batch=batch, predicted_seconds=float(predicted), seconds=seconds,
-            predicted_mb=float(memory[row]) / 1e6, mb=peak / 1e6 if peak else None,
+            **{name: properties[name] for name in _SHOWN}, filters=net.filters, batch=batch, predicted_seconds=float(predicted),
+            seconds=seconds, predicted_mb=float(memory[row]) / 1e6, mb=peak / 1e6 if peak else None,
         )
 
 

@@ -36,7 +36,7 @@ class Checkpoint:
 
     @property
     def path(self) -> Path:
-        """The safetensors file, beside the weights; nothing is made by asking."""
+        """The safetensors file, beside the weights; it is not created here."""
         return checkpoint_of(self.keep)
 
     def save(self, progress: Progress) -> None:

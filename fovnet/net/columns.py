@@ -115,8 +115,8 @@ def joined(first: Columns, second: Columns) -> Columns:
 
 def _columns(named: Mapping[str, Column], rows: int, classes: int, head: str, inputs: tuple[str, ...]) -> Columns:
     def words(name: str, default: str, known: Sequence[str]) -> Integers:
-        said = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
-        return np.asarray(np.argmax(said[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64)
+        values = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
+        return np.asarray(np.argmax(values[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64)
 
     def ones(name: str) -> Integers:
         return np.asarray(named.get(name, np.ones(rows)), dtype=np.int64)

@@ -235,17 +235,17 @@ def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
 
 
 def _nothing_fits(memory: Floats, seconds: Floats, small: NDArray[np.bool_], short: NDArray[np.bool_], limits: Limits) -> str:
-    said = [f"none of the {len(memory):,} configurations can be trained within the limits"]
+    parts = [f"none of the {len(memory):,} configurations can be trained within the limits"]
     if not small.any():
-        said.append(f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}")
+        parts.append(f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}")
     if not short.any():
-        said.append(f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take {seconds.min():.3g}")
+        parts.append(f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take {seconds.min():.3g}")
     if small.any() and short.any():
-        said.append(
+        parts.append(
             f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and {short.sum():,} take no longer than "
             f"search.seconds_limit {limits.seconds:g}, but none does both; within the memory the fastest takes {seconds[small].min():.3g} s"
         )
-    return "; ".join(said) + ".  Raise a limit, or search smaller networks."
+    return "; ".join(parts) + ".  Raise a limit, or search smaller networks."
 
 
 def price_rows(

@@ -102,7 +102,7 @@ def textured(images: Tensor, kernels: Tensor) -> Tensor:
 
 
 def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each grey x on its way to f(x), as far as the cubic B-splines of its slice's shares say there.
+    """The batch (n, c, h, w) in [0, 1], each grey x on its way to f(x), as far as the cubic B-splines of its slice's shares give there.
 
     f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, cut off at 0 and 1: what was brighter may become darker,
     black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]

@@ -6,8 +6,8 @@
     auto       the fastest of them that is installed and can express the networks
 
 Their probabilities differ by sums of floats in another order, 1e-6; each is compared with torch on two pictures when it is made, and
-not used where it differs.  Graphs are made in memory: nothing is written.  Both runtimes report their use to their makers unless they are
-told not to (ONNX Runtime from 1.29 on, with hashes of graph and weights; OpenVINO when it is imported): here they are told not to.
+not used where it differs.  Graphs are made in memory: nothing is written.  Both runtimes send telemetry to their makers unless it is
+switched off (ONNX Runtime from 1.29 on, with hashes of graph and weights; OpenVINO when it is imported): here it is off.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Torch:
         """
         try:
             with torch.inference_mode():
-                seen = [_answer(member, images) for member in self._members]
+                outputs = [_answer(member, images) for member in self._members]
         except RuntimeError as fault:           # one volume's lack of memory must not stop the rest
             if is_starved(fault):
                 raise MemoryError(str(fault)) from fault
             raise
-        probabilities, features = torch.stack([said for said, _ in seen]), torch.cat([felt for _, felt in seen], dim=1)
-        return probabilities.float().cpu().numpy(), features.cpu().numpy()
+        probabilities, features = zip(*outputs, strict=True)
+        return torch.stack(probabilities).float().cpu().numpy(), torch.cat(features, dim=1).cpu().numpy()
 
 
 class Onnx:
@@ -79,7 +79,7 @@ class Onnx:
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         _package("onnx", self.name)
-        with _untold():
+        with _telemetry_off():
             runtime = _package("onnxruntime", self.name)
         runtime.disable_telemetry_events()      # where somebody has imported it before
         self.version = str(runtime.__version__)
@@ -104,7 +104,7 @@ class OpenVino:
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         _package("onnx", self.name)
-        with _untold():
+        with _telemetry_off():
             runtime = _package("openvino", self.name)
         self.version = str(runtime.__version__)
         core = runtime.Core()
@@ -176,14 +176,14 @@ def _made(name: str, members: Sequence[nn.Module]) -> Engine:
 
 
 def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Nothing, where the engine says of two pictures of noise, one dark and one bright, what torch says of them."""
+    """Nothing, where the engine's outputs on two pictures of noise, one dark and one bright, are those of torch."""
     channels = int(next(members[0].parameters()).shape[0])
     images = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.2, 1.0])[:, None, None, None]
-    (said, felt), (wanted, deviations) = engine.answers(images), Torch(members).answers(images)
-    off = float(np.abs(said - wanted).max())
-    if off > AGREE or not np.allclose(felt, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())):
-        said_of = f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, {AGREE:g} is allowed"
-        raise ModelError("engine-differs", f"{said_of}, or its features do; use the engine torch")
+    (probabilities, features), (expected, deviations) = engine.answers(images), Torch(members).answers(images)
+    off = float(np.abs(probabilities - expected).max())
+    if off > AGREE or not np.allclose(features, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())):
+        message = f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, {AGREE:g} is allowed"
+        raise ModelError("engine-differs", f"{message}, or its features do; use the engine torch")
 
 
 def _package(package: str, engine: str) -> Any:
@@ -195,7 +195,7 @@ def _package(package: str, engine: str) -> Any:
 
 
 @contextmanager
-def _untold() -> Iterator[None]:
+def _telemetry_off() -> Iterator[None]:
     """While a runtime is imported: ONNX Runtime finds its telemetry switched off, OpenVINO finds that of its own not installed."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # for as long as the process lives; no uploader, no identifier in the home folder
     hidden = "openvino_telemetry"
@@ -210,33 +210,33 @@ def _untold() -> Iterator[None]:
 
 
 def _in_parts(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
-    """What `run` says of the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") where it cannot, as for lack of memory."""
+    """The outputs of `run` on the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") where it fails, as for lack of memory."""
     try:
-        said = [run(part.contiguous().numpy()) for part in torch.split(images, AT_ONCE)]
+        outputs = [run(part.contiguous().numpy()) for part in torch.split(images, AT_ONCE)]
     except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
         raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
-    return np.concatenate([each[0] for each in said], axis=1), np.concatenate([each[1] for each in said])
+    return np.concatenate([each[0] for each in outputs], axis=1), np.concatenate([each[1] for each in outputs])
 
 
 def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
     """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
-    with _watched(member) as felt:
-        said = member(images).softmax(dim=1)
-    return said, torch.cat(felt, dim=1)
+    with _watched(member) as features:
+        probabilities = member(images).softmax(dim=1)
+    return probabilities, torch.cat(features, dim=1)
 
 
 @contextmanager
 def _watched(member: nn.Module) -> Iterator[list[Tensor]]:
     """A list that fills with each block's features as the member runs."""
-    felt: list[Tensor] = []
+    features: list[Tensor] = []
 
     def keep(_: nn.Module, __: Any, pooled: Tensor) -> None:
         flat = pooled.clamp_min(0).flatten(2)                    # the block's ReLU comes after its pooling
-        felt.append(flat.float().std(dim=2, correction=0))
+        features.append(flat.float().std(dim=2, correction=0))
 
     handles = [layer.register_forward_hook(keep) for layer in member.children() if isinstance(layer, nn.MaxPool2d)]
     try:
-        yield felt
+        yield features
     finally:
         for handle in handles:
             handle.remove()

@@ -17,19 +17,19 @@ from fovnet.search.journal import read_trials
 
 def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)) -> Timings:
     """The completed trials of a journal that ran on a device of this name.  Raises SearchError where there is none."""
-    told = [
+    completed = [
         trial for trial in read_trials(journal)
         if trial.outcome.status == "completed" and trial.outcome.device == device and trial.outcome.seconds > 0
     ]
-    if not told:
+    if not completed:
         raise SearchError("calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from")
     try:
         rows = read_npz(journal / "rows.npz")
     except (OSError, ValueError) as fault:
-        said = f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
-        raise SearchError("journal-rows", said) from fault
-    configurations = [trial.proposal.configuration for trial in told]
+        message = f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
+        raise SearchError("journal-rows", message) from fault
+    configurations = [trial.proposal.configuration for trial in completed]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
-    epochs = np.array([len(trial.outcome.validation_loss) for trial in told])
-    work = Work(repeated(slices_per_epoch, len(told)), repeated(len(rows["validation"]), len(told)), epochs)
-    return Timings(columns, work, np.array([trial.outcome.seconds for trial in told]))
+    epochs = np.array([len(trial.outcome.validation_loss) for trial in completed])
+    work = Work(repeated(slices_per_epoch, len(completed)), repeated(len(rows["validation"]), len(completed)), epochs)
+    return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed]))

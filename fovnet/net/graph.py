@@ -32,7 +32,7 @@ PICTURE = [2, 3]                # the axes of an image's rows and columns
 
 @dataclass
 class Drawing:
-    """A graph as it grows; `features` are the names of what has been felt so far."""
+    """A graph as it grows; `features` are the names of the features so far."""
 
     nodes: list[NodeProto] = field(default_factory=list)
     weights: list[TensorProto] = field(default_factory=list)
@@ -66,11 +66,11 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
 
     channels, drawing = _channels(networks), Drawing()
     first = drawing.keep("first_axis", np.array([0], dtype=np.int64))
-    said = []
+    probabilities = []
     for member, network in enumerate(networks):
         scores = _sequence(drawing, network, f"member{member}", IMAGES)
-        said.append(drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first))
-    drawing.add("Concat", *said, called=PROBABILITIES, axis=0)
+        probabilities.append(drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first))
+    drawing.add("Concat", *probabilities, called=PROBABILITIES, axis=0)
     wanted = [helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])]
     if drawing.features:
         drawing.add("Concat", *drawing.features, called=FEATURES, axis=1)
@@ -84,8 +84,8 @@ def _channels(networks: Sequence[nn.Module]) -> int:
     """Of the input of all the networks; each begins by normalising it."""
     sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
     if sizes > MOST_BYTES:
-        said = f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an ONNX graph"
-        raise ModelError("graph-too-large", f"{said}; use the engine torch")
+        message = f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an ONNX graph"
+        raise ModelError("graph-too-large", f"{message}; use the engine torch")
     found = {getattr(next(network.children(), None), "num_features", None) for network in networks}
     channels = found.pop() if len(found) == 1 else None
     if channels is None:
@@ -135,7 +135,7 @@ def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[
 
 
 def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
-    """Max-pooling; what comes out is felt."""
+    """Max-pooling; the deviation of its output is a feature."""
     if _pair(layer.dilation) != [1, 1]:
         raise _unknown(layer, name)
     pooled = drawing.add("MaxPool", at, **_windows(layer))

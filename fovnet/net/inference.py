@@ -6,7 +6,7 @@ Features are the standard deviation over the picture of what each filter of ever
 shape and no texture, like a bottle of water, still looks unlike a body.  Networks with either head have them, and they cost a
 thousandth of the convolutions.  Source: Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples*,
 section 2.2 (all layers, averaged over the picture); the second moment instead of the first after Sastry & Oore (2020), *Detecting
-out-of-distribution examples with Gram matrices*: with the first, bottles of water were told from bodies less often.
+out-of-distribution examples with Gram matrices*: with the first, bottles of water were distinguished from bodies less often.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def member_answers(
     """
     kinds, engine, together = inputs_of(members), engine or Torch(members), inference_batch_size(members, prod(pixels.shape[1:]), device)
     wanted = np.arange(len(pixels)) if rows is None else rows
-    answers, features = [], []
+    probabilities, features = [], []
     with torch.inference_mode():
         for start in range(0, len(wanted), together):
-            said, felt = engine.answers(images_of(pixels, wanted[start : start + together], kinds, placing, device))
-            answers.append(said)
-            features.append(felt)
+            outputs = engine.answers(images_of(pixels, wanted[start : start + together], kinds, placing, device))
+            probabilities.append(outputs[0])
+            features.append(outputs[1])
             if progress:
                 progress(min(start + together, len(wanted)), len(wanted))
-    return np.concatenate(answers, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
+    return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
 
 
 def member_probabilities(

@@ -93,8 +93,8 @@ class Warp:
     crops   (m, 4), as there: the rectangle of each slice that is its field of view, from which theta then counts; None: all of it
     ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
     as_cut  as `fovnet.net.augment.Ranges` has it
-    before  what is done to images (m, c, h, w) before anything else; told whether it may move what they show, which no section allows:
-            the slice would no longer lie in its row
+    before  what is done to images (m, c, h, w) before anything else; its second argument is whether it may move what they show, which no
+            section allows: the slice would no longer lie in its row
     """
 
     theta: Tensor
@@ -226,6 +226,6 @@ def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
     """What all the networks are shown.  Raises ModelError ("members-other-inputs") where they are shown different things."""
     kinds = {getattr(member, "inputs", ("slice",)) for member in members}
     if len(kinds) > 1:
-        said = " and ".join(sorted(", ".join(each) for each in kinds))
-        raise ModelError("members-other-inputs", f"networks of one ensemble are shown {said}; take the networks of one search")
+        listed = " and ".join(sorted(", ".join(each) for each in kinds))
+        raise ModelError("members-other-inputs", f"networks of one ensemble are shown {listed}; take the networks of one search")
     return kinds.pop() if kinds else ("slice",)

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 
 class Mixture(nn.Module):
-    """Members and their say: images (n, c, 128, 128) float in [0, 1] to class probabilities (n, k), the members' weighted mean.
+    """Members and their weights: images (n, c, 128, 128) float in [0, 1] to class probabilities (n, k), the members' weighted mean.
 
-    What is said of a volume takes more than that: calibration, smoothing along the body, and the order of the regions.
+    The decision on a volume takes more than that: calibration, smoothing along the body, and the order of the regions.
     """
 
     weights: Tensor
@@ -28,5 +28,5 @@ class Mixture(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Probabilities (n, k)."""
-        said = torch.stack([member(images).softmax(dim=1) for member in self.members])
-        return torch.einsum("p,pnk->nk", self.weights, said)
+        probabilities = torch.stack([member(images).softmax(dim=1) for member in self.members])
+        return torch.einsum("p,pnk->nk", self.weights, probabilities)

@@ -1,6 +1,6 @@
-"""Learning which way a body lies: a small network that names what a picture shows, and says of three at once how a body is turned.
+"""Learning which way a body lies: a small network that classifies the view in a picture, and from three how a body is turned.
 
-    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as fovnet.volume.planes has them, of bodies that lie as their headers say
+    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as fovnet.volume.planes has them, of bodies that lie as their headers give it
 
 It is shown one picture of each plane, in one of three places, all laid as they would be under one of 24 turns (fovnet.maths.turns), and
 scores each picture's 16 views.  A turn's score is the sum of those of the views it would show; the loss is the cross-entropy of the turns.
@@ -34,10 +34,10 @@ DROPPED = (0.1, 0.3)    # of the outlines, and of each layer's answers
 CUT, LEAST_CUT = 0.4, 0.45      # share of pictures of which a rectangle alone is left, and how much of each side it has at least
 AT_ONCE = 512           # pictures changed together: 80 MB
 
-Told = Callable[[int, int], Any]
+ProgressCallback = Callable[[int, int], Any]
 
 
-def learn(pictures: NDArray[np.uint8], *, seed: int, progress: Told | None = None) -> dict[str, Tensor]:
+def learn(pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None) -> dict[str, Tensor]:
     """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines as they are.
 
     The same seed gives the same bits on one processor: everything is drawn from it, and one thread computes it.
@@ -102,7 +102,9 @@ def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
     return torch.where((dice < CUT)[:, None, None, None], about, pictures)
 
 
-def _fitted(known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator, progress: Told | None) -> nn.Sequential:
+def _fitted(
+    known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator, progress: ProgressCallback | None
+) -> nn.Sequential:
     """The network, trained on outlines (copies, n, 3, ...), which it is shown less their mean and by their deviation."""
     n, inputs = known.shape[1], int(np.prod(SHAPE))
     network = nn.Sequential(

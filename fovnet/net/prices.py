@@ -63,11 +63,11 @@ def is_table(columns: Sequence[str]) -> bool:
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
     """Least, quarter, median, three quarters and most of what the rows take that fit; by name and unit."""
     kept = priced.fits
-    told = {
+    columns = {
         "seconds": priced.seconds, "memory, MB": priced.memory / 1e6, "weights, millions": priced.cost.weights / 1e6,
         "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
     }
-    return {name: [float(value) for value in np.quantile(column[kept], QUANTILES)] for name, column in told.items()}
+    return {name: [float(value) for value in np.quantile(column[kept], QUANTILES)] for name, column in columns.items()}
 
 
 def search_seconds(priced: Prices, trials: int, workers: int) -> float:

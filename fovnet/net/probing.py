@@ -104,7 +104,7 @@ def device_name(device: torch.device) -> str:
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
-    """Seconds: on a GPU those on the wall, once it has done what it was told; on a CPU those of this process, which a neighbour on the same
+    """Seconds: on a GPU those on the wall, once it has finished its queue; on a CPU those of this process, which a neighbour on the same
     core cannot lengthen."""
     if device.type != "cuda":
         return time.process_time

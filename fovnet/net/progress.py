@@ -1,4 +1,4 @@
-"""How far a training is: what a checkpoint holds, and what is told while it runs."""
+"""How far a training is: what a checkpoint holds, and what is reported while it runs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def open_run(settings: Settings) -> tuple[Results, Pack]:
     """The results folder of a configuration, and the slices in it.
 
     Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") where they were cut or labelled otherwise than the
-    configuration says: regions would be told by each other's names, and a report would state what nothing was made with.
+    configuration says: regions would have each other's names, and a report would state settings that nothing was made with.
     """
     from fovnet.volume.pack import load_pack
 
@@ -69,7 +69,7 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
 
 
 def finished_search(results: Results) -> tuple[Path, list[Trial]]:
-    """The journal of the last finished search in a results folder, and its trials: of one that was asked for more before, the first.
+    """The journal of the last finished search in a results folder, and its trials: the first ones where more were requested before.
 
     Raises SearchError ("search-missing") where no search has finished, ("slot-missing") where one of its slots is gone, and as
     `fovnet.search.journal.read_trials` does.
@@ -91,27 +91,27 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
 
 def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     """The journal of the finished search in a results folder whose training is the configured one, on whatever device: each trial
-    tells its own.
+    records its own.
 
     Raises SearchError ("calibration-training") where it is another, and as `finished_search`.
     """
     training, (journal, _) = settings.training, finished_search(Results(folder))
-    told = Results(folder).search / "current.json"
+    current = Results(folder).search / "current.json"
     alike = {digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")}
-    if read_json(told).get("training_sha256") not in alike:
-        raise SearchError("calibration-training", f"{told}: its training is another than the configured one, or was made by an earlier "
+    if read_json(current).get("training_sha256") not in alike:
+        raise SearchError("calibration-training", f"{current}: its training is another than the configured one, or was made by an earlier "
                                                   "fovnet (`fovnet search` says it now); calibrate without --from")
     return journal
 
 
 def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
-    """The search in a journal, and what can be said of it afterwards, from all its trials or from these, which are all that was asked for
-    unless the search has ended before."""
+    """The search in a journal, and its explanation, from all its trials or from these, which are all that were requested unless the search
+    has ended before."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import asked_of
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
-    told = asked_of(journal, len(known))
-    asked = len(known) if trials is not None and told.ends_after is None else told.trials
-    return owner, explain(owner, known, asked=asked, ends_after=told.ends_after, notes=told.notes)
+    request = asked_of(journal, len(known))
+    asked = len(known) if trials is not None and request.ends_after is None else request.trials
+    return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)

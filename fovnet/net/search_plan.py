@@ -1,4 +1,4 @@
-"""The search that a configuration asks for: its space and first trial, what its networks cost and on what device, and its journal.
+"""The search that a configuration describes: its space and first trial, what its networks cost and on what device, and its journal.
 
 Nothing heavy is imported before it is needed: pricing a space costs no torch.
 """

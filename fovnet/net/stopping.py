@@ -2,7 +2,7 @@
 
     training, validation  one loss an epoch, as far as it has come
 
-What is always on says that a training has failed (diverged) or is done.  Early stopping is off unless asked for:
+Always on are the rules by which a training has failed (diverged) or is done.  Early stopping is off unless configured:
     plateau   the learning rate is reduced where the validation loss gets no better, and the training ends after some reductions
     envelope  at milestone epochs a trial that lies too far above the best trial's curve is pruned
 Source of both: HyperNOMAD; Lakhmiri (2021), thesis, chapter 6.

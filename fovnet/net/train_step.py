@@ -1,6 +1,6 @@
 """Steps of training: from row numbers and draws to weights, all on the device that holds the slices.
 
-On a CPU a step runs as it is written, and the same seed gives the same bits.  On CUDA the network runs in bfloat16 unless told otherwise,
+On a CPU a step runs as it is written, and the same seed gives the same bits.  On CUDA the network runs in bfloat16 unless set otherwise,
 and after a few steps the whole of one, from picking the slices to moving the weights, is recorded as a CUDA graph and replayed: hundreds
 of small kernels are launched as one, and nothing of a step waits for the host.
 """
@@ -67,7 +67,7 @@ class TrainStep:
         self._seen += len(rows)
 
     def mean_loss(self) -> float:
-        """The mean weighted cross-entropy, in nats, of the slices seen since it was last asked for, at least one; nan or inf where a step
+        """The mean weighted cross-entropy, in nats, of the slices seen since the last call, at least one; nan or inf where a step
         has lost itself.  The only time the host waits."""
         mean = float(self._total / self._seen)
         self._total.zero_()

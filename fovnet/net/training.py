@@ -185,7 +185,7 @@ def train_network(
     """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.  It begins with the network of `begin`, if any.
 
     Killed and called again, it goes on after the last whole epoch, on a CPU to the same bits; so does one that ended, where more epochs
-    are asked for now, until `forget(keep)`.  `source` is a hash of the data, wherever other data could have been there before the kill.
+    are wanted now, until `forget(keep)`.  `source` is a hash of the data, wherever other data could have been there before the kill.
     `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
     Never raises for what a network does: every exception is a status.  Raises SearchError ("disk-full") for what no network can help.
     """
@@ -358,7 +358,7 @@ def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator,
 
     rows (r,) and the volume (n,) of every slice, on one device
 
-    A whole body of 150 slices counts as much as a knee of 15, as it does when volumes are asked about.
+    A whole body of 150 slices counts as much as a knee of 15, as it does when volumes are classified.
     """
     order = volume[rows].argsort(stable=True).cpu()
     _, slices = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fovnet.volume.pack import Pack
 
 AT_ONCE = 4096          # slices, 67 MB
-SAID_OTHERWISE = ("pixels", "rows", "weights", "source", "stamp")        # of a Job, what a single training says itself or leaves out
+NOT_SHARED = ("pixels", "rows", "weights", "source", "stamp")        # fields of a Job that a single training sets itself or leaves out
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
@@ -116,7 +116,7 @@ def plan_single_training(
 
     refuse_without_slices(labelled_rows(pack))
     shared = training_job(settings, pack, folder)
-    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in SAID_OTHERWISE}
+    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in NOT_SHARED}
     source = digest(training_fingerprint(pack))
     return SingleTraining(
         configuration, labelled_rows(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},

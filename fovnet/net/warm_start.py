@@ -44,7 +44,7 @@ class Beginning:
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """What the ensemble in a folder says of itself.  Raises ModelError ("begin-missing") where it is none."""
+    """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") where it is none."""
     try:
         facts = read_json(folder / "ensemble.json")
         beginnings(folder, facts)
@@ -71,25 +71,25 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
     from fovnet.net.weights import load_facts
 
     for member in members:
-        told = load_facts(member.weights).get("architecture", {})
+        trained = load_facts(member.weights).get("architecture", {})
         if checksum(member.weights) != member.sha256:
             raise ModelError("weights-damaged", f"{member.weights}: not the file that ensemble.json beside it names; copy the whole folder "
                                                 "again")
         here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
         for name, value in here.items():
-            if told.get(name) != value:
-                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(told.get(name))}, here {_plain(value)}; "
+            if trained.get(name) != value:
+                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(trained.get(name))}, here {_plain(value)}; "
                                                         f"set training.{name} as it was trained")
 
 
 def space_of_members(members: Sequence[Beginning]) -> Space:
     """The space of their configurations and no others, in their order.  Raises SearchError as `fovnet.net.axes.in_order` does."""
-    told = [dict(member.configuration) for member in members]
-    names = {name for one in told for name in one}
-    levels = {name: sorted({one[name] for one in told if name in one}) for name in names}
+    configurations = [dict(member.configuration) for member in members]
+    names = {name for one in configurations for name in one}
+    levels = {name: sorted({one[name] for one in configurations if name in one}) for name in names}
     ordered = axes.in_order([Axis.of(name, levels[name]) for name in names])
     whole = Space(ordered)
-    listed = dict.fromkeys(whole.row_of(one) for one in told)
+    listed = dict.fromkeys(whole.row_of(one) for one in configurations)
     return Space(ordered, whole.rows[list(listed)])
 
 
@@ -111,7 +111,7 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
 
 
 def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
-    """The model's weights and running statistics replaced by those of a network in a file; the last layer's only where it tells the same
+    """The model's weights and running statistics replaced by those of a network in a file; the last layer's only where it has the same
     `classes`, in this order.
 
     Raises ModelError ("begin-other-network") where the network is of another architecture, or is shown something else.
@@ -120,11 +120,11 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     from fovnet.net.weights import load_tensors
 
     tensors, facts = load_tensors(weights)
-    told = Architecture(**facts["architecture"])
-    if replace(told, classes=net.classes) != net:
-        differ = [name for name, value in vars(net).items() if name != "classes" and vars(told)[name] != value]
-        said = "; ".join(f"its {name} {_plain(vars(told)[name])}, here {_plain(vars(net)[name])}" for name in differ)
-        raise ModelError("begin-other-network", f"{weights}: {said}; set training.inputs and training.head as it was trained")
+    trained = Architecture(**facts["architecture"])
+    if replace(trained, classes=net.classes) != net:
+        differ = [name for name, value in vars(net).items() if name != "classes" and vars(trained)[name] != value]
+        message = "; ".join(f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}" for name in differ)
+        raise ModelError("begin-other-network", f"{weights}: {message}; set training.inputs and training.head as it was trained")
     mine = model.state_dict()
     if list(facts.get("classes", ())) != list(classes):
         tensors |= {name: mine[name] for name in LAST}
@@ -142,8 +142,8 @@ def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: floa
 
     from fovnet.net.weights import load_tensors
 
-    before, told = load_tensors(begun)
-    drawn = LAST if told.get("classes") != facts.get("classes") else ()
+    before, facts_before = load_tensors(begun)
+    drawn = LAST if facts_before.get("classes") != facts.get("classes") else ()
     mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
     return {**tensors, **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed}}
 

@@ -76,8 +76,8 @@ def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[
     trained = facts["slices"]
     for name in sorted(trained.keys() | slices.keys()):
         if trained.get(name) != slices.get(name):
-            said = f"trained on slices with {name} = {trained.get(name)}, these have {slices.get(name)}"
-            raise ModelError("weights-other-slices", f"{path}: {said}; cut them alike, or search again on slices like these")
+            message = f"trained on slices with {name} = {trained.get(name)}, these have {slices.get(name)}"
+            raise ModelError("weights-other-slices", f"{path}: {message}; cut them alike, or search again on slices like these")
 
 
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:

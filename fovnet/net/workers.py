@@ -52,7 +52,7 @@ class Job:
     pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device, head and the recipe's numbers as configured
     ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
-    inputs   what the slices are, as `fovnet.volume.pack` tells it, and the names of the classes: kept beside the weights
+    inputs   what the slices are, as `fovnet.volume.pack` has it, and the names of the classes: kept beside the weights
     kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
     begin    the networks of which each training begins with one; none: it begins with weights that are drawn
     rate_factor  learning rates are so many times those of the configurations
@@ -205,15 +205,15 @@ def _data_of(job: Job, device: torch.device) -> Data:
     """What the job learns from, on the device.  Raises SearchError ("slices-replaced") where it lies there anew."""
     stamps = stamp_of(job.pixels), stamp_of(job.rows)
     if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:       # of the same bytes `slice_collections` keeps the date
-        told = "was written anew while the search ran, and what is learned from it would be of other slices"
-        raise SearchError("slices-replaced", f"{job.pixels}: {told}; give the search's command again once they are cut")
+        reason = "was written anew while the search ran, and what is learned from it would be of other slices"
+        raise SearchError("slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut")
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)
 
 
 @lru_cache(maxsize=1)
 def _resident(pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]) -> Data:
-    """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB.  `stamps` tell files that were
-    written anew from those they replaced."""
+    """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB.  `stamps` distinguish files
+    that were written anew from those they replaced."""
     from fovnet.net.training import place
 
     with np.load(rows, allow_pickle=False) as kept:
@@ -265,7 +265,7 @@ def _settle(parent: int) -> None:
     """One thread for arithmetic, freed memory kept, and no life after the parent: a SIGKILL must not leave trainings behind."""
     import torch
 
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # a terminal's Ctrl-C: the parent tells of it, once
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # a terminal's Ctrl-C: the parent reports it, once
     torch.set_num_threads(1)
     keep_freed_memory()
     end_with(parent)

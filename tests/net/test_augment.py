@@ -121,7 +121,7 @@ def pinned(gamma: float = 1.0, low: float = 0.0, high: float = 1.0) -> torch.Ten
 
 
 def lopsided() -> torch.Tensor:
-    """A smooth slice (1, 48, 48) with a long and a short side, from black to white: how it lies and leans can be told."""
+    """A smooth slice (1, 48, 48) with a long and a short side, from black to white: how it lies and leans can be seen."""
     picture = np.zeros((48, 48))
     picture[19:27, 14:33] = 1.0
     picture[26:33, 14:21] = 0.6
@@ -157,7 +157,7 @@ def disagreement(ours: np.ndarray, theirs: np.ndarray) -> dict[str, float]:
 
 DRAWN = 1000
 OURS = 4000
-TOLD = 1e-3      # twelve properties: chance alone is below this once in a hundred comparisons, and the seeds are fixed
+SIGNIFICANCE = 1e-3      # twelve properties: chance alone is below this once in a hundred comparisons, and the seeds are fixed
 
 
 def ours(ranges: Ranges, image: torch.Tensor | None = None) -> np.ndarray:
@@ -182,24 +182,24 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
 @pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["rotation_deg", "translation", "shear", "zoom", "noise", "gamma"])
-def test_many_draws_of_one_change_cannot_be_told_from_monais_and_those_of_a_fifth_more_can(name: str) -> None:
+def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_of_a_fifth_more_can(name: str) -> None:
     """Uniform draws from ±a and ±1.2 a differ by 1/12 in their distribution, which a thousand draws show."""
     alone, wider = (Ranges(**{**vars(STILL), name: scale * getattr(WIDE, name)}) for scale in (1.0, 1.2))
     theirs = monais(alone)
     same = disagreement(ours(alone), theirs)
-    assert min(same.values()) > TOLD, same
-    assert min(disagreement(ours(wider), theirs).values()) < TOLD
+    assert min(same.values()) > SIGNIFICANCE, same
+    assert min(disagreement(ours(wider), theirs).values()) < SIGNIFICANCE
 
 
 @pytest.mark.slow
 @pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
-def test_many_draws_of_the_whole_chain_cannot_be_told_from_monais_and_those_sheared_along_the_other_axis_can() -> None:
+def test_many_draws_of_the_whole_chain_cannot_be_distinguished_from_monais_and_those_sheared_along_the_other_axis_can() -> None:
     theirs = monais(WIDE, 2000)
     same = disagreement(ours(WIDE), theirs)
-    assert min(same.values()) > TOLD, same
+    assert min(same.values()) > SIGNIFICANCE, same
     sheared_otherwise = ours(WIDE, lopsided().transpose(1, 2)).transpose(0, 2, 1)
-    assert min(disagreement(sheared_otherwise, theirs).values()) < TOLD
+    assert min(disagreement(sheared_otherwise, theirs).values()) < SIGNIFICANCE
 
 
 def test_pixels_stay_between_black_and_white() -> None:

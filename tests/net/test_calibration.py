@@ -1,4 +1,4 @@
-"""A device is found again from how long trainings took on it; what is kept says so, and is never replaced unasked."""
+"""A device is found again from how long trainings took on it; what is kept records it, and is never replaced unasked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CARD = Device(40_000.0, 2_000.0, 8.0, 1_500.0, 2.0, 32, 0.28)
 
 
 @dataclass(frozen=True)
-class Told:
+class Seconds:
     step_seconds: float
     validated_seconds: float
 
@@ -40,14 +40,14 @@ def seconds_on(device: Device, rows: Columns, work: Work) -> np.ndarray:
 
 
 def pretend(device: Device, noise: float = 0.0):
-    """What timing would tell if the device were exactly as described, but for so much lognormal noise."""
+    """A probe with the seconds of a device that is exactly as described, but for so much lognormal noise."""
     rng = np.random.default_rng(0)
 
-    def probe(net: Architecture, batch: int) -> Told:
+    def probe(net: Architecture, batch: int) -> Seconds:
         cost, factor = cost_of(net), np.exp(noise * rng.normal(size=2))
         step = training_seconds(cost, batch, slices=batch, validation_slices=0, epochs=1, device=device)
         both = training_seconds(cost, batch, slices=batch, validation_slices=1000, epochs=1, device=device)
-        return Told(float(step) * factor[0], float(both - step) / 1000 * factor[1])
+        return Seconds(float(step) * factor[0], float(both - step) / 1000 * factor[1])
 
     return probe
 
@@ -74,10 +74,10 @@ def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, 
     """How many networks a calibration timed, the seconds that took on the device, and predicted over real seconds of all rows."""
     spent, probe = [0.0], pretend(device, noise)
 
-    def timed(net: Architecture, batch: int) -> Told:
-        told = probe(net, batch)
-        spent[0] += 4 * told.step_seconds + 64 * told.validated_seconds
-        return told
+    def timed(net: Architecture, batch: int) -> Seconds:
+        probed = probe(net, batch)
+        spent[0] += 4 * probed.step_seconds + 64 * probed.validated_seconds
+        return probed
 
     found = calibrate(rows, timed, "pretended", now=lambda: spent[0])
     nothing = repeated(0, len(rows))
@@ -143,8 +143,8 @@ def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> N
     known = calibrate(space, pretend(LAPTOP), "pretended")
     rows = replace(space.taken(np.arange(10)), inputs=("slice", "neighbours"))
     work = Work(repeated(400, 10), repeated(50, 10), repeated(1, 10))
-    said = r"inputs slice and 7 classes, and the trials have inputs slice, neighbours and 7 .*calibration-other-inputs"
-    with pytest.raises(SearchError, match=said):
+    message = r"inputs slice and 7 classes, and the trials have inputs slice, neighbours and 7 .*calibration-other-inputs"
+    with pytest.raises(SearchError, match=message):
         with_trials(known, Timings(rows, work, np.ones(10)))
 
 

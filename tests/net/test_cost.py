@@ -168,7 +168,7 @@ def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_a
     assert (seconds[low + stride] > seconds[low]).all()
 
 
-def test_where_nothing_fits_the_limits_and_the_smallest_need_are_said() -> None:
+def test_where_nothing_fits_the_limits_and_the_smallest_need_are_reported() -> None:
     memory, seconds = np.array([1e9, 2e9, 4e9]), np.array([90.0, 40.0, 10.0])
     with pytest.raises(SearchError, match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\."):
         fits(memory, seconds, Limits(0.5e9, 5.0))

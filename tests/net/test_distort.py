@@ -90,7 +90,7 @@ def test_points_that_move_alike_move_the_slice() -> None:
     torch.testing.assert_close(bent(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0)
 
 
-def test_a_bend_reads_where_scipys_splines_say() -> None:
+def test_a_bend_reads_where_scipys_splines_point() -> None:
     image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, 0.0, 0.0, seeded(4))
     controls = drawn[:, :CONTROLS].reshape(1, 2, POINTS, POINTS)
     h, w = image.shape[2:]
@@ -110,7 +110,7 @@ def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
     torch.testing.assert_close(textured(torch.full((2, 1, 32, 40), 0.6), kernels), torch.full((2, 1, 32, 40), 0.6), atol=1e-5, rtol=0)
 
 
-def test_tones_follow_scipys_interpolation_as_far_as_its_splines_say() -> None:
+def test_tones_follow_scipys_interpolation_as_far_as_its_splines_give() -> None:
     image, drawn = slices(1, seed=7), draw_distortions(1, 0.0, 0.0, 0.8, 0.0, seeded(8))
     greys, shares = drawn[0, CONTROLS + TAPS :][:3], drawn[0, CONTROLS + TAPS + 3 : -GAINS].reshape(POINTS, POINTS)
     curve = KroghInterpolator([0, 1 / 3, 2 / 3, 1], [0, *greys.double().tolist()])

@@ -43,26 +43,26 @@ ODD = [Network(nn.BatchNorm2d(1), nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.Softsi
 @pytest.mark.parametrize("name", HERE)
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), n=st.integers(1, 4))
 @settings(max_examples=5)
-def test_an_engine_says_what_torch_says(name: str, shapes: list[Architecture], n: int) -> None:
+def test_an_engine_computes_what_torch_computes(name: str, shapes: list[Architecture], n: int) -> None:
     networks, pixels = members(shapes), slices(n)
-    said, felt = member_answers(networks, pixels, CPU, engine=engine_of(name, networks, CPU))
+    probabilities, features = member_answers(networks, pixels, CPU, engine=engine_of(name, networks, CPU))
     wanted, deviations = member_answers(networks, pixels, CPU)
-    np.testing.assert_allclose(said, wanted, atol=1e-4)
-    np.testing.assert_allclose(felt, deviations, rtol=1e-4, atol=1e-5 * deviations.max())
+    np.testing.assert_allclose(probabilities, wanted, atol=1e-4)
+    np.testing.assert_allclose(features, deviations, rtol=1e-4, atol=1e-5 * deviations.max())
 
 
 @pytest.mark.parametrize("name", HERE)
 def test_an_answer_does_not_depend_on_the_slices_beside_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of 3 out of 7, the last one shorter; and what an engine said stays when it says something else."""
+    """Parts of 3 out of 7, the last one shorter; and an engine's outputs stay as they are when it computes others."""
     networks, pixels = members(SMALL), slices(7)
     engine = engine_of(name, networks, CPU)
-    said, felt = member_answers(networks, pixels, CPU, engine=engine)
-    kept = said.copy()
+    probabilities, features = member_answers(networks, pixels, CPU, engine=engine)
+    kept = probabilities.copy()
     monkeypatch.setattr(engines, "AT_ONCE", 3)
-    for given_, wanted in zip(member_answers(networks, pixels, CPU, engine=engine), (kept, felt), strict=True):
+    for given_, wanted in zip(member_answers(networks, pixels, CPU, engine=engine), (kept, features), strict=True):
         np.testing.assert_allclose(given_, wanted, rtol=1e-5, atol=1e-6)
     member_answers(networks, slices(8), CPU, engine=engine)
-    np.testing.assert_array_equal(said, kept)
+    np.testing.assert_array_equal(probabilities, kept)
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -79,7 +79,7 @@ def test_auto_answers_for_any_networks_and_takes_the_fastest_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_a_missing_package_is_told_with_what_installs_it_and_auto_does_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_what_installs_it_and_auto_does_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)               # an import of it now fails as if it were not installed
     with pytest.raises(ModelError, match=rf"pip install 'fovnet\[{name}\]'") as missing:
         engine_of(name, members(SMALL[:1]), CPU)

@@ -1,4 +1,4 @@
-"""Networks as an ONNX graph say what the networks say."""
+"""Networks as an ONNX graph compute what the networks compute."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, sep
     """Sums of floats in another order: scores of 100 differ by 1e-5, and so do probabilities."""
     network = trained(Architecture(blocks, convolutions, 2, kernel, separable, 7, head))
     pixels = np.random.default_rng(0).integers(0, 256, (3, 128, 128)).astype(np.uint8)
-    wanted, felt = member_answers([network], pixels, torch.device("cpu"))
+    wanted, deviations = member_answers([network], pixels, torch.device("cpu"))
     session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
     given, features = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
     assert np.ptp(wanted, axis=1).max() > 1e-4                          # the slices differ, or everything would agree
     np.testing.assert_allclose(given, wanted, atol=5e-5)
-    np.testing.assert_allclose(features, felt, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(features, deviations, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("more", [

@@ -31,8 +31,8 @@ def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
     images = torch.from_numpy(pixels).float()[:, None] / 255
     expected = []
     with torch.inference_mode():
-        for member, said in zip(members, answers, strict=True):
-            np.testing.assert_allclose(member(images).softmax(dim=1), said, atol=1e-5)
+        for member, probabilities in zip(members, answers, strict=True):
+            np.testing.assert_allclose(member(images).softmax(dim=1), probabilities, atol=1e-5)
             x, last = images, member
             for name, layer in member.named_children():
                 if name.startswith("fc") or name in ("flatten", "pool"):
@@ -50,8 +50,8 @@ def test_some_rows_in_small_batches_give_what_all_at_once_give(pixels: np.ndarra
     answers, features = member_answers(members, pixels, torch.device("cpu"))
     monkeypatch.setattr(inference_batch, "AT_LEAST", 1)
     monkeypatch.setitem(inference_batch.AT_MOST, "cpu", 3)
-    told: list[int] = []
-    some, felt = member_answers(members, pixels, torch.device("cpu"), lambda done, _: told.append(done), rows)
+    done_so_far: list[int] = []
+    some, some_features = member_answers(members, pixels, torch.device("cpu"), lambda done, _: done_so_far.append(done), rows)
     np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)
-    np.testing.assert_allclose(felt, features[rows], rtol=1e-4, atol=1e-6)
-    assert told == [3, 4]
+    np.testing.assert_allclose(some_features, features[rows], rtol=1e-4, atol=1e-6)
+    assert done_so_far == [3, 4]

@@ -271,8 +271,8 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     model, facts = load_network(tmp_path / "whole.safetensors", CPU)
-    said = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][0]
-    loss = -np.log(said[np.arange(24), np.where(small[48:], 0, 1)]).mean()
+    probabilities = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][0]
+    loss = -np.log(probabilities[np.arange(24), np.where(small[48:], 0, 1)]).mean()
     assert loss == pytest.approx(facts["score"], rel=1e-4)
     assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(seen), "small")
 

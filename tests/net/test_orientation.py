@@ -51,10 +51,10 @@ def known() -> Iterator[tuple[np.ndarray, Orientation]]:
     (lambda v: v.transpose(0, 2, 1)[:, :, ::-1], "front to back"),
     (lambda v: v.transpose(1, 2, 0), "side to side"),
 ])
-def test_bodies_not_learned_from_are_told_to_lie_as_they_do(turned, runs, known: tuple[np.ndarray, Orientation]) -> None:
-    told = [bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0]) for seed in (101, 102, 103)]
-    assert [one.rather for one in told] == [runs] * 3
-    assert all((one.upright > 0.5) == (runs == "feet to head") for one in told)
+def test_bodies_not_learned_from_are_found_to_lie_as_they_do(turned, runs, known: tuple[np.ndarray, Orientation]) -> None:
+    bearings = [bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0]) for seed in (101, 102, 103)]
+    assert [one.rather for one in bearings] == [runs] * 3
+    assert all((one.upright > 0.5) == (runs == "feet to head") for one in bearings)
 
 
 def test_the_arrays_answer_as_the_network_that_was_trained(known: tuple[np.ndarray, Orientation]) -> None:
@@ -93,9 +93,9 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_othe
 
 
 def test_progress_ends_with_the_last_step() -> None:
-    told: list[tuple[int, int]] = []
-    learn(np.stack([shown(body(1))] * 40), seed=1, progress=lambda done, of: told.append((done, of)))
-    assert told[-1] == (112, 112) and told[0] == (100, 112)              # 360 · 40 / 128
+    calls: list[tuple[int, int]] = []
+    learn(np.stack([shown(body(1))] * 40), seed=1, progress=lambda done, of: calls.append((done, of)))
+    assert calls[-1] == (112, 112) and calls[0] == (100, 112)              # 360 · 40 / 128
 
 
 @pytest.mark.parametrize("turn", range(0, 24, 5))

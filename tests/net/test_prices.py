@@ -1,4 +1,4 @@
-"""The costs of a whole space, as a person is told them."""
+"""The costs of a whole space, as they are shown to a person."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW = {"classes": 7, "head": "gap", "work": Work(4000, 500, 4), "device": Device
 
 
 @pytest.mark.parametrize("share", [None, 0.5])
-def test_what_is_told_of_the_rows_that_fit_is_theirs(share: float | None) -> None:
+def test_the_quantiles_are_those_of_the_rows_that_fit(share: float | None) -> None:
     """Half of the rows fit into the memory, and half of them, or all, keep the time."""
     free = prices(Space.of(LEVELS), limits=Limits(1e12, None), **HOW)
     most, seconds = float(np.median(free.memory)), None if share is None else float(np.quantile(free.seconds, share))

@@ -1,4 +1,4 @@
-"""Networks that see slices alone: what they say is what the network that they were made of says with black beside."""
+"""Networks that see slices alone: their output is that of the network they were made of with black beside."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
 
 
 def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for(tmp_path: Path) -> None:
-    """Bars or discs, and beside them, in the slices below and above, the same: alone half of the time, it tells them with black there."""
+    """Bars or discs, and beside them, in the slices below and above, the same: alone half of the time, it learns them with black there."""
     disc_there, rng = np.arange(96) % 2 == 0, np.random.default_rng(0)
     shape = np.where(disc_there[:, None, None], np.hypot(*np.meshgrid(AT, AT)) < 30, np.abs(AT)[:, None] < 10)
     slices = np.clip(180 * shape + rng.normal(30, 8, (96, 128, 128)), 0, 255).astype(np.uint8)

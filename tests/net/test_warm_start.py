@@ -28,7 +28,7 @@ INPUTS = ("slice", "millimetres", "sections")
 PLAIN = {"blocks": 4, "convolutions": 1, "log2_filters": 3, "kernel": 3, "separable": False, "log10_learning_rate": -2, "log2_batch": 3}
 
 
-def told(levels: dict[str, object], sha256: str = "", weights: Path = Path()) -> Beginning:
+def beginning(levels: dict[str, object], sha256: str = "", weights: Path = Path()) -> Beginning:
     return Beginning({**PLAIN, **levels}, weights, sha256)
 
 
@@ -43,7 +43,7 @@ def train(data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning 
 def test_a_training_begins_where_the_network_was(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
     """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do not leave."""
     learned = min(train(shapes, replace(recipe, epochs=6), tmp_path / "first.safetensors", 0.03))
-    begin = told({}, "1", tmp_path / "first.safetensors")
+    begin = beginning({}, "1", tmp_path / "first.safetensors")
     (again,) = train(shapes, replace(recipe, epochs=1, averaging=0.9), tmp_path / "again.safetensors", 0.0, begin)
     (drawn,) = train(shapes, replace(recipe, epochs=1), tmp_path / "drawn.safetensors", 0.0)
     assert again == pytest.approx(learned, abs=0.05)         # but for the running statistics, which a batch of noise moves
@@ -52,7 +52,7 @@ def test_a_training_begins_where_the_network_was(shapes: Data, recipe: Recipe, t
 
 def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
-    begin = told({}, "1", tmp_path / "first.safetensors")
+    begin = beginning({}, "1", tmp_path / "first.safetensors")
     one = train(shapes, replace(recipe, epochs=1), tmp_path / "one.safetensors", 0.01, begin)
     assert checkpoint_of(tmp_path / "one.safetensors").exists()
     two = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, begin)
@@ -66,7 +66,7 @@ def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(shapes: 
     """A quarter of the trained weights and running statistics, three quarters of those it began with; of other classes the last layer is
     its own."""
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
-    begin = told({}, "1", tmp_path / "first.safetensors")
+    begin = beginning({}, "1", tmp_path / "first.safetensors")
     train(shapes, replace(recipe, epochs=1), tmp_path / "whole.safetensors", 0.01, begin)
     first, facts = load_tensors(tmp_path / "first.safetensors")
     ring = {name: torch.cat([first[name], first[name][:1]]) if name.startswith("classes.") else tensor for name, tensor in first.items()}
@@ -110,7 +110,7 @@ def test_a_network_of_another_shape_is_refused_with_what_differs(tmp_path: Path)
 def test_a_network_that_is_not_the_one_its_ensemble_names_is_not_begun_with(tmp_path: Path) -> None:
     """A copy in which a bit has turned would be trained from, and nobody would know."""
     path = save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
-    begin = told({}, checksum(path), path)
+    begin = beginning({}, checksum(path), path)
     refuse_other_inputs([begin], ("slice",), "gap")
     damaged = bytearray(path.read_bytes())
     damaged[-1] ^= 1
@@ -122,8 +122,8 @@ def test_a_network_that_is_not_the_one_its_ensemble_names_is_not_begun_with(tmp_
 def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     """The learning rate first, in ratio, then the batch; of equally near ones the better."""
     members = [
-        told({"log10_learning_rate": -1, "log2_batch": 5}, "a"), told({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
-        told({"log10_learning_rate": -1, "log2_batch": 3}, "c"), told({"blocks": 5}, "d"),
+        beginning({"log10_learning_rate": -1, "log2_batch": 5}, "a"), beginning({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
+        beginning({"log10_learning_rate": -1, "log2_batch": 3}, "c"), beginning({"blocks": 5}, "d"),
     ]
 
     def begun(**levels: object) -> str:
@@ -132,7 +132,7 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     assert begun(log10_learning_rate=-1, log2_batch=3) == "c" and begun(log10_learning_rate=-1, log2_batch=5) == "a"
     assert begun(log10_learning_rate=-2, log2_batch=4) == "a" and begun(log10_learning_rate=-2.1) == "b" and begun(blocks=5) == "d"
     assert nearest(members, axes.changed(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256 == "b"
-    assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", "said or not, it is the same network"
+    assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", "given or not, it is the same network"
     for other in ({"kernel": 5}, {"blocks": 5, "widen": 2}):
         with pytest.raises(ModelError, match="begin-none-fits"):
             begun(**other)
@@ -163,7 +163,7 @@ def test_other_inputs_than_the_networks_are_refused_before_anything_is_trained()
         search_space(parse(raw, "mine.yaml"))
 
 
-def test_a_folder_that_is_no_ensemble_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_ensemble_is_reported(tmp_path: Path) -> None:
     for folder, seen in ((tmp_path / "nowhere", "no such folder"), (tmp_path, "no readable ensemble.json")):
         with pytest.raises(ModelError, match=rf"{seen}.*begin-missing"):
             facts_of(folder)

@@ -24,12 +24,12 @@ shapes = st.lists(st.integers(0, 3), max_size=3)
 
 
 @given(st.dictionaries(names, st.tuples(st.sampled_from(list(KINDS)), shapes), max_size=5), st.text(max_size=8))
-def test_the_bytes_are_those_of_the_library(tmp_path_factory: pytest.TempPathFactory, kinds: dict, said: str) -> None:
+def test_the_bytes_are_those_of_the_library(tmp_path_factory: pytest.TempPathFactory, kinds: dict, text: str) -> None:
     tensors = {name: torch.arange(torch.Size(shape).numel()).reshape(shape).to(kind) for name, (kind, shape) in kinds.items()}
-    path = save_tensors(tmp_path_factory.mktemp("weights") / "net.safetensors", tensors, {"said": said})
-    assert path.read_bytes() == save(tensors, {"facts": json.dumps({"said": said})})
+    path = save_tensors(tmp_path_factory.mktemp("weights") / "net.safetensors", tensors, {"text": text})
+    assert path.read_bytes() == save(tensors, {"facts": json.dumps({"text": text})})
     held, facts = load_tensors(path)
-    assert facts == {"said": said}
+    assert facts == {"text": text}
     assert set(held) == set(tensors)
     assert all(torch.equal(held[name], tensors[name]) and held[name].dtype == tensors[name].dtype for name in tensors)
 

@@ -113,9 +113,9 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Pa
     begun, expected = train(keep, proposal(7)), train(first, proposal(7))
     on = train(replace(keep, epochs=3), proposal(7))
     assert on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
-    told: list[int] = []
-    train(replace(keep, epochs=3, source="those"), proposal(7), report=lambda progress, wanted: told.append(len(progress.training_loss)))
-    assert told == [1, 2, 3], "all epochs were trained again"
+    epochs: list[int] = []
+    train(replace(keep, epochs=3, source="those"), proposal(7), report=lambda progress, wanted: epochs.append(len(progress.training_loss)))
+    assert epochs == [1, 2, 3], "all epochs were trained again"
 
 
 @pytest.mark.slow
