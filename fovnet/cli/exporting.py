@@ -17,7 +17,7 @@ from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
-    from fovnet.report.exports.answers import Told
+    from fovnet.report.exports.answers import StoredAnswer
 
 export = typer.Typer(
     no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
@@ -40,7 +40,7 @@ def export_sr(
     from fovnet.report.exports.structured import write_report
 
     refuse_beside_sources(answers, folder)
-    _exported(answers, "SR", lambda told, words: write_report(told, words, folder), folder, regions)
+    _exported(answers, "SR", lambda answer, words: write_report(answer, words, folder), folder, regions)
 
 
 @export.command("copies")
@@ -52,7 +52,7 @@ def export_copies(
     from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
     refuse_beside_sources(answers, folder)
-    _exported(answers, "copies", lambda told, words: write_copies(told, words, folder), folder, regions)
+    _exported(answers, "copies", lambda answer, words: write_copies(answer, words, folder), folder, regions)
 
 
 @export.command("bids")
@@ -66,9 +66,9 @@ def export_bids(
 
     _refuse_in_answers(answers, folder)
     words = vocabulary(regions)
-    told = read_answers(answers, words)
-    written = write_bids(told, words, folder)
-    refused = sum(one.status == "refused" for one in told)
+    stored = read_answers(answers, words)
+    written = write_bids(stored, words, folder)
+    refused = sum(one.status == "refused" for one in stored)
     out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}")
 
 
@@ -83,11 +83,11 @@ def export_headers(
     from fovnet.report.exports.headers import VERDICTS, compare, write_headers
 
     words = vocabulary(regions)
-    told = read_answers(answers, words)
-    compared = compare(told, words)
+    stored = read_answers(answers, words)
+    compared = compare(stored, words)
     counts = Counter(one.verdict for one in compared)
-    counts["refused"] = sum(one.status == "refused" for one in told)
-    counts["not from DICOM"] = len(told) - len(compared) - counts["refused"]
+    counts["refused"] = sum(one.status == "refused" for one in stored)
+    counts["not from DICOM"] = len(stored) - len(compared) - counts["refused"]
     gone = [one.gone for one in compared if one.gone]
     if gone:
         err.print(gone[0])
@@ -119,24 +119,24 @@ def export_shipped(
     out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}")
 
 
-def _exported(answers: Path, what: str, write: Callable[[Told, Vocabulary], Any], folder: Path, regions: str) -> None:
+def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str) -> None:
     """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
 
     _refuse_in_answers(answers, folder)
     words, left = vocabulary(regions), Counter[str]()
-    told = read_answers(answers, words)
-    for one in told:
+    stored = read_answers(answers, words)
+    for one in stored:
         try:
             write(one, words)
         except FovnetError as fault:
             left[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
                 err.print(f"no {what}: {fault.sentence} [{fault.code}]")
-    written, reasons = len(told) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
+    written, reasons = len(stored) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
     where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
-    out.print(f"{written} of {several(len(told), 'volume')}: {where}")
+    out.print(f"{written} of {several(len(stored), 'volume')}: {where}")
     if left:
         raise typer.Exit(3)
 

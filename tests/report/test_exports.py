@@ -33,9 +33,9 @@ from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.bids import write_bids
-from fovnet.report.exports.copies import refuse_beside_sources, said_together, write_copies
+from fovnet.report.exports.copies import combined_term, refuse_beside_sources, write_copies
 from fovnet.report.exports.headers import compare, write_headers
-from fovnet.report.exports.sources import sources_of, told_apart, uid_for
+from fovnet.report.exports.sources import image_keys, sources_of, uid_for
 from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
@@ -67,9 +67,9 @@ def answered(folder: Path, source: Path, regions: list[str], name: str = "volume
     for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
         probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
     judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
-    said = judge.answer(name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes)
-    rows = table_rows(said, stack)
-    write_json(folder / f"{name}.json", {**facts(said, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
+    answer = judge.answer(name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes)
+    rows = table_rows(answer, stack)
+    write_json(folder / f"{name}.json", {**facts(answer, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
     write_tsv(folder / "spans.tsv", COLUMNS, rows)
     return folder
 
@@ -89,18 +89,18 @@ def spans_in(report):
 
 
 def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
-    path = write_report(told, DEFAULT, tmp_path / "sr")
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
+    path = write_report(answer, DEFAULT, tmp_path / "sr")
     report = srread(path)
-    wanted = [(DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in told.spans]
+    wanted = [(DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in answer.spans]
     for got, expected in zip(spans_in(report), wanted, strict=True):
         assert got[0] == expected[0] and got[1:] == pytest.approx(expected[1:], abs=1e-3)
     referred = [
         [item.referenced_sop_instance_uid for item in group.source_images] for group in report.content.get_image_measurement_groups()
     ]
-    assert [uid for group in referred for uid in group] == list(told.images.uids)            # each image in one span, feet to head
+    assert [uid for group in referred for uid in group] == list(answer.images.uids)            # each image in one span, feet to head
     heights = {str(one.SOPInstanceUID): float(one.ImagePositionPatient[2]) for one in map(pydicom.dcmread, classic.iterdir())}
-    for span, uids in zip(told.spans, referred, strict=True):
+    for span, uids in zip(answer.spans, referred, strict=True):
         assert all(span.from_mm <= heights[uid] <= span.to_mm for uid in uids)
     assert report.StudyInstanceUID == pydicom.dcmread(next(classic.iterdir())).StudyInstanceUID
     assert report.PatientName == "Doe^Jane"                                                  # it goes where the images are
@@ -113,14 +113,14 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
 def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_path, write, sets, name):
     """Names as in DICOM PS3.5, annexes H and I; a region of one's own may be called in letters that its source's set has not."""
     source = write.save(tmp_path / "series", write.images(body(), SpecificCharacterSet=sets, PatientName=name))
-    told, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
     own = replace(DEFAULT, regions=tuple(replace(region, meaning="Kopf – 頭") if region.name == "head" else region
                                          for region in DEFAULT.regions))
-    report = srread(write_report(told, own, tmp_path / "sr"))
+    report = srread(write_report(answer, own, tmp_path / "sr"))
     assert report.PatientName == name and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning == "Kopf – 頭"
-    copy = pydicom.dcmread(write_copies(told, own, tmp_path / "copies")[0])
+    copy = pydicom.dcmread(write_copies(answer, own, tmp_path / "copies")[0])
     assert copy.PatientName == name and copy.AnatomicRegionSequence[0].CodeMeaning == "Kopf – 頭"
-    untouched = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "plain")[0])
+    untouched = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "plain")[0])
     assert untouched.PatientName == name and untouched.get("SpecificCharacterSet") == pydicom.dcmread(
         next(source.iterdir())).get("SpecificCharacterSet")
 
@@ -130,9 +130,9 @@ def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
     careless = {"SOPInstanceUID": lambda k: f"1.2.03.{k}", "StudyInstanceUID": "1.02.3", "BodyPartExamined": "head (neck)"}
     with disable_value_validation():
         source = write.save(tmp_path / "series", write.images(body(), **careless))
-    told, = read_answers(answered(tmp_path / "answers", source, ["head"]))
-    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 40
-    assert [one.header for one in compare([told], DEFAULT)] == ["HEAD (NECK)"]
+    answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 40
+    assert [one.header for one in compare([answer], DEFAULT)] == ["HEAD (NECK)"]
 
 
 def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_path, write):
@@ -151,17 +151,17 @@ def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_pa
 
 def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_away(tmp_path, write):
     """Of the same study too: folders of several series are often called alike."""
-    told, others = [], []
+    stored, others = [], []
     for series, place in ((1, "pre"), (2, "post")):
         source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
-        told += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
     (tmp_path / "broken" / "t1").mkdir(parents=True)
-    others = [told[1], replace(told[1], status="uncertain"), replace(told[1], status="refused"),
-              replace(told[1], path=tmp_path / "t1.nii.gz", images=None, status="refused"),
-              replace(told[1], path=tmp_path / "broken" / "t1", images=None, status="refused")]
+    others = [stored[1], replace(stored[1], status="uncertain"), replace(stored[1], status="refused"),
+              replace(stored[1], path=tmp_path / "t1.nii.gz", images=None, status="refused"),
+              replace(stored[1], path=tmp_path / "broken" / "t1", images=None, status="refused")]
     for number, write_out in enumerate((write_report, write_copies)):
         out = tmp_path / str(number)
-        write_out(told[0], DEFAULT, out)
+        write_out(stored[0], DEFAULT, out)
         before = {path: path.read_bytes() for path in sorted(out.rglob("*.dcm"))}
         codes = []
         for other in others:
@@ -171,16 +171,16 @@ def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_a
             assert {path: path.read_bytes() for path in sorted(out.rglob("*.dcm"))} == before
         unsure = "export-unsure" if write_out is write_copies else "export-other-study"
         assert codes == ["export-other-study", unsure, *["export-stays"] * 3]
-        again = write_out(told[0], DEFAULT, out)
+        again = write_out(stored[0], DEFAULT, out)
         assert (again if isinstance(again, list) else [again]) == list(before)
 
 
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
     """An archive keeps what it has of a UID."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["head"]))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["head"]))
     own = replace(DEFAULT, regions=tuple(replace(region, sct="774007", meaning="Head and neck") if region.name == "head" else region
                                          for region in DEFAULT.regions))
-    assert structured_report(told, own).SOPInstanceUID != structured_report(told, DEFAULT).SOPInstanceUID
+    assert structured_report(answer, own).SOPInstanceUID != structured_report(answer, DEFAULT).SOPInstanceUID
 
 
 def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
@@ -188,15 +188,15 @@ def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
     head.CodeValue, head.CodingSchemeDesignator, head.CodeMeaning = "69536005", "SCT", "Head"
     one = write.enhanced(np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)],
                          BodyPartExamined="HEAD", AnatomicRegionSequence=pydicom.Sequence([head]))
-    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"]))
-    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"]))
+    copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].AnatomicRegionSequence[0]
     assert (copy.AnatomicRegionSequence[0].CodeMeaning, kept.CodeMeaning) == ("Abdomen", "Head")
 
 
 def test_a_copy_of_a_copy_may_be_made_again(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    write_copies(told, DEFAULT, tmp_path / "copies")
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    write_copies(answer, DEFAULT, tmp_path / "copies")
     again, = read_answers(answered(tmp_path / "answers-2", tmp_path / "copies" / "volume", ["head"]))
     first = [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")]
     assert [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")] == first
@@ -206,8 +206,8 @@ def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["head"])
     loop = tmp_path / "loop.nii.gz"
     loop.symlink_to(loop)
-    said = refusal("loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there."))
-    write_json(answers / "loop.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
+    refused = refusal("loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there."))
+    write_json(answers / "loop.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
     with (answers / "spans.tsv").open("a") as file:
         file.write(f"loop\t{loop}\trefused\n")
     for what in ("sr", "copies", "bids"):
@@ -247,49 +247,50 @@ def careless(tmp_path, write) -> Path:
 def test_dciodvfy_finds_no_error_in_a_report(tmp_path, source, request):
     if shutil.which("dciodvfy") is None:
         pytest.skip("dciodvfy (Debian: dicom3tools) is not installed")
-    told, = read_answers(answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"]))
-    path = write_report(told, DEFAULT, tmp_path / "sr")
-    said = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
-    assert "Comprehensive3DSR" in said and not [line for line in said.splitlines() if line.startswith("Error")]
+    answer, = read_answers(answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"]))
+    path = write_report(answer, DEFAULT, tmp_path / "sr")
+    output = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
+    assert "Comprehensive3DSR" in output and not [line for line in output.splitlines() if line.startswith("Error")]
 
 
 def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, careless):
-    told, = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
-    report = structured_report(told, DEFAULT)
+    answer, = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
+    report = structured_report(answer, DEFAULT)
     assert report.PatientIdentityRemoved == "YES" and report.DeidentificationMethod == "not told by the source images"
     assert [code.CodeValue for code in report.ProcedureCodeSequence] == ["113091000"]
 
 
 def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    one, again = structured_report(told, DEFAULT), structured_report(told, DEFAULT)
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    one, again = structured_report(answer, DEFAULT), structured_report(answer, DEFAULT)
     assert one.SOPInstanceUID == again.SOPInstanceUID and one.SeriesInstanceUID == again.SeriesInstanceUID
-    assert one.SOPInstanceUID not in told.images.uids
-    changed = [replace(told, version="9.9.9"), replace(told, status="uncertain"), replace(told, spans=(replace(told.spans[0], to_mm=1.0),))]
+    assert one.SOPInstanceUID not in answer.images.uids
+    changed = [replace(answer, version="9.9.9"), replace(answer, status="uncertain"),
+               replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),))]
     uids = {str(structured_report(other, DEFAULT).SOPInstanceUID) for other in changed}
     assert len(uids | {str(one.SOPInstanceUID)}) == 4           # an archive keeps what it has of a UID, whatever comes later
 
 
 def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
     """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it all."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    (source, *_), uid = sources_of(told), str(sources_of(told)[0].header.SOPInstanceUID)
-    first, second = (list(told_apart([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
-    assert first != second and first[0] == second[0] == uid and list(told_apart([source])) == [uid]
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (source, *_), uid = sources_of(answer), str(sources_of(answer)[0].header.SOPInstanceUID)
+    first, second = (list(image_keys([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
+    assert first != second and first[0] == second[0] == uid and list(image_keys([source])) == [uid]
 
 
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
-    assert told.status == "uncertain" and structured_report(told, DEFAULT).CompletionFlag == "PARTIAL"
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
+    assert answer.status == "uncertain" and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
     with pytest.raises(ModelError, match="only what is told with status ok") as refusal:
-        write_copies(told, DEFAULT, tmp_path / "copies")
+        write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
 
 
 def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, classic):
     before = {path.name: checksum(path) for path in classic.iterdir()}
-    told, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"]))
-    paths = write_copies(told, DEFAULT, tmp_path / "copies")
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"]))
+    paths = write_copies(answer, DEFAULT, tmp_path / "copies")
     assert {path.name: checksum(path) for path in classic.iterdir()} == before
     sources = {str(one.SOPInstanceUID): one for one in map(pydicom.dcmread, classic.iterdir())}
     assert len(paths) == len(sources) and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
@@ -307,35 +308,35 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
     assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
 
 
-@pytest.mark.parametrize(("part", "said", "kept"), [
+@pytest.mark.parametrize(("part", "predicted", "kept"), [
     ("KNEE", "head", False), ("KNEE", "legs", True), ("BREAST", "chest", True), ("PROSTATE", "abdomen", False), ("", "legs", False),
 ])
-def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(tmp_path, write, part, said, kept):
-    """A copy said HEAD, and Laterality L beside it; what a left knee says of its side is true of legs too."""
+def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(tmp_path, write, part, predicted, kept):
+    """A copy had HEAD, and Laterality L beside it; the side of a left knee holds for legs too."""
     structure = pydicom.Dataset()
     structure.CodeValue, structure.CodingSchemeDesignator, structure.CodeMeaning = "1", "99X", "Structure"
     more = {"BodyPartExamined": part, "Laterality": "L", "ImageLaterality": "L", "PrimaryAnatomicStructureSequence": [structure]}
     source = write.save(tmp_path / "series", write.images(body(), **more))
-    told, = read_answers(answered(tmp_path / "answers", source, [said]))
-    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    answer, = read_answers(answered(tmp_path / "answers", source, [predicted]))
+    copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     before = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0]
     for name in ("Laterality", "ImageLaterality", "PrimaryAnatomicStructureSequence"):
         there = bool(copy.get(name))
         assert (there, name in before) == (kept, not kept), name
-    assert ("Laterality" in copy) == (kept or said == "legs")                   # Type 2C of a part of which there are two
+    assert ("Laterality" in copy) == (kept or predicted == "legs")                   # Type 2C of a part of which there are two
 
 
 def test_a_frame_of_an_overruled_object_has_no_left_side(tmp_path, write):
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     anatomy = pydicom.Dataset()
     anatomy.FrameLaterality = "L"
-    for part, said, side in (("KNEE", "head", "U"), ("KNEE", "legs", "L"), ("HEAD", "legs", "B")):
+    for part, predicted, side in (("KNEE", "head", "U"), ("KNEE", "legs", "L"), ("HEAD", "legs", "B")):
         one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
         one.BodyPartExamined = part
         one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = [deepcopy(anatomy)]
-        place = tmp_path / f"{part}-{said}"
-        told, = read_answers(answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [said]))
-        copy = pydicom.dcmread(write_copies(told, DEFAULT, place / "copies")[0])
+        place = tmp_path / f"{part}-{predicted}"
+        answer, = read_answers(answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [predicted]))
+        copy = pydicom.dcmread(write_copies(answer, DEFAULT, place / "copies")[0])
         assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].FrameLaterality == side
 
 
@@ -344,23 +345,23 @@ def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(
     images = write.images(body())
     for image in images:
         image.file_meta.ImplementationClassUID, image.file_meta.ImplementationVersionName = "1.2.3.4", "another"
-    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"]))
-    first = {path: checksum(path) for path in write_copies(told, DEFAULT, tmp_path / "copies")}
-    assert {path: checksum(path) for path in write_copies(told, DEFAULT, tmp_path / "copies")} == first
+    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"]))
+    first = {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")}
+    assert {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")} == first
     assert str(pydicom.dcmread(next(iter(first))).file_meta.ImplementationClassUID).startswith("1.2.826.0.1.3680043.8.498")
-    report = write_report(told, DEFAULT, tmp_path / "sr")
+    report = write_report(answer, DEFAULT, tmp_path / "sr")
     before = checksum(report)
-    assert checksum(write_report(told, DEFAULT, tmp_path / "sr")) == before
+    assert checksum(write_report(answer, DEFAULT, tmp_path / "sr")) == before
 
 
 def test_a_sure_answer_of_no_region_is_no_missing_answer(tmp_path, classic):
     """A bottle under a header of HEAD was counted among those without an answer."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["none"]))
-    assert (told.status, told.spans) == ("ok", ())
-    assert [one.verdict for one in compare([told], DEFAULT)] == ["shows none"]
-    assert [one.verdict for one in compare([replace(told, status="uncertain")], DEFAULT)] == ["no answer"]
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["none"]))
+    assert (answer.status, answer.spans) == ("ok", ())
+    assert [one.verdict for one in compare([answer], DEFAULT)] == ["shows none"]
+    assert [one.verdict for one in compare([replace(answer, status="uncertain")], DEFAULT)] == ["no answer"]
     with pytest.raises(ModelError, match="shows none of the regions") as refusal:
-        write_copies(told, DEFAULT, tmp_path / "copies")
+        write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-none"
     run = CliRunner().invoke(app, ["export", "copies", str(tmp_path / "answers"), "--out", str(tmp_path / "copies")])
     assert "1 showing none of the regions" in run.output and run.exit_code == 3
@@ -380,10 +381,10 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
     frames = np.ascontiguousarray(voxels.transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
     folder = write.save(tmp_path / "series", [one])
-    told, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
-    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    answer, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
+    copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue == "61685007"
-    report = srread(write_report(told, DEFAULT, tmp_path / "sr"))
+    report = srread(write_report(answer, DEFAULT, tmp_path / "sr"))
     source, = report.content.get_image_measurement_groups()[0].source_images
     assert list(source.referenced_frame_numbers) == list(range(1, 13))
 
@@ -394,10 +395,10 @@ def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp
     kinds = [{"MRImageFrameTypeSequence": {"ComplexImageComponent": kind, "FrameType": ["ORIGINAL", "PRIMARY"]}}
              for _ in range(12) for kind in ("MAGNITUDE", "PHASE")]
     one = write.enhanced(np.repeat(frames, 2, axis=0), [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)], kinds)
-    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
-    assert told.images.frames == tuple(range(1, 25, 2))
-    other = tuple(frame + 1 for frame in told.images.frames)
-    halves = [told, replace(told, volume_id="second", images=replace(told.images, frames=other))]
+    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    assert answer.images.frames == tuple(range(1, 25, 2))
+    other = tuple(frame + 1 for frame in answer.images.frames)
+    halves = [answer, replace(answer, volume_id="second", images=replace(answer.images, frames=other))]
     uids = []
     for folder in ("copies", "again"):
         made = [pydicom.dcmread(path) for half in halves for path in write_copies(half, DEFAULT, tmp_path / folder)]
@@ -409,9 +410,9 @@ def test_an_object_with_another_place_of_the_body_is_not_called_after_one(tmp_pa
     """Two stations of the table in one object: its header speaks of all frames."""
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
-    told, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
-    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 1
-    lower = replace(told, images=replace(told.images, uids=told.images.uids[:6], frames=told.images.frames[:6]))
+    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 1
+    lower = replace(answer, images=replace(answer.images, uids=answer.images.uids[:6], frames=answer.images.frames[:6]))
     with pytest.raises(ModelError, match="6 of its 12 frames") as refusal:
         write_copies(lower, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-other-places" and not list((tmp_path / "copies").rglob("*.dcm"))
@@ -422,25 +423,25 @@ def test_every_image_of_a_series_that_had_to_be_straightened_is_referred_to(tmp_
     tilt = np.eye(4)
     tilt[1:3, 1:3] = [[np.cos(0.52), -np.sin(0.52)], [np.sin(0.52), np.cos(0.52)]]
     series = write.save(tmp_path / "series", write.images(body(), tilt @ write.AFFINE))
-    told, = read_answers(answered(tmp_path / "answers", series, ["abdomen", "chest"]))
-    report = srread(write_report(told, DEFAULT, tmp_path / "sr"))
+    answer, = read_answers(answered(tmp_path / "answers", series, ["abdomen", "chest"]))
+    report = srread(write_report(answer, DEFAULT, tmp_path / "sr"))
     for group in report.content.get_image_measurement_groups():
-        assert {item.referenced_sop_instance_uid for item in group.source_images} == set(told.images.uids)
-    covered = {number for span in told.spans for number in range(span.first_slice, span.last_slice + 1)}
+        assert {item.referenced_sop_instance_uid for item in group.source_images} == set(answer.images.uids)
+    covered = {number for span in answer.spans for number in range(span.first_slice, span.last_slice + 1)}
     assert covered == set(range(40))
 
 
 def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     folder = tmp_path / "copies" / "volume"
-    assert len(write_copies(told, DEFAULT, tmp_path / "copies")) == 40
+    assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 40
     (folder / "notes.txt").write_text("mine")
     (folder / ".0007.dcm.4711.part").write_bytes(b"half an image of a run that was killed")
-    fewer = replace(told, images=replace(told.images, uids=told.images.uids[:30], frames=told.images.frames[:30]))
+    fewer = replace(answer, images=replace(answer.images, uids=answer.images.uids[:30], frames=answer.images.frames[:30]))
     assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {path.name for path in folder.glob("*.dcm")}
     assert not list(folder.glob(".*"))
     with pytest.raises(ModelError, match="export-unsure"):
-        write_copies(replace(told, status="uncertain"), DEFAULT, tmp_path / "copies")
+        write_copies(replace(answer, status="uncertain"), DEFAULT, tmp_path / "copies")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
@@ -460,34 +461,34 @@ def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write,
     (tmp_path / "work" / "one").symlink_to(folder, target_is_directory=True)
     for status in ("ok", "refused"):
         answers = answered(tmp_path / "answers", source, ["chest"], name="one")
-        said = json.loads((answers / "one.json").read_text())
-        write_json(answers / "one.json", {**said, "status": status, **({"images": None} if status == "refused" else {})})
+        answer = json.loads((answers / "one.json").read_text())
+        write_json(answers / "one.json", {**answer, "status": status, **({"images": None} if status == "refused" else {})})
         for out in (tmp_path / places[0], tmp_path / "linked", tmp_path / "work")[: 3 if verb == "copies" else 2]:
             fault = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(out)]).exception
             assert isinstance(fault, ConfigError) and fault.code == "copies-beside-sources"
         own = tmp_path / f"own-{status}" / ("one" if verb == "copies" else ".") / name
         own.parent.mkdir(parents=True)
         shutil.copy(next(iter(before)), own)
-        said = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")])
-        assert said.exit_code == 3 and ("was not written by fovnet" in said.output) == (status == "ok")
+        done = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")])
+        assert done.exit_code == 3 and ("was not written by fovnet" in done.output) == (status == "ok")
         assert own.read_bytes() == next(iter(before.values())) and {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.parametrize("write_out", [write_copies, write_report])
 def test_of_a_volume_that_is_refused_by_now_nothing_stays(tmp_path, classic, write_out):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    write_out(told, DEFAULT, tmp_path / "out")
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    write_out(answer, DEFAULT, tmp_path / "out")
     assert list((tmp_path / "out").rglob("*.dcm"))
     with pytest.raises(ModelError, match="export-refused"):
-        write_out(replace(told, status="refused"), DEFAULT, tmp_path / "out")
+        write_out(replace(answer, status="refused"), DEFAULT, tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.dcm"))
 
 
 def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     next(iter(sorted(classic.iterdir()))).unlink()
     with pytest.raises(ModelError, match="1 of 40 images") as refusal:
-        structured_report(told, DEFAULT)
+        structured_report(answer, DEFAULT)
     assert refusal.value.code == "export-changed"
 
 
@@ -495,17 +496,17 @@ def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp
     answers = answered(tmp_path / "answers", classic, ["chest"])
     file = {"places": places(classic), "sha256": content(classic)}
     write_json(answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file})
-    told, = read_answers(answers)
-    assert sources_of(told)
+    answer, = read_answers(answers)
+    assert sources_of(answer)
     moved = [(path, path.read_bytes()) for path in classic.iterdir()]
     for path, held in moved:                    # copied back from elsewhere: other places on the disk, the same content
         path.unlink()
         path.write_bytes(held)
-    assert sources_of(told)
+    assert sources_of(answer)
     path, held = moved[3]
     path.write_bytes(held[:-400])
     with pytest.raises(ModelError, match=r"have changed since.*export-changed"):
-        sources_of(told)
+        sources_of(answer)
 
 
 @pytest.mark.parametrize(("uid", "how"), [("1.2.3.4", "share"), ("", "lack")])
@@ -518,11 +519,11 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
         if not uid:
             del one.SOPInstanceUID
         one.save_as(path)
-    told, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
-    for export in (lambda: structured_report(told, DEFAULT), lambda: write_copies(told, DEFAULT, tmp_path / "copies")):
+    answer, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    for export in (lambda: structured_report(answer, DEFAULT), lambda: write_copies(answer, DEFAULT, tmp_path / "copies")):
         with pytest.raises(ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"):
             export()
-    row, = compare([told], DEFAULT)
+    row, = compare([answer], DEFAULT)
     assert row.gone and not list(tmp_path.glob("copies/**/*.dcm"))
 
 
@@ -534,8 +535,8 @@ def test_a_copy_of_an_object_without_a_files_header_has_one(tmp_path, write):
         bare = pydicom.Dataset({element.tag: element for element in one})
         bare.save_as(path, implicit_vr=True, little_endian=True, enforce_file_format=False)
     assert sorted(folder.iterdir())[0].read_bytes()[128:132] != b"DICM"
-    told, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
-    copies = write_copies(told, DEFAULT, tmp_path / "copies")
+    answer, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    copies = write_copies(answer, DEFAULT, tmp_path / "copies")
     assert len(copies) == 40 and pydicom.dcmread(copies[0]).BodyPartExamined == "CHEST"
     assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(folder).pixels)
 
@@ -546,8 +547,8 @@ def test_a_report_on_a_volume_that_shows_no_region_says_so_of_its_images(tmp_pat
     report = srread(path)
     groups = report.content.get_image_measurement_groups()
     assert len(groups) == 1 and not groups[0].get_measurements()
-    said, = groups[0].get_qualitative_evaluations()
-    assert said.value.meaning == "None of the regions"
+    evaluation, = groups[0].get_qualitative_evaluations()
+    assert evaluation.value.meaning == "None of the regions"
     assert len(report.CurrentRequestedProcedureEvidenceSequence[0].ReferencedSeriesSequence[0].ReferencedSOPSequence) == 40
     checked = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True) if shutil.which("dciodvfy") else None
     assert checked is None or "Error" not in checked.stderr
@@ -561,8 +562,8 @@ def test_what_an_enhanced_object_said_of_its_frames_is_kept(tmp_path, write):
     anatomy.AnatomicRegionSequence, anatomy.FrameLaterality = pydicom.Sequence([kidney]), "U"
     one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = pydicom.Sequence([anatomy])
     folder = write.save(tmp_path / "series", [one])
-    told, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["abdomen"]))
-    copy = pydicom.dcmread(write_copies(told, DEFAULT, tmp_path / "copies")[0])
+    answer, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["abdomen"]))
+    copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     new = copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0]
     kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].SharedFunctionalGroupsSequence[0]
     assert (new.CodeValue, kept.FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue) == ("818981001", "T-71000")
@@ -585,8 +586,8 @@ def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, cla
     (["chest", "chest", "head"], "CHEST"),                              # no term for both: the taller one
 ])
 def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
-    told, = read_answers(answered(tmp_path / "answers", classic, names))
-    assert said_together(told, DEFAULT).body_part == body_part
+    answer, = read_answers(answered(tmp_path / "answers", classic, names))
+    assert combined_term(answer, DEFAULT).body_part == body_part
 
 
 def test_headers_that_disagree_are_told_first(tmp_path, classic):
@@ -600,8 +601,8 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
 
 def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS"))
-    told = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
-    row, = read_tsv(write_headers(compare(told, DEFAULT), tmp_path / "h.tsv", DEFAULT))
+    stored = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
+    row, = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
     assert (row["meant"], row["said"], row["verdict"]) == ("pelvis+abdomen+chest", "pelvis+abdomen", "part")
 
 
@@ -624,20 +625,20 @@ def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     assert one.verdict == verdict
 
 
-@pytest.mark.parametrize(("header", "said", "verdict"), [
+@pytest.mark.parametrize(("header", "predicted", "verdict"), [
     ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"), ("ABDOMEN", ["abdomen", "spine"], "part"),
 ])
-def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(tmp_path, write, header, said, verdict):
+def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(tmp_path, write, header, predicted, verdict):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
     one, = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
-    assert replace(one, said=frozenset(said)).verdict == verdict
+    assert replace(one, predicted=frozenset(predicted)).verdict == verdict
 
 
 def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(tmp_path, classic, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
-    said = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
-    write_json(answers / "a.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
+    refused = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
+    write_json(answers / "a.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
     with (answers / "spans.tsv").open("a") as file:
         file.write("a\ta.dcm\trefused\n")
     line = ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
@@ -651,14 +652,14 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
 
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
     series = write.save(tmp_path / "DICOM", write.images(body((40, 44, 12))))
-    told, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
-    named = replace(told, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
-    written = write_bids([told, named], DEFAULT, tmp_path / "bids")
+    answer, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
+    named = replace(answer, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
+    written = write_bids([answer, named], DEFAULT, tmp_path / "bids")
     ignored = (tmp_path / "bids" / ".bidsignore").read_text().split()
     assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])       # what no image lies beside
     assert "FovnetSpans" in (tmp_path / "bids" / "README").read_text()
     (tmp_path / "bids" / "README").write_text("mine")
-    write_bids([told, named], DEFAULT, tmp_path / "bids")
+    write_bids([answer, named], DEFAULT, tmp_path / "bids")
     assert (tmp_path / "bids" / "README").read_text() == "mine"
     assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
         "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
@@ -670,7 +671,7 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
 
 def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp_path, classic):
     """BIDS 1.10, "BIDS URI": bids:<name>:<path within>, the name being a key of DatasetLinks, which are relative to the derivative."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     images = [tmp_path / place / "sub-01" / "anat" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("two words", "T1w"), ("b", "T2w"))]
     for image in images:
         (image.parents[2] / "sub-01" / "anat").mkdir(parents=True)
@@ -678,7 +679,7 @@ def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp
         image.touch()
     lonely = tmp_path / "elsewhere" / "sub-02_T1w.nii.gz"
     out = tmp_path / "two words" / "derivatives" / "fovnet"
-    described, *sidecars = write_bids([replace(told, path=path) for path in (*images, lonely)], DEFAULT, out)
+    described, *sidecars = write_bids([replace(answer, path=path) for path in (*images, lonely)], DEFAULT, out)
     links = json.loads(described.read_text())["DatasetLinks"]
     sources = [json.loads(path.read_text())["Sources"] for path in sidecars]
     assert sources[2] == ["sub-02_T1w.nii.gz"] and set(links) == {"raw", "raw2"}
@@ -690,7 +691,7 @@ def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp
 
 def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_they_are(tmp_path, classic):
     """And a data set linked before keeps its name; the way there counts from where a link to the derivative leads, in any letters."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     images = [tmp_path / place / "sub-01" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("b", "T1w"), ("a", "T2w"), ("b", "PDw"))]
     for image in images:
         image.parent.mkdir(parents=True, exist_ok=True)
@@ -699,32 +700,32 @@ def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_th
     (tmp_path / "out").symlink_to(tmp_path / "far" / "away")
     sources = []
     for image in images:
-        described, sidecar = write_bids([replace(told, path=image)], DEFAULT, tmp_path / "out")
+        described, sidecar = write_bids([replace(answer, path=image)], DEFAULT, tmp_path / "out")
         sources += json.loads(sidecar.read_text())["Sources"]
     links = json.loads(described.read_text())["DatasetLinks"]
     assert links == {"raw": "../../b", "raw2": "../../a"}
     assert [source.split(":")[1] for source in sources] == ["raw", "raw2", "raw"]
     (tmp_path / os.fsdecode(b"M\xfcnchen")).mkdir()
     (tmp_path / os.fsdecode(b"M\xfcnchen") / "dataset_description.json").write_text("{}")
-    described, _ = write_bids([replace(told, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin")
+    described, _ = write_bids([replace(answer, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin")
     assert json.loads(described.read_text())["DatasetLinks"] == {"raw": "../M%FCnchen"}
 
 
 def test_a_file_without_a_bids_name_is_nobody_whom_bids_names(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    named, other = (replace(told, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01"))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    named, other = (replace(answer, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01"))
     _, one, two = write_bids([named, other], DEFAULT, tmp_path / "bids")
     assert one.name == "sub-01_desc-fovnet_T1w.json" and two.relative_to(tmp_path / "bids").parts[0].startswith("sub-01")
     assert one.relative_to(tmp_path / "bids").parts[0] != two.relative_to(tmp_path / "bids").parts[0]
 
 
 def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, classic):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    one, other = (replace(told, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b"))
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    one, other = (replace(answer, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b"))
     _, alone = write_bids([one], DEFAULT, tmp_path / "bids")
     _, *both = write_bids([one, other], DEFAULT, tmp_path / "bids")
     assert sorted(path for path in (tmp_path / "bids").rglob("*_desc-fovnet_*.json")) == sorted(both) and alone not in both
-    write_bids([replace(told, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids")
+    write_bids([replace(answer, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids")
     write_bids([one, other], DEFAULT, tmp_path / "bids")
     assert alone.exists(), "a sidecar on another volume stays"
 
@@ -737,20 +738,20 @@ def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, clas
     ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
 ])
 def test_what_bids_does_not_name_is_a_subject_of_its_own(tmp_path, classic, path, wanted):
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
-    (_, written) = write_bids([replace(told, path=Path(path))], DEFAULT, tmp_path / "bids")
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
+    (_, written) = write_bids([replace(answer, path=Path(path))], DEFAULT, tmp_path / "bids")
     assert written.relative_to(tmp_path / "bids").as_posix() == wanted
 
 
 def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_path, classic):
     """Two of one name in two folders, and names that differ by what BIDS has no letters for."""
-    told, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    several = [replace(told, volume_id=name, path=Path(path)) for name, path in (
+    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    several = [replace(answer, volume_id=name, path=Path(path)) for name, path in (
         ("scan_1", "a/scan_1.nii"), ("scan-1", "a/scan-1.nii"), ("t1", "a/sub-01_T1w.nii"), ("t1-2", "b/sub-01_T1w.nii"), ("x", "x.nii"),
     )]
     _, *written = write_bids(several, DEFAULT, tmp_path / "bids")
-    told_in = [json.loads(path.read_text())["FovnetVolume"] for path in written]
-    assert len(set(written)) == 5 and told_in == [one.volume_id for one in several]
+    written_ids = [json.loads(path.read_text())["FovnetVolume"] for path in written]
+    assert len(set(written)) == 5 and written_ids == [one.volume_id for one in several]
     assert written == write_bids(several, DEFAULT, tmp_path / "bids")[1:]
     assert all(re.fullmatch(r"sub-[A-Za-z0-9]+_desc-fovnet_MR.json", path.name) for path in written)
 
@@ -782,11 +783,11 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
 
 
 def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):
-    """Why there is none is that it is no DICOM, whatever is said of it."""
+    """Why there is none is that it is no DICOM, whatever the answer."""
     nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
-    told, = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
+    answer, = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
     with pytest.raises(ModelError, match="export-no-images"):
-        write_copies(replace(told, status="uncertain"), DEFAULT, tmp_path / "copies")
+        write_copies(replace(answer, status="uncertain"), DEFAULT, tmp_path / "copies")
 
 
 @given(text(), text())
@@ -797,23 +798,23 @@ def test_uids_are_valid_and_tell_things_apart(one, other):
 
 
 def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
-    said = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
+    refused = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
     (tmp_path / "answers").mkdir()
-    write_json(tmp_path / "answers" / "a.json", {**facts(said, None, None, DEFAULT), "rows": table_rows(said, None), "model": "m"})
-    write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(said, None))
-    (told,) = read_answers(tmp_path / "answers")
+    write_json(tmp_path / "answers" / "a.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
+    write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(refused, None))
+    (answer,) = read_answers(tmp_path / "answers")
     for hand_on in (write_report, write_copies):
         with pytest.raises(ModelError) as fault:
-            hand_on(told, DEFAULT, tmp_path / "out")
+            hand_on(answer, DEFAULT, tmp_path / "out")
         assert fault.value.code == "export-refused" and "a was refused" in fault.value.sentence and "Copy it again" in fault.value.sentence
 
 
 def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
     archive = write.zipped(tmp_path / "study.zip", classic)
-    told, = read_answers(answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"]))
+    answer, = read_answers(answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"]))
     archive.rename(tmp_path / "elsewhere.zip")
     with pytest.raises(VolumeError) as fault:
-        write_report(told, DEFAULT, tmp_path / "sr")
+        write_report(answer, DEFAULT, tmp_path / "sr")
     assert fault.value.code == "volume-missing" and "study.zip to hold that series. If it was moved" in fault.value.sentence
 
 

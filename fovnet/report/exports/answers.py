@@ -18,8 +18,8 @@ KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 
 @dataclass(frozen=True)
-class Told:
-    """One volume's answer: what was said, and of which images.
+class StoredAnswer:
+    """One volume's answer as its JSON holds it: the predicted spans, and the images that they were predicted from.
 
     model     changes with the ensemble or its rule          images  None where the source was no DICOM
     confidence  None where the volume was refused             file    marks of what was read, as `fovnet.decision.kept` takes them
@@ -37,9 +37,9 @@ class Told:
     file: Mapping[str, Any] | None = None
 
     def identity(self) -> tuple[object, ...]:
-        """What tells this answer from any other on the same images: who gave it, and all that it says."""
-        said = [f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans]
-        return self.model, self.version, self.status, *said
+        """What distinguishes this answer from any other on the same images: model, version, status and every span."""
+        spans = [f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans]
+        return self.model, self.version, self.status, *spans
 
     def images_of(self, span: Stretch) -> Images | None:
         """The source images that a span's slices were cut from: its own where an image is a slice, else all of them."""
@@ -49,7 +49,7 @@ class Told:
         return Images(2, self.images.uids[rows], self.images.frames[rows])
 
 
-def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Told]:
+def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
     """The answers behind the spans.tsv of a folder, in its order.
 
     Raises CollectionError "answers-missing" where there are none, "answers-other-regions" where one has other classes than the vocabulary.
@@ -62,13 +62,13 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Tol
             raise CollectionError("answers-other-regions", f"{folder}: {facts['volume_id']} was answered with the classes "
                                                            f"{', '.join(classes)}, and --regions has {', '.join(wanted)}; give the "
                                                            "--regions of its ensemble")
-    return [_told(facts) for facts in found]
+    return [_stored_answer(facts) for facts in found]
 
 
-def _told(facts: Mapping[str, Any]) -> Told:
+def _stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
     spans = stretches([{**row} for row in facts["rows"] if row.get("region")])
-    return Told(
+    return StoredAnswer(
         facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans), facts.get("confidence"),
         images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])), facts["model"],
         facts["fovnet"]["version"], facts.get("file"),

@@ -20,8 +20,8 @@ from fovnet import __version__
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary
-from fovnet.report.exports.answers import Told
-from fovnet.report.exports.copies import said_together
+from fovnet.report.exports.answers import StoredAnswer
+from fovnet.report.exports.copies import combined_term
 
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
@@ -34,13 +34,13 @@ README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volu
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
-def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) -> list[Path]:
+def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/dataset_description.json` and a sidecar for every answer, refused ones included; beside them README and .bidsignore.
 
     A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits, which also tell it from somebody whom BIDS names.  `Sources` are BIDS URIs
-    where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises ConfigError
-    "bids-other-dataset" where `folder` is a data set that fovnet has not made: its description would be lost.
+    do those that would share a sidecar, with eight more digits, which also distinguish it from a subject that BIDS names.  `Sources` are
+    BIDS URIs where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises
+    ConfigError "bids-other-dataset" where `folder` is a data set that fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
     linked = _linked(folder)
@@ -53,15 +53,15 @@ def write_bids(answers: Sequence[Told], vocabulary: Vocabulary, folder: Path) ->
     if linked:
         described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
-    people = {sidecar(told).parts[0] for told in answers if _named(told)}
-    places = [sidecar(told, alone=wanted[place] == 1 and (bool(_named(told)) or place.parts[0] not in people))
-              for told in answers for place in [sidecar(told)]]
+    people = {sidecar(answer).parts[0] for answer in answers if _named(answer)}
+    places = [sidecar(answer, alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people))
+              for answer in answers for place in [sidecar(answer)]]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
-        _remove_earlier(folder / shared, {told.volume_id for told in answers})
+        _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
     for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
         if not (folder / name).exists():                # somebody's own stays
             write_text(folder / name, text)
-    written = [_write(folder / path, facts(told, vocabulary, links)) for path, told in zip(places, answers, strict=True)]
+    written = [_write(folder / path, facts(answer, vocabulary, links)) for path, answer in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
 
 
@@ -83,10 +83,10 @@ def _linked(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _links(answers: Sequence[Told], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
+def _links(answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
     """A name for every BIDS data set that an image lies in: the one that it has, else the next of `raw`, `raw2` and so on."""
     named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
-    for root in sorted({root for told in answers if (root := _dataset_of(told.path))}):
+    for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
         taken = {*named.values(), *links.values()}
         free = next(name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken)
         links[root] = named.get(_uri(root, folder), free)
@@ -117,42 +117,42 @@ def _refuse_other_dataset(path: Path) -> None:
                                                 "would be written over; give a folder of its own, such as derivatives/fovnet")
 
 
-def _named(told: Told) -> re.Match[str] | None:
+def _named(answer: StoredAnswer) -> re.Match[str] | None:
     """The parts of a file's name by BIDS, where it has one."""
-    return NAMED.fullmatch(told.path.name.split(".")[0]) if "#" not in told.path.name else None
+    return NAMED.fullmatch(answer.path.name.split(".")[0]) if "#" not in answer.path.name else None
 
 
-def sidecar(told: Told, *, alone: bool = True) -> Path:
+def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
     """Where an answer's JSON stands in the derivative; where another's would stand too, not `alone`, under a name that is no other's.
 
     One series of several in a folder or archive (a path with #) is not what BIDS names that by.
     """
-    found = _named(told) if alone else None
-    own = f"sub-{re.sub('[^A-Za-z0-9]', '', told.volume_id) or 'unnamed'}"
-    own += "" if alone else hashlib.sha256(told.volume_id.encode()).hexdigest()[:8]
+    found = _named(answer) if alone else None
+    own = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
+    own += "" if alone else hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
     entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")
     session = SESSION.search(entities)
-    kind = told.path.parent.name if found and told.path.parent.name in ("anat", "dwi", "func", "fmap", "perf") else "anat"
+    kind = answer.path.parent.name if found and answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf") else "anat"
     subject, kept = Path(entities.partition("_")[0]), re.sub("_desc-[A-Za-z0-9+]+", "", entities)
     return (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
 
 
-def facts(told: Told, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
-    """What the sidecar says: BodyPart where the answer is sure and has a term, and always the status, every span, and where in the data
-    sets of `links` the image lies."""
+def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
+    """The content of the sidecar: BodyPart where the answer is sure and has a term, and always the status, every span, and where in the
+    data sets of `links` the image lies."""
     try:
-        body_part: dict[str, Any] = {"BodyPart": said_together(told, vocabulary).body_part}
+        body_part: dict[str, Any] = {"BodyPart": combined_term(answer, vocabulary).body_part}
     except ModelError:
         body_part = {}
-    said = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in told.spans]
+    details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.spans]
     return {
-        **body_part, **({"BodyPartDetails": "; ".join(said)} if said else {}),
-        "Sources": [_source(told.path, links)], "FovnetVolume": told.volume_id, "FovnetStatus": told.status, "FovnetMessage": told.message,
-        "FovnetConfidence": told.confidence,
+        **body_part, **({"BodyPartDetails": "; ".join(details)} if details else {}),
+        "Sources": [_source(answer.path, links)], "FovnetVolume": answer.volume_id, "FovnetStatus": answer.status,
+        "FovnetMessage": answer.message, "FovnetConfidence": answer.confidence,
         "FovnetSpans": [
             {"region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice, "from_mm": span.from_mm,
              "to_mm": span.to_mm, "confidence": span.confidence}
-            for span in told.spans
+            for span in answer.spans
         ],
     }
 

@@ -1,8 +1,8 @@
-"""Copies of the source images whose headers say which part of the body the pixels show; the sources are never touched.
+"""Copies of the source images whose headers name the part of the body that the pixels show; the sources are never touched.
 
 A copy has UIDs of its own, the same ones whenever it is made again, and the copies of a volume are a series of their own: all images of a
-series say the same of the body, and volumes of one series or of one object may not.  What a copy says otherwise than its source is kept in
-its Original Attributes Sequence.
+series name the same part of the body, and volumes of one series or of one object may not.  The source's value of every attribute that is
+changed is kept in the copy's Original Attributes Sequence.
 Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
 """
 
@@ -21,9 +21,9 @@ from typing import Any
 from fovnet.errors import ConfigError, FovnetError, ModelError
 from fovnet.records import replace_with
 from fovnet.regions import Term, Vocabulary
-from fovnet.report.exports.answers import Told, read_answers
+from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.sources import UTF_8, Source, images_answered, refuse_unanswered, sources_of, told_apart, uid_for
+from fovnet.report.exports.sources import UTF_8, Source, image_keys, images_answered, refuse_unanswered, sources_of, uid_for
 from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
@@ -31,66 +31,66 @@ from fovnet.volume.dicom.pixels import with_transfer_syntax
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
-THROUGH = 0.8       # of the height of all that is said: a spine along a head is no spine acquisition
+THROUGH = 0.8       # of the height of all spans together: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 SIDES = ("Laterality", "ImageLaterality")
 STRUCTURE = "PrimaryAnatomicStructureSequence"
 PAIRED = ("LOWERLIMB", "PELVISLOWEXTREMT")
-"""Terms written here for parts of which there are two: their series must say which, or leave it empty (Type 2C)."""
+"""Terms written here for paired parts: their series must have a Laterality, empty where it is unknown (Type 2C)."""
 WRITER = ("ImplementationClassUID", "ImplementationVersionName", "SourceApplicationEntityTitle")
-"""What a file's own header says of the program that wrote it; pydicom puts in its own."""
+"""Elements of the file meta information that name the program that wrote the file; pydicom puts in its own."""
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
     """Nothing, where no source lies in `folder`, nor `folder` in one, that of a refused volume included.  Raises ConfigError
     "copies-beside-sources": what is written there would be read as sources, or take the place of one."""
     place = Path(os.path.realpath(folder))          # Path.resolve and is_dir fail where links lead in a circle, or nobody may look
-    for told in read_answers(answers):
-        source = Path(os.path.realpath(split_address(told.path)[0]))
-        inside = {place, Path(os.path.realpath(folder / told.volume_id))} & {source, *source.parents}
+    for answer in read_answers(answers):
+        source = Path(os.path.realpath(split_address(answer.path)[0]))
+        inside = {place, Path(os.path.realpath(folder / answer.volume_id))} & {source, *source.parents}
         within = inside or (os.path.isdir(source) and source in place.parents)      # noqa: PTH112
-        if within and (told.images is not None or told.status == "refused"):
-            raise ConfigError("copies-beside-sources", f"--out {folder}: {told.path} lies in it or holds it, and what is written there "
+        if within and (answer.images is not None or answer.status == "refused"):
+            raise ConfigError("copies-beside-sources", f"--out {folder}: {answer.path} lies in it or holds it, and what is written there "
                                                        "would be taken for sources; give a folder of their own, beside them")
 
 
 @quietly()
-def write_copies(told: Told, vocabulary: Vocabulary, folder: Path) -> list[Path]:
+def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> list[Path]:
     """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok", for a header must not be changed on a guess, "export-none" for one
     that names no region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
     "export-header", "export-foreign"; those of `sources_of`.
     """
-    place = folder / told.volume_id
-    if told.status == "refused":
-        _withdraw(place, told)
-    images_answered(told)
+    place = folder / answer.volume_id
+    if answer.status == "refused":
+        _withdraw(place, answer)
+    images_answered(answer)
     try:
-        term = said_together(told, vocabulary)
+        term = combined_term(answer, vocabulary)
     except ModelError:
         with suppress(ModelError):                      # copies of another volume of this name stay
-            _withdraw(place, told)
+            _withdraw(place, answer)
         raise
-    paths, sources = [], sources_of(told)
+    paths, sources = [], sources_of(answer)
     refuse_other_series(place / "0001.dcm", sources[0].header)
     with _or_none(place):
         for source in sources:
-            _refuse_other_places(told, source)
-    identity = told.model, told.version, *astuple(term)
-    series = uid_for("copy-series", *identity, *told_apart(sources))
+            _refuse_other_places(answer, source)
+    identity = answer.model, answer.version, *astuple(term)
+    series = uid_for("copy-series", *identity, *image_keys(sources))
     with _or_none(place):
         for number, source in enumerate(sources, start=1):
-            uid = uid_for("copy", *identity, *told_apart([source]))
+            uid = uid_for("copy", *identity, *image_keys([source]))
             path = place / f"{number:04d}.dcm"
-            overruled = _overrules(told, source, vocabulary)
+            overruled = _overrules(answer, source, vocabulary)
             relabel = partial(_relabel, term=term, series_uid=series, uid=uid, overruled=overruled, at=_changed_at(path, uid))
-            paths.append(_write(told, source, path, relabel))
+            paths.append(_write(answer, source, path, relabel))
     _remove_others(place, paths)
     return paths
 
 
-def _write(told: Told, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
+def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
     """One copy, relabelled; of an object without the header of a file, as older archives hold, the copy has one."""
     refuse_foreign(path)
     try:
@@ -105,7 +105,7 @@ def _write(told: Told, source: Source, path: Path, relabel: Callable[[Any], None
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:          # headers hold values that the library's authors never saw, and whose words may name somebody
-        raise ModelError("export-header", f"{told.path}: {told.volume_id} has a header of which no copy can be made "
+        raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "
                                           f"({type(fault).__name__}). Correct the series in its archive.") from fault
 
 
@@ -119,7 +119,7 @@ def _or_none(place: Path) -> Iterator[None]:
         raise
 
 
-def _refuse_other_places(told: Told, source: Source) -> None:
+def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
     """Nothing, where an object holds no other slices than those answered.  Raises ModelError "export-other-places".
 
     Echoes, phases and b-values of the same slices show what these show; another station of the table does not, and a header speaks of all.
@@ -130,19 +130,18 @@ def _refuse_other_places(told: Told, source: Source) -> None:
     mine = {places[frame - 1] for frame in source.frames if frame <= len(places)}
     others = [place for place in places if place not in mine]
     if others:
-        raise ModelError("export-other-places", f"{source.item}: {len(others)} of its {len(places)} frames lie beside {told.volume_id}; "
+        raise ModelError("export-other-places", f"{source.item}: {len(others)} of its {len(places)} frames lie beside {answer.volume_id}; "
                                                 "the header speaks of all. Split it into one object a volume, and predict those.")
 
 
-def _withdraw(place: Path, told: Told) -> None:
+def _withdraw(place: Path, answer: StoredAnswer) -> None:
     """As `withdraw`, of the copies in a volume's folder."""
     _clear_begun(place)
-    withdraw(sorted(place.glob(NUMBERED)), told.path)
+    withdraw(sorted(place.glob(NUMBERED)), answer.path)
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:
-    """Removes the copies in a volume's folder that are not among those written: their headers say what an earlier answer said.  Of other
-    files none."""
+    """Removes the copies in a volume's folder that are not among those written: their headers hold an earlier answer.  Other files stay."""
     _clear_begun(place)
     for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
         path.unlink()
@@ -154,37 +153,37 @@ def _clear_begun(place: Path) -> None:
         path.unlink()
 
 
-def said_together(told: Told, vocabulary: Vocabulary) -> Term:
+def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
     A protocol such as spine comes before the regions it crosses where it goes through nearly all of them; regions that have no term
     together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-none",
     "export-no-code".
     """
-    refuse_unanswered(told)
-    names = {span.region for span in told.spans}
-    if told.status != "ok":
-        raise ModelError("export-unsure", f"{told.volume_id}: its answer is uncertain ({told.message}); only what is told with status ok "
-                                          "is written into a header. Look at the volume, and correct its header by hand if need be.")
+    refuse_unanswered(answer)
+    names = {span.region for span in answer.spans}
+    if answer.status != "ok":
+        raise ModelError("export-unsure", f"{answer.volume_id}: its answer is uncertain ({answer.message}); only what is told with status "
+                                          "ok is written into a header. Look at the volume, and correct its header by hand if need be.")
     if not names:
-        raise ModelError("export-none", f"{told.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
+        raise ModelError("export-none", f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
                                         "Look at the volume, and correct its header by hand if need be.")
-    whole_mm = max(span.to_mm for span in told.spans) - min(span.from_mm for span in told.spans)
-    through = {span.region for span in told.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
+    whole_mm = max(span.to_mm for span in answer.spans) - min(span.from_mm for span in answer.spans)
+    through = {span.region for span in answer.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]
     names = names - set(vocabulary.protocols) or names
-    tallest = max(told.spans, key=lambda span: span.to_mm - span.from_mm).region
+    tallest = max(answer.spans, key=lambda span: span.to_mm - span.from_mm).region
     term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
     if term is None:
-        raise ModelError("export-no-code", f"{told.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
+        raise ModelError("export-no-code", f"{answer.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
                                            "Give `sct` and `body_part` in the regions file.")
     return term
 
 
-def _overrules(told: Told, source: Source, vocabulary: Vocabulary) -> bool:
-    """Whether a header names another part of the body than was told, or none: what else it says of that part is then not true of this."""
+def _overrules(answer: StoredAnswer, source: Source, vocabulary: Vocabulary) -> bool:
+    """Whether a header names another part of the body than was predicted, or none: its side and structures are then wrong here."""
     meant = regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary)
-    return not meant or not set(meant) <= {span.region for span in told.spans}
+    return not meant or not set(meant) <= {span.region for span in answer.spans}
 
 
 def _changed_at(path: Path, uid: str) -> str:
@@ -213,7 +212,7 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
         dataset.SpecificCharacterSet = UTF_8
     before = Dataset()
     gone = (*SIDES, STRUCTURE) if overruled else ()
-    for name in (*CHANGED, *gone, *_told_of_frames(dataset)):
+    for name in (*CHANGED, *gone, *_anatomy_groups(dataset)):
         if name in dataset:
             before.add(deepcopy(dataset[name]))
     kept = Dataset()
@@ -237,14 +236,14 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
             anatomy.pop(STRUCTURE, None)
 
 
-def _told_of_frames(dataset: Any) -> list[str]:
-    """The groups in which a multi-frame object says what its frames show: those that are changed, if any."""
+def _anatomy_groups(dataset: Any) -> list[str]:
+    """The sequences of a multi-frame object that hold the anatomy of its frames: those that are changed, if any."""
     groups = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
     return [name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])][:1]
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
-    """Where a multi-frame object says what its frames show: per frame if it does so, else for all of them."""
+    """The Frame Anatomy items of a multi-frame object: one a frame if it has those, else the shared one."""
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 

@@ -30,7 +30,7 @@ def refuse_other_series(path: Path, header: Any) -> None:
 def withdraw(paths: Iterable[Path], source: Path) -> None:
     """Removes what was written here on the images that lie at `source`, whose answer holds no longer; of others' nothing.
 
-    Raises ModelError "export-stays" where it is on other images, or nobody can tell: a volume of the same name may be meant.
+    Raises ModelError "export-stays" where it is on other images, or that cannot be determined: a volume of the same name may be meant.
     """
     ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
     there = _series_at(source) if ours else set()

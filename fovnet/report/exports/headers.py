@@ -1,4 +1,4 @@
-"""What the headers say of the part of the body, beside what the pixels show."""
+"""Body Part Examined of the headers, compared with the predicted regions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
-from fovnet.report.exports.answers import Told
+from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.sources import sources_of
 from fovnet.volume.body_part import regions_told
 from fovnet.volume.dicom.header import quietly
@@ -25,54 +25,54 @@ CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold
 
 @dataclass(frozen=True)
 class Compared:
-    """One volume: Body Part Examined as written, the regions it means, those that were said, and the verdict, one of VERDICTS.
+    """One volume: Body Part Examined as written, the regions it means, the predicted ones, and the verdict, one of VERDICTS.
 
     meant   empty for a part of the body in no region, such as a shoulder; None for a word that is not understood
-
-    gone    why its images cannot be asked, a sentence; "" where they can
-    beside  the regions that stand beside the chain, such as the spine: a header that names these alone says nothing of what they cross
+    gone    why its images cannot be read any more, a sentence; "" where they can
+    beside  the regions that stand beside the chain, such as the spine: a header that names these alone does not exclude those they cross
     """
 
-    told: Told
+    answer: StoredAnswer
     header: str
     meant: frozenset[str] | None
-    said: frozenset[str]
+    predicted: frozenset[str]
     gone: str = ""
     beside: frozenset[str] = frozenset()
 
     @property
     def verdict(self) -> str:
-        """ "agree" where both name the same regions, or the header a spine alone and the pixels it and what it crosses; "part" where they
-        share one, "shows none" where the pixels surely show none."""
+        """ "agree" where both name the same regions, or the header a spine alone and the answer that spine and the regions it crosses;
+        "part" where they share one, "shows none" where the answer is surely none."""
         if self.gone:
             return "source gone or changed"
-        if self.told.status != "ok":
+        if self.answer.status != "ok":
             return "no answer"
-        if not self.said:
+        if not self.predicted:
             return "shows none"
         if not self.header:
             return "header says nothing"
         if not self.meant:
             return "header not understood" if self.meant is None else "header names no region"
-        said = self.said & self.beside if self.meant <= self.beside and self.meant & self.said else self.said
-        return "agree" if self.meant == said else "part" if self.meant & said else "disagree"
+        predicted = self.predicted & self.beside if self.meant <= self.beside and self.meant & self.predicted else self.predicted
+        return "agree" if self.meant == predicted else "part" if self.meant & predicted else "disagree"
 
 
 @quietly()
-def compare(answers: Sequence[Told], vocabulary: Vocabulary) -> list[Compared]:
+def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Compared]:
     """One entry for every answer on DICOM images; what is not answered from DICOM has no header to compare with."""
     compared = []
-    for told in answers:
-        if told.images is None:
+    for answer in answers:
+        if answer.images is None:
             continue
         try:
-            header = str(sources_of(told)[0].header.get("BodyPartExamined", "") or "").upper().strip()
+            header = str(sources_of(answer)[0].header.get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError as fault:
-            compared.append(Compared(told, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
+            compared.append(Compared(answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
             continue
         meant = regions_told(header, vocabulary)
-        said = frozenset(span.region for span in told.spans)
-        compared.append(Compared(told, header, None if meant is None else frozenset(meant), said, beside=frozenset(vocabulary.protocols)))
+        predicted = frozenset(span.region for span in answer.spans)
+        regions = None if meant is None else frozenset(meant)
+        compared.append(Compared(answer, header, regions, predicted, beside=frozenset(vocabulary.protocols)))
     return compared
 
 
@@ -85,12 +85,12 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
         raise ConfigError("headers-other-file", f"--out {path}: lies there, and is no table of headers; give another name.")
     rows = [
         {
-            "volume_id": one.told.volume_id, "status": one.told.status,
+            "volume_id": one.answer.volume_id, "status": one.answer.status,
             "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
-            "meant": _upwards(one.meant or frozenset(), vocabulary), "said": _upwards(one.said, vocabulary), "verdict": one.verdict,
-            "path": str(one.told.path),
+            "meant": _upwards(one.meant or frozenset(), vocabulary), "said": _upwards(one.predicted, vocabulary), "verdict": one.verdict,
+            "path": str(one.answer.path),
         }
-        for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.told.volume_id))
+        for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id))
     ]
     return write_tsv(path, COLUMNS, rows)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from fovnet.decision.kept import unchanged
 from fovnet.errors import ModelError
-from fovnet.report.exports.answers import Told
+from fovnet.report.exports.answers import StoredAnswer
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
 from fovnet.volume.dicom.reading import images_of
@@ -43,58 +43,58 @@ class Source:
 
 
 @quietly()
-def sources_of(told: Told) -> list[Source]:
+def sources_of(answer: StoredAnswer) -> list[Source]:
     """The objects behind an answer, in the order of its slices.
 
     Raises ModelError as `images_answered`, "export-unreadable" where this user may not look, "export-changed" where they are not what was
     read any more, and "export-no-uid" where images have no SOP Instance UID of their own, so that nothing can refer to one of them.
     """
-    wanted = list(dict.fromkeys(images_answered(told).uids))
+    wanted = list(dict.fromkeys(images_answered(answer).uids))
     objects: dict[str, set[Item]] = {}
     try:
-        for frame in images_of(told.path):
+        for frame in images_of(answer.path):
             objects.setdefault(frame.sop_uid, set()).add(frame.item)
-        same = told.file is None or unchanged(told.path, told.file)
+        same = answer.file is None or unchanged(answer.path, answer.file)
     except OSError as fault:
-        raise ModelError("export-unreadable", f"{told.path}: {told.volume_id} was answered from it, and it cannot be read "
+        raise ModelError("export-unreadable", f"{answer.path}: {answer.volume_id} was answered from it, and it cannot be read "
                                               f"({fault.strerror}). Give it back its permissions, and export again.") from fault
     lacking = [uid for uid in wanted if uid not in objects]
     if lacking or not same:
         how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
         why = "are not there any more" if lacking else "have changed since"
-        raise ModelError("export-changed", f"{told.path}: {how} that {told.volume_id} was answered from {why}. Predict it again.")
+        raise ModelError("export-changed", f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.")
     nameless = [uid for uid in wanted if not uid or len(objects[uid]) > 1]
     if nameless:
         how = "share" if nameless[0] else "lack"
-        raise ModelError("export-no-uid", f"{told.path}: images of {told.volume_id} {how} a SOP Instance UID, so nothing can refer to one "
-                                          "of them. Give each its own, and predict again.")
+        raise ModelError("export-no-uid", f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
+                                          "one of them. Give each its own, and predict again.")
     items = {uid: next(iter(objects[uid])) for uid in wanted}
     sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
-    return [found for source in sources if (found := source.only(told.images)) is not None]
+    return [found for source in sources if (found := source.only(answer.images)) is not None]
 
 
-def images_answered(told: Told) -> Images:
+def images_answered(answer: StoredAnswer) -> Images:
     """The images of an answer on DICOM that lies where it lay.  Raises ModelError "export-refused", "export-no-images",
     "export-elsewhere"."""
-    refuse_unanswered(told)
-    if told.images is None:
-        raise ModelError("export-no-images", f"{told.path}: {told.volume_id} was not answered from DICOM, so there is nothing to refer to. "
-                                             "Predict from the DICOM series itself.")
-    place = split_address(told.path)[0]
+    refuse_unanswered(answer)
+    if answer.images is None:
+        raise ModelError("export-no-images", f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing to refer "
+                                             "to. Predict from the DICOM series itself.")
+    place = split_address(answer.path)[0]
     if not place.is_absolute() and not os.path.exists(place):      # noqa: PTH110  (Path.exists raises where it may not look)
-        raise ModelError("export-elsewhere", f"{told.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
+        raise ModelError("export-elsewhere", f"{answer.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
                                              "Give the command there.")
-    return told.images
+    return answer.images
 
 
-def refuse_unanswered(told: Told) -> None:
+def refuse_unanswered(answer: StoredAnswer) -> None:
     """Nothing, where there is an answer to hand on.  Raises ModelError "export-refused" for a volume that was refused."""
-    if told.status == "refused":
-        raise ModelError("export-refused", f"{told.volume_id} was refused, so there is no answer to hand on: {told.message}")
+    if answer.status == "refused":
+        raise ModelError("export-refused", f"{answer.volume_id} was refused, so there is no answer to hand on: {answer.message}")
 
 
-def told_apart(sources: Sequence[Source]) -> Iterator[str]:
-    """What tells these images from all others: of an object that holds several volumes its frames too."""
+def image_keys(sources: Sequence[Source]) -> Iterator[str]:
+    """What identifies these images: their SOP Instance UIDs, and the frames used of an object that holds several."""
     for source in sources:
         yield str(source.header.SOPInstanceUID)
         if source.frames:

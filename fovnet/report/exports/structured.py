@@ -17,9 +17,9 @@ from fovnet.errors import FovnetError, ModelError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
-from fovnet.report.exports.answers import Told
+from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.sources import UTF_8, Source, sources_of, told_apart, uid_for
+from fovnet.report.exports.sources import UTF_8, Source, image_keys, sources_of, uid_for
 from fovnet.volume.dicom.header import quietly
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ DATED = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreation
 SERIES_NUMBER = 9000            # beyond what scanners number
 
 
-def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
+def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehensive3DSR:
     """The SR of an answer, in its source's study; the same answer gives the same UIDs.
 
-    An uncertain answer is reported as one: its groups are there, and the report says that it is not complete, with the reason.
+    The report on an uncertain answer has its groups, too; its Completion Flag is PARTIAL, and the reason is among its parameters.
     Raises ModelError "export-no-images" where the source is no DICOM, "export-changed" where it is not what was answered,
     "export-no-code" for a region without a code.  Its text is UTF-8, whatever its sources' is.
     """
@@ -55,36 +55,36 @@ def structured_report(told: Told, vocabulary: Vocabulary) -> Comprehensive3DSR:
     )
     from pydicom.sr.codedict import codes
 
-    sources = sources_of(told)
+    sources = sources_of(answer)
     for source in sources:
         _complete(source.header)
     device = DeviceObserverIdentifyingAttributes(
-        uid_for("device", told.model), name="fovnet", manufacturer_name="fovnet", model_name=told.model
+        uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
     )
-    algorithm = AlgorithmIdentification("fovnet", told.version, parameters=(f"ensemble {told.model}", *_caution(told)))
-    groups = [_group(told, number, span, vocabulary, sources, algorithm) for number, span in enumerate(told.spans, start=1)]
-    groups = groups or [_nothing(told, sources, algorithm)]
+    algorithm = AlgorithmIdentification("fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer)))
+    groups = [_group(answer, number, span, vocabulary, sources, algorithm) for number, span in enumerate(answer.spans, start=1)]
+    groups = groups or [_nothing(answer, sources, algorithm)]
     content = MeasurementReport(
         ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device)),
         procedure_reported=_code("113091000", "SCT", "Magnetic resonance imaging"),
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
     )
-    named = [vocabulary.concept(span.region) for span in told.spans]                # the same answer may be told in other codes
-    identity = *told.identity(), *named, *told_apart(sources)
+    named = [vocabulary.concept(span.region) for span in answer.spans]                # the same answer may be written in other codes
+    identity = *answer.identity(), *named, *image_keys(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
         specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet",
-        is_complete=told.status == "ok", is_final=False, is_verified=False,
-        series_description="fovnet: body regions" + ("" if told.status == "ok" else " (uncertain)"),
+        is_complete=answer.status == "ok", is_final=False, is_verified=False,
+        series_description="fovnet: body regions" + ("" if answer.status == "ok" else " (uncertain)"),
     )
 
 
 def _complete(header: Any) -> None:
-    """Bring a source's header to what a study's objects must have: the report repeats what it says of patient and study.
+    """Give a source's header the attributes that a study's objects must have: the report repeats those of its patient and study.
 
-    Codes without a scheme, value or meaning are left out; that identity was removed has to be said with a method.
+    Codes without a scheme, value or meaning are left out; Patient Identity Removed requires a method.
     """
     for name in MAY_BE_EMPTY:
         if name not in header:
@@ -100,7 +100,7 @@ def _complete(header: Any) -> None:
 
 
 def _group(
-    told: Told, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source], algorithm: Any
+    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
     from highdicom.sr import (
@@ -114,12 +114,12 @@ def _group(
 
     term = vocabulary.concept(span.region)
     if term is None:
-        raise ModelError("export-no-code", f"{told.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the regions "
-                                           "file.")
+        raise ModelError("export-no-code", f"{answer.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the "
+                                           "regions file.")
     region = _code(term.sct, "SCT", term.meaning)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *told.identity(), number, *told_apart(sources)), f"span {number}"),
+        TrackingIdentifier(uid_for("span", *answer.identity(), number, *image_keys(sources)), f"span {number}"),
         finding_category=codes.SCT.AnatomicalStructure, finding_type=region, finding_sites=[FindingSite(region)], algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
@@ -129,13 +129,13 @@ def _group(
         ],
         source_images=[
             SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None)
-            for source in sources if (used := source.only(told.images_of(span))) is not None
+            for source in sources if (used := source.only(answer.images_of(span))) is not None
         ],
     )
 
 
-def _nothing(told: Told, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:
-    """The group of a volume that shows none of the regions: it says so of all its images."""
+def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:
+    """The group of a volume that shows none of the regions; it refers to all its images."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
         QualitativeEvaluation,
@@ -147,7 +147,7 @@ def _nothing(told: Told, sources: Sequence[Source], algorithm: Any) -> Measureme
         SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None) for used in sources
     ]
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *told.identity(), 0, *told_apart(sources)), "no region"), algorithm_id=algorithm,
+        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"), algorithm_id=algorithm,
         qualitative_evaluations=[QualitativeEvaluation(_code(SHOWN[0], SCHEME, SHOWN[1]), _code(NO_REGION[0], SCHEME, NO_REGION[1]))],
         source_images=images,
     )
@@ -165,8 +165,8 @@ def _date_as(path: Path, report: Any) -> None:
                     report[name] = before[name]
 
 
-def _caution(told: Told) -> tuple[str, ...]:
-    return () if told.status == "ok" else (f"uncertain: {told.message}"[:1024],)
+def _caution(answer: StoredAnswer) -> tuple[str, ...]:
+    return () if answer.status == "ok" else (f"uncertain: {answer.message}"[:1024],)
 
 
 def _code(value: str, scheme: str, meaning: str) -> Any:
@@ -175,20 +175,20 @@ def _code(value: str, scheme: str, meaning: str) -> Any:
     return CodedConcept(value, scheme, meaning)
 
 
-def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
+def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> Path:
     """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
 
     Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
     lies there that is no report of fovnet's, "export-other-study" where one on other images does; "export-stays" as `withdraw`.
     """
-    path = folder / f"{told.volume_id}.dcm"
-    if told.status == "refused":
-        withdraw([path], told.path)
+    path = folder / f"{answer.volume_id}.dcm"
+    if answer.status == "refused":
+        withdraw([path], answer.path)
     try:
-        if told.status != "refused":
+        if answer.status != "refused":
             refuse_foreign(path)
         with quietly():
-            report = structured_report(told, vocabulary)
+            report = structured_report(answer, vocabulary)
             refuse_other_series(path, report)
             _date_as(path, report)
             for begun in folder.glob(f".{escape(path.name)}.*.part"):        # half a report that names the patient, of a killed run
@@ -197,5 +197,5 @@ def write_report(told: Told, vocabulary: Vocabulary, folder: Path) -> Path:
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:          # headers hold values that the libraries' authors never saw, and whose words may name somebody
-        raise ModelError("export-header", f"{told.path}: {told.volume_id} has a header of which no report can be made "
+        raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no report can be made "
                                           f"({type(fault).__name__}). Correct the series in its archive.") from fault
