@@ -1,4 +1,4 @@
-"""One volume as a drawing: two views, the spans said, the probabilities, all along one vertical axis of millimetres.
+"""One volume as a drawing: two views, the predicted spans, the probabilities, all along one vertical axis of millimetres.
 
 Numbers in units of the drawing, one a pixel on a wide screen; the template writes them as SVG. A page so made took 7 ms and 72 kB where
 the matplotlib picture of the same volume took 170 ms and 125 kB: a batch of a hundred thousand volumes can have a page each.
@@ -42,7 +42,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Box:
-    """A span said, or the interval of a boundary."""
+    """A predicted span, or the interval of a boundary."""
 
     words: str
     left: float

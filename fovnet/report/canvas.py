@@ -25,7 +25,7 @@ from fovnet.records import replace_with
 
 BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
-SOFT = "#5b6a77"        # of words that matter less; FAINT is for lines, on white too pale to read (3:1)
+SOFT = "#5b6a77"        # of secondary text; FAINT is for lines, on white too pale to read (3:1)
 RIM_MM = 0.5
 """An edge of a span this near the end of a picture is that end, rounded otherwise."""
 

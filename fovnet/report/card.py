@@ -1,4 +1,4 @@
-"""The model card: what somebody who is handed the ensemble has to know, on one or two pages, from the facts of the report.
+"""The model card: what a user of the ensemble has to know, on one or two pages, from the facts of the report.
 
 Headings after M. Mitchell et al., *Model cards for model reporting*, FAT* 2019, section 4.
 """

@@ -1,6 +1,6 @@
 """Two reporting guidelines, item by item: where this report answers them, and what it cannot answer.
 
-Items are named by their number and a few words of ours; the guidelines themselves say what each asks:
+Items are named by their number and a few words of ours; the guidelines themselves define what each asks:
 CLAIM, 44 items: A. S. Tejani et al., Checklist for Artificial Intelligence in Medical Imaging (CLAIM): 2024 update, *Radiology:
 Artificial Intelligence* 6 (2024) e240300, doi:10.1148/ryai.240300;
 TRIPOD+AI, 27 items in 52 parts: G. S. Collins et al., TRIPOD+AI statement, *BMJ* 385 (2024) e078378, table 2,
@@ -25,7 +25,7 @@ SECTIONS = {
 
 
 class Item(NamedTuple):
-    """An item of a guideline; `place` is the section that answers it, empty where none does, and `remark` says what is missing."""
+    """An item of a guideline; `place` is the section that answers it, empty where none does, and `remark` what is missing."""
 
     number: str
     asks: str
@@ -143,12 +143,12 @@ def checklists(places: Collection[str], predictors: str, *, updated: bool = Fals
     """Both guidelines against the sections that this report has.
 
     predictors  what this run's answers are predicted from, for TRIPOD's item 9a
-    updated     whether networks of before were trained further
+    updated     whether the networks of an existing ensemble were trained further
     """
-    told = {"9a": {"remark": predictors}}
+    overrides = {"9a": {"remark": predictors}}
     if updated:
-        told |= {number: {"place": "search", "remark": "the networks of an ensemble were trained further"} for number in ("12f", "24")}
-    tripod = tuple(item._replace(**told.get(item.number, {})) for item in TRIPOD)
+        overrides |= {number: {"place": "search", "remark": "the networks of an ensemble were trained further"} for number in ("12f", "24")}
+    tripod = tuple(item._replace(**overrides.get(item.number, {})) for item in TRIPOD)
     return (
         _against("CLAIM 2024", "Tejani et al., Radiology: Artificial Intelligence 6 (2024) e240300", CLAIM, places),
         _against("TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", tripod, places),

@@ -15,7 +15,7 @@ from importlib.resources import files
 class Code:
     """One of them.
 
-    status  that of the volumes it is said of: ok, uncertain, refused    words   a few, for a table
+    status  that of the volumes which have the code: ok, uncertain, refused    words   a few, for a table
     meaning, to_try   clauses without a full stop
     """
 

@@ -14,7 +14,7 @@ from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
-"""What the band of a forecast promises; how rare a count inside it has to be, were it kept, to be told as a fault."""
+"""What the band of a forecast promises; how improbable a count inside it has to be, were it kept, to be reported."""
 
 PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
@@ -41,12 +41,12 @@ def explained_view(explanation: Explanation) -> ExplainedView:
 
 
 def sentences(explanation: Explanation) -> tuple[str, ...]:
-    """What there is to say, a paragraph each: how it ended, how it converged, whether its forecasts held, what mattered, what failed."""
-    return tuple(say(explanation) for say in (ending, convergence, honesty, mattering, failing))
+    """A paragraph each: how the search ended, how it converged, whether its forecasts held, what mattered, what failed."""
+    return tuple(paragraph(explanation) for paragraph in (ending, convergence, honesty, mattering, failing))
 
 
 def ending(explanation: Explanation) -> str:
-    """How far it went, and why it stopped."""
+    """How many trials are finished, and why the search stopped."""
     one = explanation
     words = [
         f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of {one.rows:,} configurations fit. "
@@ -101,11 +101,11 @@ def convergence(explanation: Explanation) -> str:
 
 
 def _regrets(explanation: Explanation) -> Iterator[str]:
-    """What was, and is, expected to be gained; and how long chance would have taken."""
-    told = [step for step in explanation.steps if step.expected_regret is not None]
-    if told:
-        first, last = told[0], told[-1]
-        later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(told) > 1 else ""
+    """Sentences on the expected regret, early, late and at the end, and on the draws that a random search would take."""
+    with_regret = [step for step in explanation.steps if step.expected_regret is not None]
+    if with_regret:
+        first, last = with_regret[0], with_regret[-1]
+        later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(with_regret) > 1 else ""
         yield f"The expected regret was {_gain(first.expected_regret)} before slot {first.slot}{later}."
     matter = explanation.matter
     if matter is None:
@@ -114,7 +114,7 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
         yield "The model knows only ranks: it cannot say what is still to be gained."
     else:
         meaning = "how much lower than the best one tried the lowest of all untried configurations may be expected to be, at most"
-        yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if told else (
+        yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if with_regret else (
             f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
         )
     yield (
@@ -130,29 +130,29 @@ def _since(trials: int) -> list[str]:
 
 def honesty(explanation: Explanation) -> str:
     """Whether scores fell where they were forecast."""
-    told = explanation.forecasts
-    if not told.slots:
+    forecasts = explanation.forecasts
+    if not forecasts.slots:
         if explanation.method == "random":
             return "No score was forecast: random asks no model."
         spread = several(explanation.initial, "slot")
         return f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
     words = []
-    if told.inside.total:
-        measured = _shown(told.inside)
+    if forecasts.inside.total:
+        measured = _shown(forecasts.inside)
         words.append(
             f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band that was forecast before their "
-            f"training{_verdict(told.inside)}."
+            f"training{_verdict(forecasts.inside)}."
         )
-    if told.below or told.above:
-        words.append(f"{told.below} lay below their band, {told.above} above.")
-    if told.trained.total:
-        trials = several(told.trained.total, "trial")
-        words.append(f"Of {trials} with a forecast {told.expected:.1f} were expected to train, {told.trained.count} did.")
+    if forecasts.below or forecasts.above:
+        words.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
+    if forecasts.trained.total:
+        trials = several(forecasts.trained.total, "trial")
+        words.append(f"Of {trials} with a forecast {forecasts.expected:.1f} were expected to train, {forecasts.trained.count} did.")
     return " ".join(words)
 
 
 def _verdict(share: Share) -> str:
-    """Whether so few, or so many, of the scores would lie inside at most once in forty searches whose bands are right (binomial tails)."""
+    """Whether the count inside the band is improbably small or large for a coverage of STATED: a one-sided binomial tail below RARE."""
     if binom.cdf(share.count, share.total, STATED) < RARE:
         return ": too few, the model was surer than it should be"
     if binom.sf(share.count - 1, share.total, STATED) < RARE:
@@ -161,7 +161,7 @@ def _verdict(share: Share) -> str:
 
 
 def mattering(explanation: Explanation) -> str:
-    """Which axes, and which pairs of them, the final model holds responsible."""
+    """Which axes, and which pairs of them, make the variance of the final model over all configurations."""
     matter = explanation.matter
     if matter is None:
         return "Fewer than two trials have a score: no model can say what mattered."
@@ -205,8 +205,9 @@ def failing(explanation: Explanation) -> str:
 def _kind(group: FailureGroup) -> str:
     """ "2 diverged (given a chance of 87.5 % to train, on average; “the loss was not a number”)"."""
     chance = group.mean_chance_to_train
-    told = ["" if chance is None else f"given a chance of {percent(chance)} to train, on average", group.example and f"“{group.example}”"]
-    words = "; ".join(filter(None, told))
+    forecast = "" if chance is None else f"given a chance of {percent(chance)} to train, on average"
+    details = [forecast, group.example and f"“{group.example}”"]
+    words = "; ".join(filter(None, details))
     return f"{group.count} {group.status.replace('_', ' ')}{f' ({words})' if words else ''}"
 
 
@@ -261,14 +262,14 @@ def _every_failure(explanation: Explanation) -> Table:
 def _axis_cells(axis: AxisEffect) -> tuple[str | Shown, ...]:
     known = _by_score(axis)
     cells = (_name(axis.name), percent(axis.share), percent(axis.relevance))
-    told = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
+    scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
-        return *cells, "–", "–", "–", told
-    return *cells, f"{axis.lengthscale:.3g}", _level(known[0]), _level(known[-1]), told
+        return *cells, "–", "–", "–", scored_levels
+    return *cells, f"{axis.lengthscale:.3g}", _level(known[0]), _level(known[-1]), scored_levels
 
 
 def _level(level: LevelEffect) -> Shown:
-    """ "−3: 0.3114", its band, and on how many scores it rests."""
+    """ "−3: 0.3114", its band, and the number of scores at this level."""
     band = "" if level.low is None else f"{score(level.low)}–{score(level.high)}"
     return Shown(f"{_plain(level)}: {score(level.score)}", band, several(level.scored, "score"))
 
@@ -322,12 +323,12 @@ def _signed(share: float) -> str:
 
 
 def _counts(share: float | None) -> bool:
-    """Whether it is more than 0.0 % when written."""
+    """Whether the share is more than 0.0 % when rounded."""
     return share is not None and share >= 0.0005
 
 
 def _gain(regret: float | None) -> str:
-    """Three digits, none of them where they are too small to mean anything."""
+    """The regret with three digits; "less than 0.0001" below that."""
     if regret is None:
         return "–"
     return "less than 0.0001" if 0 < regret < 1e-4 else f"{regret:.3g}"

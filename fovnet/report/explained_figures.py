@@ -19,10 +19,10 @@ ACROSS = 4
 """Panels beside one another."""
 
 SLANTED: Any = {"rotation": 40, "ha": "right", "rotation_mode": "anchor", "fontsize": 6.5}
-"""Names of levels that are too long to stand beside one another."""
+"""Text properties of the names of levels that are too long to stand beside one another."""
 
 LEAST = 1e-5
-"""Share of the greatest expected regret below which it is nothing, and not drawn."""
+"""Share of the greatest expected regret below which none is drawn."""
 
 
 def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
@@ -56,15 +56,15 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
 
 
 def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
-    """Expected regret by slot, or a word where nobody expected anything."""
-    told = [(step.slot, step.expected_regret) for step in steps if step.expected_regret]
+    """Expected regret by slot; a line of text where no slot has one."""
+    points = [(step.slot, step.expected_regret) for step in steps if step.expected_regret]
     axis.set(xlabel="slot", ylabel="expected regret")
     axis.set_xlim(-0.5, steps[-1].slot + 0.5)
-    if not told:
+    if not points:
         axis.text(0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=SOFT)
         axis.set_yticks([])
         return
-    slots, regrets = np.array(told).T
+    slots, regrets = np.array(points).T
     slots, regrets = slots[regrets > LEAST * regrets.max()], regrets[regrets > LEAST * regrets.max()]
     axis.plot(slots, regrets, color=ACCENT, linewidth=1.2, marker="o", markersize=2.5)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -73,7 +73,7 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
 
 
 def forecast_figure(scored: Sequence[Prediction]) -> Figure:
-    """Forecast with its band (across: what came) of every trial with a score; on the dashed line they would be equal."""
+    """Forecast score with its band against the measured score, a point a trial; on the dashed line they are equal."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.14, 0.11, 0.83, 0.81))
@@ -81,9 +81,9 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
             chosen = [one for one in scored if one.inside is inside]
             if not chosen:
                 continue
-            came, said, low, high = _points(chosen).T
+            came, forecast, low, high = _points(chosen).T
             axis.vlines(came, low, high, color=colour, linewidth=0.7, alpha=0.45)
-            axis.scatter(came, said, s=14, color=colour, linewidths=0, label=f"{name}, {len(chosen)}")
+            axis.scatter(came, forecast, s=14, color=colour, linewidths=0, label=f"{name}, {len(chosen)}")
         every = _points(scored)[:, [0, 1, 3]].ravel()
         for side in "xy":
             _wide_scale(axis, side, every)
@@ -96,16 +96,16 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
 
 
 def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(n, 4): the score that came, that was forecast, and the ends of its band; an open end reaches to all that came or was forecast."""
-    told = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
-    points = np.array(told, dtype=np.float64)
+    """(n, 4): measured score, forecast score, and the ends of its band; an open end reaches to the farthest of all scores."""
+    values = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
+    points = np.array(values, dtype=np.float64)
     for column, farthest in ((2, np.nanmin), (3, np.nanmax)):
         points[np.isnan(points[:, column]), column] = farthest(points[:, :2])
     return points
 
 
 def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
-    """A panel an axis: the score to be expected at each level, averaged over everything else; hollow where nobody went."""
+    """A panel an axis: the score to be expected at each level, averaged over everything else; hollow where no trial has that level."""
     down = -(-len(axes) // ACROSS)
     ends = [value for axis in axes for level in axis.levels for value in (level.score, level.low, level.high) if value is not None]
     with house_style():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fovnet.regions import Vocabulary
 
 COVER = 96
-"""The grey of a covered slice: neither air nor body, so that nobody takes it for either."""
+"""The grey of a covered slice, unlike both air and body."""
 
 SUSPECTED = 0.02
 """A slice is covered from this probability of a face on: an answer that overlooks the head must not show it."""
@@ -22,10 +22,10 @@ MARGIN_MM = 30.0
 def covered(
     pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], vocabulary: Vocabulary, shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]]
 ) -> NDArray[np.uint8]:
-    """The slices (s, 128, 128) with every one that may show a face grey all over.
+    """The slices (s, 128, 128), every one that may show a face all grey.
 
-    shares  arrays (s, k) of what is said, believed or true; a slice is covered where any of them gives a face SUSPECTED or more, and
-            within MARGIN_MM of such a slice.  A copy; the pixels handed in stay as they are.
+    shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered where any of them gives a region with
+            a face SUSPECTED or more, and within MARGIN_MM of such a slice.  A copy; the argument is unchanged.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
     believed = np.stack([np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares], axis=1)

@@ -18,7 +18,7 @@ DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
-    """Everything the page shows, word for word, beside the measures as numbers with all their digits."""
+    """The texts and tables of the page, and the measures as numbers with all their digits."""
     return {"page": _plain(page), "model_card": card_facts(page), "evaluation": measured(evaluation)}
 
 

@@ -1,4 +1,4 @@
-"""The failures, those answered first and of them the surest: what was said, what is true, and the slices between the two."""
+"""The failures, the answered ones first, by falling confidence: predicted and true regions, and the slices where these differ."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
 
 
 def _sure(row: VolumeRow) -> float | None:
-    """How sure the answer was of what is wrong in it: of its set of regions; where that is right, of its slices.
+    """Confidence in the part of the answer that is wrong: in its set of regions; where that is right, in its slices.
 
-    The slices of a spine cut-out count as the spine, which is told rightly at 1.00 whatever is told of the heights beside it.
+    The slices of a spine acquisition count as spine, whose confidence is 1.00 whatever the regions predicted beside it.
     """
     return row.confidence if row.right or row.set_probability is None else row.set_probability
 
 
-def _said_sure(row: VolumeRow) -> str:
+def _confidence_text(row: VolumeRow) -> str:
     sure = _sure(row)
     return "–" if sure is None else f"{sure:.2f}"
 
@@ -68,7 +68,7 @@ def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
     rows: list[tuple[str | Shown, ...]] = []
     for row in ranked:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-        rows.append((row.volume_id, _said_sure(row), row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
+        rows.append((row.volume_id, _confidence_text(row), row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
     return Table(("volume", "sure", "status", "shows", "said", "wrong slices"), tuple(rows), name="failures")
 
 
@@ -78,7 +78,7 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
     half = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
     beside = f"; on {half:,} more one of two regions is lacking or too many" if half else ""
     return Failure(
-        title=f"{case.volume_id}: {what}, {_said_sure(row)} sure",
+        title=f"{case.volume_id}: {what}, {_confidence_text(row)} sure",
         words=f"Said {run_of(row.said, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
         f"({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),
@@ -88,7 +88,7 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
 
 
 def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
-    """Said and true spans, feet to head."""
+    """Predicted and true spans, feet to head."""
     rows = [(one.region, "said", *_ends(one), f"{one.confidence:.2f}") for one in case.spans]
     rows += [(one.region, "true", *_ends(one), "–") for one in true_stretches(case, vocabulary)]
     order = {name: place for place, name in enumerate(vocabulary.classes)}
@@ -115,5 +115,8 @@ def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -
 
 
 def _thumbnail(case: Case, picture: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:
-    said, true = (" and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth))
-    return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: said {said}, {f'true is {true}' if wrong else 'which is right'}", wrong)
+    predicted, true = (
+        " and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth)
+    )
+    verdict = f"true is {true}" if wrong else "which is right"
+    return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: said {predicted}, {verdict}", wrong)

@@ -27,10 +27,10 @@ def flow_figure(view: FlowView) -> Figure:
         axis.axis("off")
         for place, step in enumerate(view.steps):
             middle = STEP_INCHES * (count - place - 0.5) + 0.05
-            told = [f"{step.volumes:,} volumes"]
-            told += [] if step.subjects is None else [f"{step.subjects:,} subjects"]
-            told += [] if step.slices is None else [f"{step.slices:,} slices"]
-            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(told))
+            counts = [f"{step.volumes:,} volumes"]
+            counts += [] if step.subjects is None else [f"{step.subjects:,} subjects"]
+            counts += [] if step.slices is None else [f"{step.slices:,} slices"]
+            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counts))
             if place:
                 axis.annotate("", (1.85, middle + 0.27), (1.85, middle + 0.59), arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9})
             if step.left_out:

@@ -1,4 +1,4 @@
-"""Parts of the page that are told where the evaluation, the decision or the ablation has them, and left out where it has not.
+"""Parts of the page that exist only where the evaluation, the decision or the ablation has their facts.
 
 They are read as JSON facts, so that a results folder of an older run makes a report too.
 """
@@ -49,7 +49,7 @@ def doubts_table(measured: Facts) -> Table:
 
 
 def header_rates(measured: Facts) -> Table:
-    """What the header says against what is true, in rates."""
+    """How often Body Part Examined of the header agrees with the truth, a row a rate."""
     found = {one["name"]: Measure(**one) for one in _list(measured.get("headers") or {}, "rates")}
     rows = tuple((words, shown(found[name])) for name, words in HEADERS.items() if name in found)
     return Table(("counted in volumes", "value"), rows, name="header-rates")
@@ -66,7 +66,7 @@ def header_rows(measured: Facts, vocabulary: Vocabulary) -> Table:
 
 
 def promise_words(abstention: Facts, risk: Measure | None = None) -> str:
-    """What the bar for answering was chosen for, whether that holds for new people, and what it came to on the test split's (`risk`)."""
+    """What the threshold for answering was chosen for, whether that holds for new people, and the error on the test split (`risk`)."""
     if not abstention:
         return ""
     stated, subjects = percent(abstention.get("stated_error")), several(int(abstention.get("subjects") or 0), "subject")

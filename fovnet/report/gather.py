@@ -1,4 +1,4 @@
-"""From numbers to a page: what the report says, in the order in which it is read. Nothing is drawn here."""
+"""From numbers to a page: the content of the report, in the order in which it is read. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord, title:
     places = {*SECTIONS} - {name for name, view in (("explained", explanation), ("ablation", ablated)) if view is None}
     return Page(
         title=title,
-        **_said(evaluation, simulates=run.simulates),
+        **_result(evaluation, simulates=run.simulates),
         **_went_in(evaluation, cases, run),
         **_measured(evaluation),
         **_trusted(evaluation, run.abstention),
@@ -69,7 +69,7 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord, title:
     )
 
 
-def _said(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
+def _result(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
     """The answer, and what it is for; a run `simulates` the people of its collection phantom."""
     simulated = {SIMULATED} if simulates else set()
     return {
@@ -101,7 +101,7 @@ def _measured(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str, Any]:
-    """How honest the confidence is, what answering less is worth, what was in doubt, and what the headers say."""
+    """Calibration, risk against coverage, the kinds of doubt, and the header's Body Part Examined."""
     measured = measured_facts(evaluation)
     return {
         "reliability": reliability_view(evaluation), "risk": risk_view(evaluation),
@@ -137,17 +137,17 @@ def _searched(run: RunRecord, explanation: Explanation | None) -> dict[str, Any]
 
 def _made_from(run: RunRecord) -> dict[str, Any]:
     """Versions, hashes and the complete configuration."""
-    told = (*((name, setting(value)) for name, value in run.versions.items()), ("seed", str(run.seed)))
+    versions = (*((name, setting(value)) for name, value in run.versions.items()), ("seed", str(run.seed)))
     plain = json.loads(json.dumps(run.configuration, default=str))
     return {
-        "versions": Table(("what", "value"), told, name="versions"),
+        "versions": Table(("what", "value"), versions, name="versions"),
         "hashes": Table(("what", "SHA-256"), tuple(run.hashes.items()), name="hashes"),
         "configuration": yaml.safe_dump(plain, sort_keys=False, allow_unicode=True),
     }
 
 
 def _closing(evaluation: Evaluation, places: Collection[str], run: RunRecord) -> dict[str, Any]:
-    """The method, how intervals were made, what the report cannot say, and the guidelines it was held against."""
+    """The method, how intervals were made, the limits of the report, and the guidelines it was compared with."""
     lists = checklists(places, predictors(run.configuration, run.decision), updated=bool(run.begun_with))
     return {
         "method": method_words(run.configuration, run.decision),
@@ -157,7 +157,7 @@ def _closing(evaluation: Evaluation, places: Collection[str], run: RunRecord) ->
 
 
 def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The result in three sentences, or four where more was said of slices with a spine."""
+    """The result in three sentences, or four where regions beside a spine were predicted too."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
     beside = whole.find("slice_error_any_label", "decided")

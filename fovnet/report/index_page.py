@@ -1,4 +1,4 @@
-"""The index over a batch: what was said of every volume, those that need a look first."""
+"""The index over a batch: the answer on every volume, those that need a look first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMED_DOUBTS = 12
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One volume: what was said, how sure (of the whole volume), what is in doubt.
+    """One volume: predicted regions, confidence of the whole volume, what is in doubt.
 
     `page` is the address of its page, empty where it has none.
     """
@@ -77,13 +77,13 @@ def index_page(
     regions: dict[str, Counter[str]] = {"ok": Counter(), "uncertain": Counter()}
     for spans in volumes:
         head = spans[0]
-        said = tuple(dict.fromkeys(str(span["region"]) for span in spans if span.get("region")))
+        predicted = tuple(dict.fromkeys(str(span["region"]) for span in spans if span.get("region")))
         why = _doubts(folder, head)
         counted[str(head["status"])] += 1
         if head["status"] in regions:
-            regions[str(head["status"])].update(said or (NONE,))
+            regions[str(head["status"])].update(predicted or (NONE,))
         doubts.update({doubt_in_words(code) for code, _ in why})
-        rows.append(_row(head, said, "; ".join(sentence for _, sentence in why), folder))
+        rows.append(_row(head, predicted, "; ".join(sentence for _, sentence in why), folder))
     unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
     ordered = sorted(rows, key=lambda row: (URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id))
     return IndexPage(
@@ -105,12 +105,12 @@ def write_index(path: Path, page: IndexPage) -> Path:
     return write_text(path, html, keep_same=True)
 
 
-def _row(head: Mapping[str, Any], said: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
+def _row(head: Mapping[str, Any], predicted: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
     sure = head.get("volume_confidence")
     name = page_name(str(head["volume_id"]))
     address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
     short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
-    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(said) or "–", sure, short, address)
+    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(predicted) or "–", sure, short, address)
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -140,7 +140,7 @@ def _sentence(counted: Counter[str]) -> str:
 
 
 def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
-    """Volumes by region, those answered apart from those of which it is a guess; the most frequent answers first."""
+    """Volumes by region, the answered and the uncertain ones in columns of their own; the most frequent answers first."""
     names = sorted(answered | guessed, key=lambda name: (-answered[name], -guessed[name], name))
     rows = tuple((name, f"{answered[name]:,}", f"{guessed[name]:,}") for name in names)
     return Table(("region", "answered", "best guess"), rows)

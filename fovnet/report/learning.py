@@ -19,8 +19,8 @@ SPAN = 10.0
 def learning_figure(training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str) -> Figure:
     """Training and validation loss of each epoch; `guess` is the validation loss of guessing, `ending` a sentence below the title.
 
-    What would be a bad sign: a validation loss that rises while the training loss falls (learned by heart), or both at guessing.
-    A loss that is no number is a gap.
+    Bad signs: a validation loss that rises while the training loss falls (overfitting), or both at the loss of guessing.
+    A loss that is not a number is a gap.
     """
     with house_style():
         figure = Figure(figsize=(6.4, 3.9))
@@ -28,8 +28,8 @@ def learning_figure(training: Sequence[float], validation: Sequence[float], gues
         epochs = max(len(training), len(validation), 1)
         axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
         for losses, name, colour in ((training, "training", WARN), (validation, "validation", ACCENT)):
-            told = np.where(np.isfinite(losses), losses, np.nan)
-            axis.plot(np.arange(1, len(told) + 1), told, color=colour, linewidth=1.6, marker="o", markersize=3.2, label=name)
+            finite = np.where(np.isfinite(losses), losses, np.nan)
+            axis.plot(np.arange(1, len(finite) + 1), finite, color=colour, linewidth=1.6, marker="o", markersize=3.2, label=name)
         _mark_best(axis, validation)
         axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -42,20 +42,20 @@ def learning_figure(training: Sequence[float], validation: Sequence[float], gues
 
 def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
     """A ring round the epoch whose weights were kept."""
-    told = np.where(np.isfinite(validation), validation, np.inf)
-    if len(told) and np.isfinite(told.min()):
-        best = int(told.argmin())
-        axis.plot([best + 1], [told[best]], color=INK, linestyle="", marker="o", markersize=7.5, fillstyle="none", label="kept")
+    finite = np.where(np.isfinite(validation), validation, np.inf)
+    if len(finite) and np.isfinite(finite.min()):
+        best = int(finite.argmin())
+        axis.plot([best + 1], [finite[best]], color=INK, linestyle="", marker="o", markersize=7.5, fillstyle="none", label="kept")
 
 
 def _scale(axis: Axes, losses: Sequence[float]) -> None:
     """From nought, or by decades where the losses span more than SPAN."""
-    told = np.asarray([loss for loss in losses if np.isfinite(loss)])
-    if told.min() > 0 and told.max() > SPAN * told.min():
+    finite = np.asarray([loss for loss in losses if np.isfinite(loss)])
+    if finite.min() > 0 and finite.max() > SPAN * finite.min():
         axis.set_yscale("log")
-        wide = told.max() > 1000.0 * told.min()
+        wide = finite.max() > 1000.0 * finite.min()
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
         axis.yaxis.set_major_formatter(LogFormatterSciNotation() if wide else ScalarFormatter())
         axis.yaxis.set_minor_locator(NullLocator())
     else:
-        axis.set_ylim(0.0, 1.06 * float(told.max()))
+        axis.set_ylim(0.0, 1.06 * float(finite.max()))

@@ -15,7 +15,7 @@ SEEN = {
 def method_words(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
     """One paragraph: what is cut, what the networks are and see, what becomes of their probabilities.
 
-    configuration  of the run; what it lacks is as fovnet does by itself
+    configuration  of the run; what it lacks has fovnet's default
     decision       the rule's settings, `heights` in words ("not used" where there are none)
     """
     smoothed = ", and smoothed along the body in millimetres" if decision.get("sigma_mm", 1.0) else ""

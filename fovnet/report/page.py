@@ -27,7 +27,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Headline:
-    """A number of the answer, with what it counts; `before` is what it was before the decision, if that says something."""
+    """A number of the answer, with what it counts; `before` is its value before the decision, where it has one."""
 
     label: str
     shown: Shown
@@ -54,7 +54,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class StageMatrix:
-    """One confusion matrix (k, k), rows true and columns said, with its name and its error in words."""
+    """One confusion matrix (k, k), rows true and columns predicted, with its name and its error in words."""
 
     name: str
     error: str
@@ -110,7 +110,7 @@ class CurvePoint:
 class SearchView:
     """What was tried, the best first, and how trials ended; `origin` ends "the networks were ...".
 
-    further  whether networks that were there were trained further, and nothing was searched for
+    further  whether the networks of an existing ensemble were trained further, without a search
     """
 
     further: bool
@@ -124,7 +124,7 @@ class SearchView:
 
 @dataclass(frozen=True)
 class ExplainedView:
-    """What can be said of a search afterwards: sentences, tables, and the numbers that are drawn."""
+    """A search explained: sentences, tables, and the numbers that are drawn."""
 
     ending: str
     convergence: str
@@ -142,7 +142,7 @@ class ExplainedView:
 
 @dataclass(frozen=True)
 class VolumeView:
-    """One volume for the whole-body figure, and why it was chosen; `guessed` where fovnet could not say."""
+    """One volume for the whole-body figure, and why it was chosen; `guessed` where the answer is uncertain."""
 
     why: str
     title: str
@@ -160,7 +160,7 @@ class VolumeView:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """So many volumes went no further, and why."""
+    """A number of volumes left out at a step, and why."""
 
     why: str
     volumes: int
@@ -179,14 +179,14 @@ class FlowStep:
 
 @dataclass(frozen=True)
 class FlowView:
-    """The way of the data, in order."""
+    """The steps of the data, in order."""
 
     steps: tuple[FlowStep, ...]
 
 
 @dataclass(frozen=True)
 class RiskPoint:
-    """Answering this share of the volumes, the surest first, so many slices are wrong, and so many volumes have wrong regions."""
+    """A coverage, the surest volumes first, with the share of slices that are wrong and of volumes with wrong regions."""
 
     coverage: float
     slice_error: float
@@ -205,7 +205,7 @@ class RiskView:
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """One slice (128, 128) uint8, and what was said of it."""
+    """One slice (128, 128) uint8, and its predicted and true classes in words."""
 
     pixels: NDArray[np.uint8]
     words: str

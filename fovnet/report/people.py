@@ -14,7 +14,7 @@ from fovnet.report.wording import percent
 
 Row = Mapping[str, Any]
 MOST_VALUES = 20
-"""A column with more values than this is told by its middle and its range where it holds numbers, else by how many values it has."""
+"""A column with more distinct values is summarised: numbers by median and range, others by how many values there are."""
 UNKNOWN = "not recorded"
 
 
@@ -62,7 +62,7 @@ def _value(name: str, row: Row) -> str:
 
 
 def _numbers(values: Sequence[str]) -> list[float] | None:
-    """The values as numbers, or None where one of them is none."""
+    """The values as numbers, or None where one of them is not a number."""
     try:
         return [float(value) for value in values]
     except ValueError:

@@ -172,7 +172,7 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
-    """index.html: what was said of every volume, those that need a look first; and which DICOM series were set aside."""
+    """index.html: the answer on every volume, those that need a look first; and which DICOM series were set aside."""
     from fovnet.report.index_page import index_page, write_index
 
     write_index(folder / INDEX, index_page(volumes, folder, series))

@@ -28,7 +28,7 @@ class RaceView:
 
 
 def race_figure(views: Sequence[RaceView]) -> Figure:
-    """A row of two charts for every table; what was drawn by chance is grey, what chance needs exactly is dashed."""
+    """A row of two charts for every table; random search as it was run is grey, its exact expectation dashed."""
     shades = _shades([label(curve) for view in views for curve in view.curves])
     with house_style():
         entries = list(shades)
@@ -62,7 +62,7 @@ def _shades(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Step curves: after draw n the curve stands at what had been found by then.  Bands end where no run is left to tell apart."""
+    """Step curves: after draw n the curve stands at what had been found by then.  A band ends where all runs have found it."""
     draws = len(view.chance)
     at = np.arange(draws + 1)
     axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
@@ -71,8 +71,8 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         colour = shades[label(curve)]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
         share = np.concatenate([[0.0], curve.share])
-        told = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
-        axis.fill_between(at, low, high, where=told, step="post", color=colour, alpha=0.13, linewidth=0)
+        drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
+        axis.fill_between(at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0)
         axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
     axis.set(xlim=(0, draws), ylim=(0, 1.02), xlabel="draws", ylabel="runs that found the best row")
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))

@@ -20,7 +20,7 @@ STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided"
 
 
 def confusion_view(evaluation: Evaluation) -> ConfusionView:
-    """The matrices of the three stages, each with the share of slices that it says wrongly."""
+    """The matrices of the three stages, each with its slice error."""
     stages = []
     for stage in STAGES:
         error = shown(evaluation.everything.find("slice_error", stage))
@@ -30,7 +30,7 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
 
 
 def regions_table(evaluation: Evaluation) -> Table:
-    """Sensitivity before and after, PPV, F1 and presence, one row a class; a class never seen is said to be so."""
+    """Sensitivity before and after, PPV, F1 and presence, one row a class; the value of a class that no slice shows is a dash."""
     whole, vocabulary = evaluation.everything, evaluation.vocabulary
     wanted = {
         ("sensitivity", "raw"): "sensitivity, networks alone", ("sensitivity", "decided"): "sensitivity",
@@ -133,8 +133,8 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
-    truth, said = run_of(row.truth, vocabulary), run_of(row.said, vocabulary)
-    return (row.volume_id, row.collection, row.status, truth, said, "right" if row.right else "wrong", share, sure)
+    truth, predicted = run_of(row.truth, vocabulary), run_of(row.said, vocabulary)
+    return (row.volume_id, row.collection, row.status, truth, predicted, "right" if row.right else "wrong", share, sure)
 
 
 def subgroups_table(evaluation: Evaluation) -> Table:
@@ -152,7 +152,7 @@ def subgroups_table(evaluation: Evaluation) -> Table:
 
 
 def reliability_view(evaluation: Evaluation) -> ReliabilityView:
-    """How often slices are right that are so sure, bin by bin before and after calibration; bins without slices have no point."""
+    """Share of right slices against confidence, bin by bin, before and after calibration; bins without slices have no point."""
     points = []
     for stage, totals in evaluation.reliability.items():
         for index, (slices, confidence, right) in enumerate(totals):

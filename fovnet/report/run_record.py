@@ -1,4 +1,4 @@
-"""What a run left that its report shows, apart from the evaluation; and what of volumes is pictured."""
+"""The records of a run that its report shows, apart from the evaluation; and which volumes are pictured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RunRecord:
     configuration  the complete settings;  seed  theirs;  versions  of what made the run, by name
     hashes         SHA-256 by the name of what was hashed;  labels  labelled slices of each class, by split
     explanation    of the search; its section is left out where there is none, and where networks were trained further instead
-    abstention     how the bar for answering was chosen, as decision.json says;  ablation  the facts of evaluation/ablation.json, if any
+    abstention     how the threshold for answering was chosen, as in decision.json;  ablation  the facts of evaluation/ablation.json, if any
     """
 
     manifest: Sequence[Mapping[str, Any]]

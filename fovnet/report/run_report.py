@@ -34,12 +34,12 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     manifest, (journal, trials) = finished_run.manifest_of(pack), finished_search(results)
     _, explanation = explain_search(journal, trials)
     rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
-    say = rule.say(len(members), results.ensemble / RULE)
+    mixing_weights = rule.say(len(members), results.ensemble / RULE)
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     record = RunRecord(
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
-        members=[{**member, "say": float(share)} for member, share in zip(members, say, strict=True)],
+        members=[{**member, "say": float(share)} for member, share in zip(members, mixing_weights, strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, run_vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         seed=settings.seed,

@@ -12,7 +12,7 @@ from fovnet.report.wording import duration
 
 
 def running_table(trials: Sequence[Mapping[str, Any]]) -> Table:
-    """Seconds and memory of the trials as recorded; what was not recorded is said to be so."""
+    """Seconds and memory of the trials as recorded; "not recorded" where they were not."""
     if not trials:
         return Table((), (), name="running")
     seconds = [float(trial["seconds"]) for trial in trials if trial.get("seconds") is not None]

@@ -1,4 +1,4 @@
-"""The search as the report tells it: what was tried, what came out, what failed and why."""
+"""The search in the report: configurations tried, their scores, what failed and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BRIEF = 7
 def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = None) -> SearchView:
     """Every trial as a point and as a row, the best first in the short list, and how many ended in which way.
 
-    begun_with  the ensemble whose networks were trained further, where nothing was searched for
+    begun_with  the ensemble whose networks were trained further, where there was no search
     """
     ordered = sorted(trials, key=lambda trial: int(trial.get("slot", 0)))
     start = _starts(ordered)
@@ -44,15 +44,15 @@ def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
     """One row a member of the ensemble, the best first."""
     ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
     rows = tuple(
-        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _say(member), setting(member.get("weights")),
+        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _mixing_weight(member), setting(member.get("weights")),
          setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
         for member in ordered
     )
     return Table(("trial", "configuration", "score", "say", "file", "seed", "SHA-256 of the weights"), rows, name="members")
 
 
-def _say(member: Mapping[str, Any]) -> str:
-    """The member's share in the mean."""
+def _mixing_weight(member: Mapping[str, Any]) -> str:
+    """The member's weight in the mean of the ensemble."""
     return "–" if member.get("say") is None else f"{member['say']:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""What every report has to say in words: what fovnet is for, what it is not for, and what the figures cannot tell."""
+"""Texts of every report: intended use, uses that are not intended, and limits of the figures."""
 
 from __future__ import annotations
 

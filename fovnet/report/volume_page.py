@@ -33,7 +33,7 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 @dataclass(frozen=True)
 class VolumePage:
-    """What the page shows, in words; `data` is what the slice viewer reads; `guessed` whether fovnet cannot say."""
+    """What the page shows, in words; `data` is what the slice viewer reads; `guessed` whether the answer is uncertain."""
 
     volume_id: str
     path: str
@@ -57,7 +57,7 @@ def volume_page(
 ) -> VolumePage:
     """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts lack is left out.
 
-    faces  False where slices that may show a face are covered in `pixels`; the page then says so
+    faces  False where slices that may show a face are covered in `pixels`, which the page then states
     """
     z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
@@ -99,25 +99,25 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     if not spans:
         return f"Shows none of the regions{_sure(body, vocabulary)}."
     low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
-    said = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
+    regions = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
     guess = body["status"] == "uncertain"
     sure = _sure(body, vocabulary)
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
-    return f"{best}: {said}, from {low} to {high} of scanner height{sure}.{exact}"
+    return f"{best}: {regions}, from {low} to {high} of scanner height{sure}.{exact}"
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """How sure: the volume's confidence, or region by region where some stand beside others, for it is then that of the spine alone."""
+    """The volume's confidence; beside a spine that of every region, since the volume's is then the spine's alone."""
     regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
     if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
         return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
     return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
 
 
-def _said(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """What is said of cut `at`; what is said beside the spine with the confidence of its span, for the cut's own is the spine's."""
+def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """The predicted classes of slice `at`; those beside a spine with the confidence of their span, since the slice's is the spine's."""
     classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
     if len(classes) > 1:
         z_mm = float(body["z_mm"][at])
@@ -167,11 +167,11 @@ MEASURED = {
 def _data(
     body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    """What the slice viewer says of each slice shown: height, number in the file, what was said, how sure."""
+    """What the slice viewer shows of each slice: height in mm, number in the file, predicted classes, confidence."""
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
-    said = [_said(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
+    predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
     return {
-        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": said,
+        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": predicted,
         "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
     }
 

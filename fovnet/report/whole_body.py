@@ -1,4 +1,4 @@
-"""The whole-body figure: what a volume shows and what was said about it, along one vertical axis of millimetres.
+"""The whole-body figure: a volume, its probabilities and its predicted spans, along one vertical axis of millimetres.
 
 After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer learning* (thesis, 2019).
 """
@@ -39,13 +39,13 @@ def volume_figure(
     guessed: bool = False,
     notes: str = "",
 ) -> Figure:
-    """One volume from feet (bottom) to head: coronal view, probability curves, the spans said, and the true ones if given.
+    """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the true ones if given.
 
     coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
     heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
-    unless the stack is much wider than tall, which the figure then says. `guessed`: fovnet cannot say, the spans are pale and called a
-    guess, and the message, in red, is why; `notes`, what else was done to the volume, stand below it. An empty volume gives its title and
-    message alone.
+    unless the stack is much wider than tall, which the figure then states. `guessed`: the answer is uncertain, the spans are pale and
+    called a guess, and the message, in red, is why; `notes`, what else was done to the volume, stand below it. An empty volume gives
+    its title and message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -73,7 +73,7 @@ def volume_figure(
 
 
 def _extent(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
-    """Lower and upper end of a volume in mm, at least of what is said; a last cut may stand for more slices than the others."""
+    """Lower and upper end in mm of a volume and of its spans; a last slice may stand for more slices than the others."""
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
     low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
     return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])

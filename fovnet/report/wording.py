@@ -47,7 +47,7 @@ def plain(measure: Measure | None, digits: int = 3) -> Shown:
 
 
 def counted(measure: Measure) -> str:
-    """ "41/998" for a ratio of counts, "n = 998" for a number that rests on 998 observations."""
+    """ "41/998" for a ratio of counts, "n = 998" for a statistic of 998 observations."""
     if measure.numerator is None:
         return f"n = {measure.denominator:,}"
     return f"{measure.numerator:,.0f}/{measure.denominator:,}"
@@ -83,7 +83,7 @@ def settings(values: Mapping[str, Any]) -> str:
 
 
 def setting(value: Any) -> str:
-    """One value as a person writes it."""
+    """One setting as text, without the syntax of Python."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

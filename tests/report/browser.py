@@ -45,8 +45,8 @@ def chromium(folder: Path, *arguments: str) -> str:
 
 def driven(folder: Path, html: str, script: str) -> dict:
     """What `script`, the body of a function, returns in the page once it has loaded and its own scripts have run."""
-    told = "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; document.body.appendChild(told);"
-    drive = f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {told}"
+    append = "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; document.body.appendChild(told);"
+    drive = f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {append}"
     page = folder / "driven.html"
     wait = f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
     page.write_text(html.replace("</body>", f"{wait}</body>"), encoding="utf-8")

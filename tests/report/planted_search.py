@@ -28,8 +28,8 @@ def trials(count=24):
     rows, scores = rng.permutation(len(SPACE))[:count].tolist(), truth()
     found = []
     for slot, row in enumerate(rows):
-        score, said = float(scores[row] + rng.normal(0, 0.02)), float(scores[row])
-        forecast = Forecast(said, said - 0.05, said + 0.05, 0.875, 0.5 * 0.75**slot) if slot > 5 else None
+        score, predicted = float(scores[row] + rng.normal(0, 0.02)), float(scores[row])
+        forecast = Forecast(predicted, predicted - 0.05, predicted + 0.05, 0.875, 0.5 * 0.75**slot) if slot > 5 else None
         proposal = Proposal(slot, row, SPACE.configuration(row), slot, tuple(range(slot)), (), 60.0 + slot, forecast)
         status, message = ("out_of_memory", "needed 9.1 GB of 8.0 GB") if slot % 14 == 13 else ("diverged", "the loss was not a number")
         failed = Outcome(status, seconds=5.0, message=message)

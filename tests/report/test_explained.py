@@ -63,10 +63,10 @@ WAYS = {
 def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
     view = explained_view(run(method, slots, outcome, **changes))
-    told = sentences(view.explanation)
-    assert len(told) == 5 and all(paragraph.endswith(".") for paragraph in told)
+    paragraphs = sentences(view.explanation)
+    assert len(paragraphs) == 5 and all(paragraph.endswith(".") for paragraph in paragraphs)
     cells = [str(cell) for table in (view.axes, view.pairs, view.failures, view.every_failure) for row in table.rows for cell in row]
-    assert not [words for words in (*told, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
+    assert not [words for words in (*paragraphs, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
     for figure in explained_figures(view.explanation).values():
         assert figure is None or isinstance(figure, matplotlib.figure.Figure)
 
@@ -115,8 +115,8 @@ def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
 def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
     explanation = planted_search.explanation()
     for explained, words in ((-0.2, "guesswork"), (0.3, "a hint, no more"), (0.8, "each left out in turn. Of its")):
-        told = " ".join(sentences(replace(explanation, matter=replace(explanation.matter, explained=explained))))
-        assert words in told
+        text = " ".join(sentences(replace(explanation, matter=replace(explanation.matter, explained=explained))))
+        assert words in text
 
 
 @pytest.mark.parametrize(

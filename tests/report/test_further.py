@@ -1,4 +1,4 @@
-"""Parts that only newer results have: told where they are, left out where they are not."""
+"""Parts that only newer results have: shown where they are, left out where they are not."""
 
 import pytest
 
@@ -63,10 +63,10 @@ def test_headers_are_told_in_rates_and_one_by_one():
     assert header_rates({}).rows == header_rows({}, DEFAULT).rows == ()
 
 
-@pytest.mark.parametrize(("promised", "told"), [(True, "holds for new people"), (False, "was not shown")])
-def test_what_the_bar_promises_is_said_as_it_is(promised, told):
+@pytest.mark.parametrize(("promised", "wanted"), [(True, "holds for new people"), (False, "was not shown")])
+def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
     words = promise_words({"stated_error": 0.05, "min_confidence": 0.83, "promised": promised, "subjects": 20})
-    assert told in words and "0.83" in words and "20 subjects" in words
+    assert wanted in words and "0.83" in words and "20 subjects" in words
     assert promise_words({}) == "" and "test split" not in words
-    told = promise_words({"stated_error": 0.05}, Measure("answered_risk", "decided", "", None, 20, 0.031, 0.017, 0.061, "bootstrap-t", 20))
-    assert told.replace("\N{NO-BREAK SPACE}", " ").endswith("On the test split it is 3.1 % (1.7–6.1 %, 20 subjects).")
+    text = promise_words({"stated_error": 0.05}, Measure("answered_risk", "decided", "", None, 20, 0.031, 0.017, 0.061, "bootstrap-t", 20))
+    assert text.replace("\N{NO-BREAK SPACE}", " ").endswith("On the test split it is 3.1 % (1.7–6.1 %, 20 subjects).")

@@ -8,7 +8,7 @@ from fovnet.report.page import BorderDots
 
 
 @pytest.mark.parametrize(
-    ("configuration", "decision", "told", "untold"),
+    ("configuration", "decision", "wanted", "unwanted"),
     [
         ({}, {}, ("found by Gaussian-process", "smoothed along the body", "anatomical order"), ("from it", "usually lie")),
         ({"training": {"begin": "shipped"}}, {}, ("trained further from those of another ensemble",), ("optimisation",)),
@@ -20,15 +20,15 @@ from fovnet.report.page import BorderDots
         ({}, {"method": "intersections", "heights": "not used"}, ("curves of two adjacent regions cross",), ("most probable", "usually")),
     ],
 )
-def test_the_method_is_told_as_this_run_has_it(configuration, decision, told, untold):
+def test_the_method_is_told_as_this_run_has_it(configuration, decision, wanted, unwanted):
     words = method_words(configuration, decision)
-    assert all(part in words for part in told) and not any(part in words for part in untold), words
+    assert all(part in words for part in wanted) and not any(part in words for part in unwanted), words
 
 
 def test_answers_are_predicted_from_what_networks_are_shown_and_the_rule_knows():
     assert predictors({}, {"heights": "not used"}) == "the pixels of axial slices and nothing else"
-    told = predictors({"training": {"inputs": ["slice", "sections"]}}, {"heights": "pelvis 216 ± 16 mm"})
-    assert told.endswith("sagittal and coronal section, and how high regions usually lie")
+    text = predictors({"training": {"inputs": ["slice", "sections"]}}, {"heights": "pelvis 216 ± 16 mm"})
+    assert text.endswith("sagittal and coronal section, and how high regions usually lie")
 
 
 def test_people_are_called_simulated_where_all_are_and_collections_where_some_are(make_page, pictured):
@@ -50,7 +50,7 @@ def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():
     errors = tuple(float(error) for error in range(-20, 21))
-    usual, odd = (border_figure([BorderDots("a | b", told, 0.0)]) for told in (errors, (*errors, 540.0, -300.0)))
+    usual, odd = (border_figure([BorderDots("a | b", errors_mm, 0.0)]) for errors_mm in (errors, (*errors, 540.0, -300.0)))
     assert 20.0 < usual.axes[0].get_xlim()[1] < odd.axes[0].get_xlim()[1] < 60.0
     assert [len(dots.get_offsets()) for dots in odd.axes[0].collections if len(dots.get_offsets())] == [len(errors), 1, 1]
 

@@ -201,9 +201,9 @@ class TestWithPartsMissing:
 
     def test_fewer_members_than_asked_for_are_told_beside_them(self, make_page, planted):
         cases = [planted.case(["head"] * 4)]
-        for wanted, told in ((3, "1 member of 3 asked for"), (1, None)):
+        for wanted, sentence in ((3, "1 member of 3 asked for"), (1, None)):
             words = pour(make_page(cases, members=[{"slot": 3}], configuration={"ensemble": {"members": wanted}}))
-            assert told in words if told else "asked for: no more trials" not in words
+            assert sentence in words if sentence else "asked for: no more trials" not in words
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
@@ -253,9 +253,9 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, make_pa
     """Nor the other way round; both the page and the card say so."""
     further = make_page(bootstrap=100, configuration={"training": {"begin": "shipped"}, "search": {"space": "members"}})
     assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
-    told = [card(one)[0].paragraphs[0] for one in (page, further)]
+    paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
     assert "the search found nothing better" in pour(page) and "the search found nothing better" not in pour(further)
-    assert "found by a search" in told[0] and "trained further from those of another ensemble (shipped)" in told[1]
+    assert "found by a search" in paragraphs[0] and "trained further from those of another ensemble (shipped)" in paragraphs[1]
 
 
 def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted):
@@ -263,8 +263,8 @@ def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted)
     trials = [{"slot": slot, "status": "completed", "score": 0.5 - slot / 10, "configuration": {}} for slot in range(2)]
     cases = [planted.case(["head"], volume_id="a")]
     new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, {"training": {"begin": "results/a/ensemble"}}))
-    told = [{row[0]: row[2] for row in page.checklists[1].table.rows} for page in (new, further)]
-    assert [one["12f"] for one in told] == ["unfilled", "The search"] == [one["24"] for one in told]
+    items = [{row[0]: row[2] for row in page.checklists[1].table.rows} for page in (new, further)]
+    assert [one["12f"] for one in items] == ["unfilled", "The search"] == [one["24"] for one in items]
     assert "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
 
 

@@ -200,8 +200,8 @@ def test_the_contact_sheet_is_read_like_a_page():
 
 
 def spans_row(volume_id, status="ok", region="head", confidence=0.9, message="", volume_confidence=None):
-    told = {"region": region, "confidence": confidence, "message": message, "volume_confidence": volume_confidence or confidence}
-    return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **told}
+    row = {"region": region, "confidence": confidence, "message": message, "volume_confidence": volume_confidence or confidence}
+    return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **row}
 
 
 class TestIndex:
@@ -247,8 +247,8 @@ class TestIndex:
         assert head == ["code", "status", "meaning", "to_try"]
         assert {code: status for code, status, *_ in rows} == {one.code: one.status for one in CODES.values()}
         assert all(meaning and to_try for *_, meaning, to_try in rows)
-        told = [word for one in CODES.values() for word in (one.words, one.meaning)]
-        assert len(set(told)) == len(told)
+        texts = [word for one in CODES.values() for word in (one.words, one.meaning)]
+        assert len(set(texts)) == len(texts)
 
     def test_what_to_try_can_be_typed(self):
         """Series set aside are asked for by names that --include knows."""
@@ -265,8 +265,8 @@ class TestIndex:
         assert {row.volume_id: row.confidence for row in batch[0].rows} == {"a": 0.8, "b": None, "c": 0.4, "d": 0.9}
 
     def test_doubts_are_the_jsons_and_else_the_message(self, batch):
-        told = {row.volume_id: row.doubt for row in batch[0].rows}
-        assert told == {"a": "", "b": "b.nii: a CT.", "c": "Two answers fit alike.", "d": ""}
+        doubts = {row.volume_id: row.doubt for row in batch[0].rows}
+        assert doubts == {"a": "", "b": "b.nii: a CT.", "c": "Two answers fit alike.", "d": ""}
 
     def test_a_volume_leads_to_its_page_where_it_has_one(self, batch):
         page, folder = batch

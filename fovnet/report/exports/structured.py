@@ -154,7 +154,7 @@ def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) ->
 
 
 def _date_as(path: Path, report: Any) -> None:
-    """The dates of the very report that lies there, so that the same one made again is the same file: its UID is the same too."""
+    """Takes the dates of the report with the same UID that lies at `path`, so that the same report made again is the same file."""
     from pydicom import dcmread
 
     if is_our_dicom(path):
