@@ -43,9 +43,9 @@ def test_what_is_to_run_first_can_be_copied_into_a_shell(verb: str, code: str, t
     config = tmp_path / "it's mine.yaml"
     config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
     out = ["--out", str(tmp_path / "out")] if verb == "train" else []
-    told = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
-    assert isinstance(told, FovnetError) and told.code == code
-    first = re.findall(r"`(.*?)`", told.sentence) or ["fovnet " + told.sentence.partition("make them: fovnet ")[2]]
+    fault = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
+    assert isinstance(fault, FovnetError) and fault.code == code
+    first = re.findall(r"`(.*?)`", fault.sentence) or ["fovnet " + fault.sentence.partition("make them: fovnet ")[2]]
     for command in first:
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
     assert "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0

@@ -34,8 +34,8 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
     with pytest.raises(ConfigError) as caught:
         load(file)
     assert caught.value.code == "config-doubled"
-    told = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
-    assert told == ["line 5: search.trials stands in line 3 already", "line 7: seed stands in line 1 already"]
+    faulty_lines = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
+    assert faulty_lines == ["line 5: search.trials stands in line 3 already", "line 7: seed stands in line 1 already"]
 
 
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
 
 def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice() -> None:
     for given, meant in ((["millimetres", "slice", "slice"], ["slice", "millimetres"]), (list(INPUTS)[::-1], list(INPUTS))):
-        said = parse({"phantom": {"subjects": 8}, "training": {"inputs": given}}, "mine.yaml")
-        assert said.training.inputs == meant
+        parsed = parse({"phantom": {"subjects": 8}, "training": {"inputs": given}}, "mine.yaml")
+        assert parsed.training.inputs == meant
     assert "training.inputs" in faults(training={"inputs": []})
     assert "training.inputs.0: 'colour'" in faults(training={"inputs": ["colour"]})
 
@@ -77,22 +77,22 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     )
 
 
-@pytest.mark.parametrize(("raw", "said"), [
+@pytest.mark.parametrize(("raw", "message"), [
     ({"collections": "/scans"}, "collections: '/scans': names with a value each are wanted, such as NAME: /scans"),
     ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
     ({"prepare": {"split": [0.5, 0.25, 0.250002]}}, "prepare.split: the fractions add up to 1.000002; 1 is wanted"),
     ({"results": ""}, "results: '': string should have at least 1 character"),
     ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
 ])
-def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], said: str) -> None:
+def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as fault:
         parse({"phantom": {"subjects": 8}, **raw}, "c.yaml")
-    assert said in fault.value.sentence
+    assert message in fault.value.sentence
 
 
 def test_all_faults_are_said_at_once() -> None:
-    said = faults(search={"trials": 0, "method": "gp_ei"}, seed="x")
-    assert all(where in said for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'"))
+    message = faults(search={"trials": 0, "method": "gp_ei"}, seed="x")
+    assert all(where in message for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'"))
 
 
 def test_nothing_to_learn_from_is_no_configuration() -> None:
@@ -201,7 +201,7 @@ def test_a_number_without_a_point_is_a_number():
 
 
 @pytest.mark.parametrize(
-    ("space", "said"),
+    ("space", "message"),
     [
         ("pepar", "give paper"),
         ({}, "give paper"),
@@ -216,10 +216,10 @@ def test_a_number_without_a_point_is_a_number():
         ({"rate": {"log": {"low": 1, "high": 9, "levels": 5, "base": 2}}}, "rate.base: 2"),
     ],
 )
-def test_a_faulty_space_is_described_axis_by_axis(space, said):
+def test_a_faulty_space_is_described_axis_by_axis(space, message):
     with pytest.raises(ConfigError) as refused:
         parse({"phantom": {"subjects": 8}, "search": {"space": space}}, "my.yaml")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @hypothesis.given(low=floats(1e-6, 1e3), ratio=floats(1.0001, 1.2), levels=integers(2, 200))
@@ -246,25 +246,25 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     assert (search.targets, search.kernel, search.hyperparameters, search.per_second) == astuple(RECOMMENDED)
 
 
-@pytest.mark.parametrize(("training", "ensemble", "said"), [
+@pytest.mark.parametrize(("training", "ensemble", "message"), [
     ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
     ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
     ({"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3}, "set at most 2"),
 ])
 def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_all(
-    training: dict[str, object], ensemble: dict[str, object], said: str
+    training: dict[str, object], ensemble: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         parse({"phantom": {"subjects": 8}, "training": training, "ensemble": ensemble}, "mine.yaml")
 
 
-@pytest.mark.parametrize(("search", "said"), [
+@pytest.mark.parametrize(("search", "message"), [
     ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
     ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
     ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
 ])
-def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
 
 

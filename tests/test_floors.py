@@ -113,9 +113,9 @@ def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> No
 
 def test_the_phantom_is_described_in_the_order_of_its_floors() -> None:
     """"Each part uses only those above it": every part is told, none beneath one of a higher floor; features, in passing."""
-    told = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
-    parts = re.findall(r"^(\w+) {2}", told, flags=re.MULTILINE)
-    assert sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM) and "`features`" in told
+    docstring = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
+    parts = re.findall(r"^(\w+) {2}", docstring, flags=re.MULTILINE)
+    assert sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM) and "`features`" in docstring
     floors = [FLOORS_OF_THE_PHANTOM[part] for part in parts]
     assert floors == sorted(floors)
 
@@ -204,8 +204,8 @@ print(ending.status)
 def test_a_network_is_trained_and_written_where_no_other_package_is(tmp_path: Path) -> None:
     others = {"safetensors", "pydantic", "yaml", "monai", "nibabel", "typer", "rich", "matplotlib", "pydicom", "snakemake"}
     line = [sys.executable, "-c", ALONE.format(known=others), tmp_path / "net.safetensors"]
-    told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
-    assert told.stdout.split() == ["completed"] and (tmp_path / "net.safetensors").exists(), told.stderr[-2000:]
+    completed = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert completed.stdout.split() == ["completed"] and (tmp_path / "net.safetensors").exists(), completed.stderr[-2000:]
 
 
 def test_no_file_of_the_code_names_a_region() -> None:
@@ -217,8 +217,8 @@ def test_no_file_of_the_code_names_a_region() -> None:
         if room_of(path) in ("regions", "phantom"):
             continue
         tree, others = ast.parse(path.read_text()), OTHER_MEANINGS.get(room_of(path), set())
-        for line, said in [*compared(tree), *((line, key) for line, key in keys(tree) if key not in others)]:
-            assert said not in names, f"{path.name}:{line} decides by {said!r}"
+        for line, name in [*compared(tree), *((line, key) for line, key in keys(tree) if key not in others)]:
+            assert name not in names, f"{path.name}:{line} decides by {name!r}"
 
 
 OTHER_MEANINGS = {"net": {"head"}}
@@ -245,4 +245,4 @@ def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("code", ["region == 'legs'", "region in ('legs', x)", "match region:\n case 'legs' | 'head': pass",
                                   "{'legs': 1}[region]", "{**x, 'legs': 1}", "match facts:\n case {'legs': y}: pass"])
 def test_every_way_to_decide_by_a_name_is_seen(code: str) -> None:
-    assert "legs" in {said for found in (compared, keys) for _, said in found(ast.parse(code))}
+    assert "legs" in {name for found in (compared, keys) for _, name in found(ast.parse(code))}

@@ -93,13 +93,14 @@ def naming(folder: Path, words: tuple[str, ...]) -> set[str]:
 def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_path: Path) -> None:
     assert naming(cohort, (NAME, DAY)) == {"volumes.tsv", *(f"v{number:02d}.nii" for number in range(SUBJECTS))}      # it can be found
     config, results = settings(tmp_path, cohort), tmp_path / "results"
-    said = run("slice", "--config", config, status=3)
+    output = run("slice", "--config", config, status=3)
     for verb in ("search", "ensemble", "tune", "decide", "evaluate", "report"):
-        said += run(verb, "--config", config)
-    said += run("predict", cohort / "v00.nii", cohort / "v03.nii", "--model", results / "ensemble", "--out", tmp_path / "answers", status=3)
+        output += run(verb, "--config", config)
+    volumes = cohort / "v00.nii", cohort / "v03.nii"
+    output += run("predict", *volumes, "--model", results / "ensemble", "--out", tmp_path / "answers", status=3)
     assert (results / "report.html").stat().st_size > 10_000 and (tmp_path / "answers" / "v00.png").exists()
     assert naming(tmp_path, (NAME, DAY)) == set()
-    assert NAME not in said and DAY not in said
+    assert NAME not in output and DAY not in output
     working = read_tsv(results / "slices" / "manifest.tsv")
     shown = {row["shown_id"]: row["volume_id"] for row in working}
     reported = [row["volume_id"] for row in read_tsv(results / "evaluation" / "volumes.tsv")]
@@ -147,11 +148,11 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(one: st
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
-    said = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
-    assert scrubbed(said, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
+    message = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
+    assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
         "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
-    for path, said, told in (
+    for path, message, wanted in (
         ("in/DOE_JANE_1950", "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.", "X: cut short. Copy it again."),
         ("DOE_JANE#0123456789ab", "DOE_JANE#0123456789ab: no such series in DOE_JANE; look.", "X: no such series in X; look."),
         ("a.nhdr", "a.nhdr: its other half DOE_JOHN.raw is missing.", "X: its other half … is missing."),
@@ -160,5 +161,5 @@ def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
          "X: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz"),
         ("d.nii", "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm", "X: 54% are at or below -900 (chmod u+r), 0.5 mm"),
     ):
-        assert scrubbed(said, path, "id of the volume", "X") == told
-    assert scrubbed(said, "/data/a/DOE_JANE.nii.gz", "a", "a") == said
+        assert scrubbed(message, path, "id of the volume", "X") == wanted
+    assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message

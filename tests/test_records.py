@@ -68,8 +68,8 @@ def test_a_table_reads_back_with_tabs_and_line_ends_made_harmless(tmp_path: Path
 @given(floats(1e-11, 1e9))
 def test_a_number_in_a_table_is_near_the_number_however_small(tmp_path_factory: pytest.TempPathFactory, number: float) -> None:
     path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", ["a"], [{"a": number}, {"a": -number}, {"a": 0.0}])
-    told = [float(row["a"]) for row in read_tsv(path)]
-    assert told[0] == pytest.approx(number, rel=5.1e-3) and told[1:] == [-told[0], 0.0]
+    values = [float(row["a"]) for row in read_tsv(path)]
+    assert values[0] == pytest.approx(number, rel=5.1e-3) and values[1:] == [-values[0], 0.0]
 
 
 @given(lists(text(), min_size=1, max_size=4))

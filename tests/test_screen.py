@@ -38,8 +38,8 @@ def test_a_name_is_shown_as_it_is_in_a_sentence_and_in_a_table(name: str) -> Non
 @pytest.mark.parametrize("obeyed", ["\x1b[31mred", "\x9b31mred", "\x1b]0;title\x07",
                                     *(f"abc{mark}red" for mark in "\u202e\u200e\u200f\u061c\u2028\u2029")])
 def test_nothing_is_obeyed_that_stands_in_a_name(shown, obeyed: str) -> None:                       # type: ignore[no-untyped-def]
-    said = on_a_terminal(shown(obeyed))
-    assert obeyed[:4] not in said and "\N{REPLACEMENT CHARACTER}" in said
+    text = on_a_terminal(shown(obeyed))
+    assert obeyed[:4] not in text and "\N{REPLACEMENT CHARACTER}" in text
 
 
 def test_a_cell_is_as_wide_as_what_is_shown_of_it() -> None:
@@ -70,6 +70,6 @@ def test_an_error_keeps_the_brackets_of_a_path(monkeypatch: pytest.MonkeyPatch, 
 def test_a_bar_names_what_is_done_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = StringIO()
     monkeypatch.setattr("fovnet.cli.screen.err", Console(file=shown, force_terminal=True, stderr=True, width=120))
-    with progress_bar("a[/b]") as tell:
-        tell(1, 2)
+    with progress_bar("a[/b]") as advance:
+        advance(1, 2)
     assert "a[/b]" in shown.getvalue()

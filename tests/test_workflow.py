@@ -77,9 +77,9 @@ class TestUnnoticedChanges:
     @pytest.mark.parametrize(("results", "recorded"), [("here", False), ("elsewhere", True), ("elsewhere", False)])
     def test_others_are_named_with_what_to_do(self, tmp_path: Path, results: str, recorded: bool) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="here"))
-        told = unnoticed_changes(file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded)
-        assert told is not None and told.startswith(f"{results}: was made elsewhere or by another name")
-        assert "others now: seed, report." in told and f"remove {file}" in told and "--forcerun" in told
+        message = unnoticed_changes(file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded)
+        assert message is not None and message.startswith(f"{results}: was made elsewhere or by another name")
+        assert "others now: seed, report." in message and f"remove {file}" in message and "--forcerun" in message
 
     @pytest.mark.parametrize("recorded", [False, True])
     def test_the_same_settings_under_another_name_go_on(self, tmp_path: Path, recorded: bool) -> None:

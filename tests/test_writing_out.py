@@ -37,9 +37,9 @@ def paths(of: Typer) -> Iterator[tuple[str, str, Any]]:
     """Every argument and option that is a path: its verb's function, its name, what typer is told of it."""
     for command in of.registered_commands:
         for name, hint in get_type_hints(command.callback, include_extras=True).items():
-            kind, *told = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+            kind, *metadata = get_args(hint) if get_origin(hint) is Annotated else (hint,)
             if Path in (kind, *get_args(kind)):
-                yield command.callback.__name__, name, told[0]
+                yield command.callback.__name__, name, metadata[0]
     for group in of.registered_groups:
         yield from paths(group.typer_instance)
 

@@ -37,11 +37,11 @@ from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 
 WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
-"""What typer raises where words on the command line are none of its own; it has no public name for it."""
+"""What typer raises where the command line has unknown commands or options; typer exports no name for it."""
 
 LOUD = "bold red"
 STOPPED = 130       # by Ctrl-C, as shells count
-GRACE_S = 10.0      # for workers to end in once it is said that all is stopped
+GRACE_S = 10.0      # that workers have to end in after Ctrl-C
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -68,7 +68,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 def main() -> None:
     """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
-    for stream in (sys.stdout, sys.stderr):         # the names of files may be bytes that no text has
+    for stream in (sys.stdout, sys.stderr):         # names of files may be bytes that are no UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -77,19 +77,19 @@ def main() -> None:
         _explain(fault)
         sys.exit(2)
     except FovnetError as error:
-        _tell(str(error))
+        _show_error(str(error))
         sys.exit(2)
     except OSError as fault:
         full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if not fault.filename and not full:
             _apologise()
         wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
-        _tell(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
+        _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
     except MemoryError:
-        _tell("not enough memory; give the same command with fewer workers, or with less running beside it [memory]")
+        _show_error("not enough memory; give the same command with fewer workers, or with less running beside it [memory]")
         sys.exit(2)
     except Exception:
         _apologise()
@@ -111,8 +111,8 @@ def _leave_for_certain() -> None:
 def _apologise() -> NoReturn:
     """The traceback of the exception that is being handled in a log file, an apology, and status 1."""
     with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
-        told = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
-        log.write(told.encode("utf-8", errors="backslashreplace"))
+        log_text = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
+        log.write(log_text.encode("utf-8", errors="backslashreplace"))
     err.print("bug ", style=LOUD, end="")
     err.print("Sorry: fovnet met something it was not written for.")
     err.print(f"The traceback is in {log.name}; please report it.")
@@ -120,19 +120,19 @@ def _apologise() -> NoReturn:
 
 
 def _explain(fault: Exception) -> None:
-    """A sentence on words that are no command; of a verb named alone that only has others under it, its help."""
+    """Prints what is wrong with the command line; the help of a group of verbs that was named without a verb."""
     context = getattr(fault, "ctx", None)
     words = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
-        if told := getattr(fault, "message", ""):       # where help is drawn by rich, the error had it printed when it was made
-            err.print(told)
+        if message := getattr(fault, "message", ""):       # where help is drawn by rich, the error had it printed when it was made
+            err.print(message)
         return
-    said = getattr(fault, "format_message", fault.__str__)().rstrip(".")
-    said += "" if said.endswith("?") else ";"
-    _tell(f"{words}: {said} `{words} --help` says what it takes [usage]")
+    message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
+    message += "" if message.endswith("?") else ";"
+    _show_error(f"{words}: {message} `{words} --help` says what it takes [usage]")
 
 
-def _tell(sentence: str) -> None:
-    """The sentence of an error on the screen."""
+def _show_error(sentence: str) -> None:
+    """Prints the sentence of an error on stderr."""
     err.print("error ", style=LOUD, end="")
     err.print(sentence)

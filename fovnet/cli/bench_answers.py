@@ -34,8 +34,8 @@ def bench_oddities(
     from fovnet.records import write_tsv
 
     folder = model_folder(model)
-    with progress_bar("judging") as tell:
-        rows = list(answers_to_controls(load(folder, device), each, seed, tell))
+    with progress_bar("judging") as advance:
+        rows = list(answers_to_controls(load(folder, device), each, seed, advance))
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(f"what {folder} says", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
@@ -62,8 +62,8 @@ def bench_engines(
 
     if most is not None and slices is None:
         raise ConfigError("bench-most", f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave it out")
-    with progress_bar("deciding") as tell:
-        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, tell)
+    with progress_bar("deciding") as advance:
+        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, advance)
     write_tsv(out_file, COLUMNS, rows)
     title = f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}"
     shown = titled(title, "engine", "loading s", "batch", "slices / s", "/ torch",
@@ -87,7 +87,7 @@ def bench_mistrust(
     """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
     from fovnet.bench.flip_and_shuffle import flipped_and_shuffled
 
-    _tell_shares(config, split, out_file, partial(flipped_and_shuffled, seed=seed))
+    _show_shares(config, split, out_file, partial(flipped_and_shuffled, seed=seed))
 
 
 @verbs.command("crop")
@@ -100,7 +100,7 @@ def bench_crop(
     """Cut parts off the volumes of a split: how many of the borders left move at most one slice, farther, or are lost?"""
     from fovnet.bench.cropping import cropped
 
-    _tell_shares(config, split, out_file, partial(cropped, seed=seed), ", parts of them cut away")
+    _show_shares(config, split, out_file, partial(cropped, seed=seed), ", parts of them cut away")
 
 
 @verbs.command("light")
@@ -121,15 +121,15 @@ def bench_light(
     from fovnet.volume.pack import load_pack
 
     models = {str(folder): load(folder, device) for folder in model or [model_folder(None)]}
-    with progress_bar("asking") as tell:
-        rows = list(in_lights(models, load_pack(slices), split, balanced, balanced_change, most=most, seed=seed, progress=tell))
+    with progress_bar("asking") as advance:
+        rows = list(in_lights(models, load_pack(slices), split, balanced, balanced_change, most=most, seed=seed, progress=advance))
     write_tsv(out_file, COLUMNS, rows)
     counted = f"{several(rows[0]['slices'], 'slice')} of {several(rows[0]['volumes'], 'volume')}"
     shown = titled(f"balanced accuracy of {counted}, volumes counting alike, and its change (95 % over subjects)",
                    "model", "light", "right", "change")
     for row in rows:
-        told = [_with_ends(row, *what) for what in (("accuracy", "", ""), ("change", "change_", "+"))]
-        shown.add_row(row["model"], row["light"], *told)
+        measures = [_with_ends(row, *what) for what in (("accuracy", "", ""), ("change", "change_", "+"))]
+        shown.add_row(row["model"], row["light"], *measures)
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -148,14 +148,14 @@ def bench_axes(
     from fovnet.records import write_tsv
     from fovnet.volume.pack import load_pack
 
-    with progress_bar("turning") as tell:
-        found = noticed(load(model_folder(model), "cpu"), load_pack(slices), split, seed=seed, progress=tell)
+    with progress_bar("turning") as advance:
+        found = noticed(load(model_folder(model), "cpu"), load_pack(slices), split, seed=seed, progress=advance)
     rows = [one.row for one in found]
     write_tsv(out_file, COLUMNS, rows)
     shown = titled(f"{split} volumes thought to lie otherwise than their headers say", "shows", "lie", "count", "of", "share (95 %)")
     for row in rows:
-        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
-        shown.add_row(row["shows"], row["axes"], f"{row['count']:,}", f"{row['of']:,}", told)
+        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        shown.add_row(row["shows"], row["axes"], f"{row['count']:,}", f"{row['of']:,}", share)
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -196,9 +196,9 @@ def bench_intervals(
     from fovnet.bench.coverage import COLUMNS, coverage
     from fovnet.records import write_tsv
 
-    with progress_bar("simulating") as tell:
+    with progress_bar("simulating") as advance:
         rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
-                             progress=tell))
+                             progress=advance))
     shown = titled(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
                    "statistic", "bodies", "interval", "held", "", "median width")
     for row in rows:
@@ -229,8 +229,8 @@ def bench_accuracy(
     learned = labelled_rows(slices)
     refuse_without_slices(learned)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
-    with progress_bar("training") as tell:
-        pairs = pairs_of(slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, tell)
+    with progress_bar("training") as advance:
+        pairs = pairs_of(slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, advance)
     write_tsv(out_file, COLUMNS, [vars(pair) for pair in pairs])
     shown = titled(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
     for row in compare(pairs):
@@ -240,24 +240,24 @@ def bench_accuracy(
 
 
 def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
-    """A share of a row and its interval, what is known of them."""
+    """A share of a row and its interval as text; empty where the row has no share."""
     value, low, high = (row[name] for name in (what, f"{ends}low", f"{ends}high"))
     if value is None:
         return ""
     return f"{value:{sign}.1%} ({low:{sign}.1%} to {high:{sign}.1%})" if low is not None else f"{value:{sign}.1%} (no interval)"
 
 
-def _tell_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
-    """What is measured on a split's volumes, by their vocabulary and rule: counts, shares with intervals, and the table of both."""
+def _show_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
+    """Prints counts and shares with intervals, as measured on a split's volumes with their vocabulary and rule, and writes their table."""
     from fovnet.bench.shares import COLUMNS
     from fovnet.records import write_tsv
 
     volumes, vocabulary, rule = scored_split(config, split)
-    with progress_bar("deciding") as tell:
-        shares = measure(volumes, vocabulary, rule, progress=tell)
+    with progress_bar("deciding") as advance:
+        shares = measure(volumes, vocabulary, rule, progress=advance)
     shown = titled(f"{several(len(volumes), 'volume')} of the {split} split{done}", "", "count", "of", "share (95 %)")
     for row in (share.row for share in shares):
-        told = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
-        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", told)
+        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
+        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", share)
     show_table(shown)
     out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")

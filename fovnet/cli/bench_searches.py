@@ -54,8 +54,8 @@ def bench_search(
         Entry(path, name, seed, draws, before, workers, modelling, first, lead)
         for path in tables for name in methods for seed, first in enumerate(firsts[path])
     ]
-    with progress_bar("racing") as tell:
-        results = list(race(entries, processes, tell))
+    with progress_bar("racing") as advance:
+        results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)
 
 
@@ -95,8 +95,8 @@ def bench_propose(
     from fovnet.records import write_tsv
 
     refuse_unknown([method])
-    with progress_bar("timing") as tell:
-        measured = list(paces(method, trials or [300, 1000], seed, diverged, tell))
+    with progress_bar("timing") as advance:
+        measured = list(paces(method, trials or [300, 1000], seed, diverged, advance))
     write_tsv(out_file, COLUMNS, [vars(pace) for pace in measured])
     shown = titled(
         f"{method}: seconds a proposal over {measured[0].rows:,} rows",
@@ -128,8 +128,8 @@ def bench_edge(
         if name not in SCENARIOS:
             raise ConfigError("bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}")
     tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
-    with progress_bar("walking") as tell:
-        made = list(zip(tasks, walks(tasks, processes, tell), strict=True))
+    with progress_bar("walking") as advance:
+        made = list(zip(tasks, walks(tasks, processes, advance), strict=True))
     lines = [{"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed} for (name, how, seed), one in made]
     write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
     shown = titled(f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method", *MEASURES)

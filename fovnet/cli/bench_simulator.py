@@ -43,14 +43,14 @@ def bench_simulator(
     _refuse_wrong_tables(collection)
     study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
     rows, wanted = [], arms_of(arms or [], known_features())
-    with progress_bar("arms") as tell:
-        for row in studied(study, wanted, balanced, balanced_change, collection, tell, repeats=repeats):
+    with progress_bar("arms") as advance:
+        for row in studied(study, wanted, balanced, balanced_change, collection, advance, repeats=repeats):
             rows.append(row)
             write_tsv(out_file, COLUMNS, rows)
     shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
                    "simulated people", "change", "labelled collection", "change")
     for row in rows:
-        shown.add_row(row["arm"], *(told for on in ("simulated", "labelled") for told in (
+        shown.add_row(row["arm"], *(interval for on in ("simulated", "labelled") for interval in (
             _with_interval(row, f"{on}_accuracy", f"{on}_low", f"{on}_high"),
             _with_interval(row, f"{on}_change", f"{on}_change_low", f"{on}_change_high", "+"))))
     show_table(shown)
@@ -82,8 +82,8 @@ def bench_screening(
     _refuse_wrong_tables(collection)
     study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
     factors = factors_of(arms or [], known_features())
-    with progress_bar("trainings") as tell:
-        rows = list(screened(study, factors, balanced_resampled, collection, tell))
+    with progress_bar("trainings") as advance:
+        rows = list(screened(study, factors, balanced_resampled, collection, advance))
     write_tsv(out_file, COLUMNS, rows)
     trainings = rows[0]["trainings"]
     shown = titled(f"what leaving a feature out changes of the balanced accuracy of slices, volumes alike (95 %; {trainings} trainings)",
@@ -96,7 +96,7 @@ def bench_screening(
 
 
 def _refuse_wrong_tables(collection: Path | None) -> None:
-    """Nothing: what is wrong with a collection's tables is said before minutes of simulating."""
+    """Reads a collection's tables, which raises for any fault in them, before minutes of simulating."""
     from fovnet.volume.collection import read_collection
 
     if collection is not None:

@@ -34,11 +34,11 @@ def bench_train(
     from fovnet.volume.pack import load_pack
 
     if pack:
-        load_pack(pack)                             # what is wrong with it is said before a process is started
+        load_pack(pack)                             # raises for any fault in it before a process is started
     workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
-    with progress_bar("training") as tell:
-        rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, tell))
+    with progress_bar("training") as advance:
+        rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, advance))
     write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
     shown = titled(
         f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s", "ms/step", "matrix rate",
@@ -72,8 +72,8 @@ def bench_slice(
     from fovnet.records import write_tsv
     from fovnet.volume.discovery import find_volumes
 
-    with progress_bar("slicing") as tell:
-        rows = list(slicing_times(find_volumes(paths), repeats, tell))
+    with progress_bar("slicing") as advance:
+        rows = list(slicing_times(find_volumes(paths), repeats, advance))
     if all(row.ours_ms is None for row in rows):
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
@@ -118,9 +118,9 @@ def bench_predict(
     if paths and shape:
         raise ConfigError("bench-shape", f"--shape {' '.join(map(str, shape))}: tells of the simulated volume, and {paths[0]} is measured "
                                          "instead; leave one of the two out")
-    with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as tell:
+    with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
-        rows = list(predicting_times(files, model_folder(model), repeats, tell, engine or ()))
+        rows = list(predicting_times(files, model_folder(model), repeats, advance, engine or ()))
     measured = [row for row in rows if row.total_ms is not None]
     if not measured:
         raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")

@@ -94,7 +94,7 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
 
 
 def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
-    """The tables written, and in a sentence what is in them; status 3 where something was set aside as broken."""
+    """Prints which tables were written, and a summary of them; status 3 where something was set aside as broken."""
     from fovnet.volume.adapters.gathered import write_tables
 
     table = write_tables(folder, gathered, tree, replace=replace)

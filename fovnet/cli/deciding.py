@@ -47,24 +47,24 @@ def ensemble(config: ConfigFile) -> None:
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
         mixed=warm_start_blend(settings, members), inputs=pack.inputs, journal=journal.name,
     )
-    with progress_bar("scoring") as tell:
+    with progress_bar("scoring") as advance:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
-        model, scored = score(loaded, pack, seed=settings.seed, progress=tell)
+        model, scored = score(loaded, pack, seed=settings.seed, progress=advance)
     scored, found = weighed(
         results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
     )
     if model.sees_the_volume:
-        with progress_bar("turned over") as tell:
-            scored = turned_over(model, scored, pack, tell)
-    with progress_bar("orientation") as tell:
-        oriented(results.ensemble, pack, seed=settings.seed, progress=tell)
+        with progress_bar("turned over") as advance:
+            scored = turned_over(model, scored, pack, advance)
+    with progress_bar("orientation") as advance:
+        oriented(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())
-    told = f"{_counted(len(members), options.members, trials, guess)}, weights {found.way}, {len(scored.rows):,} slices scored"
-    out.print(f"{told}: {results.ensemble}")
+    summary = f"{_counted(len(members), options.members, trials, guess)}, weights {found.way}, {len(scored.rows):,} slices scored"
+    out.print(f"{summary}: {results.ensemble}")
 
 
 def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:
-    """How many members there are, and why where it is fewer than were wanted."""
+    """The number of members, and the reason where it is smaller than was asked for."""
     if members == wanted:
         return several(members, "member")
     better = sum(trial.outcome.status == "completed" and trial.score is not None and trial.score < guess for trial in trials)
@@ -106,10 +106,10 @@ def tune(config: ConfigFile) -> None:
     error = slice_error(volumes, run_vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     wrong = f"at most {100 * options.stated_error:.3g}% of their slices wrong on average over people"
-    told = f"answers from confidence {judge.rule.min_confidence:.2f} on, {wrong}"
+    summary = f"answers from confidence {judge.rule.min_confidence:.2f} on, {wrong}"
     seen = f"{abstention['subjects']} validation subjects"
     held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
-    out.print(f"{told}: {held}")
+    out.print(f"{summary}: {held}")
     out.print(f"{chosen}; {error:.1%} slice error on the validation split: {path}")
 
 

@@ -1,4 +1,4 @@
-"""Predictions held against the truth, runs against each other, and the report."""
+"""Predictions compared with the truth, runs with each other, and the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from fovnet.cli.load_run import refuse_other_rule, refuse_other_search, scored_arrays, settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
-from fovnet.cli.screen import out, progress_bar, show_table, titled, told_gain, told_measure, told_value
+from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.net.run import finished_search, open_run, run_vocabulary
@@ -43,17 +43,17 @@ def ablate(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = open_run(settings)
     refuse_other_rule(config, results, settings)
-    finished_run.evaluation_of(settings, results, pack)                          # what stops an evaluation stops this one too
+    finished_run.evaluation_of(settings, results, pack)                          # raises as an evaluation does
     (journal, trials), arrays = finished_search(results), scored_arrays(results)
-    with progress_bar("scoring") as tell:
+    with progress_bar("scoring") as advance:
         networks = networks_of(
             pack, arrays, results.ensemble, trials, journal / "networks", start_configuration(settings),
-            device=settings.training.device, progress=tell,
+            device=settings.training.device, progress=advance,
         )
-    with progress_bar("deciding") as tell:
+    with progress_bar("deciding") as advance:
         found = ablate(
             pack, networks, arrays["rows"], run_vocabulary(settings), read_rule(results.ensemble),
-            bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=tell,
+            bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=advance,
         )
     written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
     shown = titled("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
@@ -61,9 +61,9 @@ def ablate(config: ConfigFile) -> None:
     for step in found.steps:
         measures = {(one.name, one.stage): one for one in step.measures}
         gains = {(one.measure, one.stage): one for one in step.gains}
-        shown.add_row(step.ladder, step.arm, *(told_value(measures[key].name, measures[key].value) for key in SHOWN))
+        shown.add_row(step.ladder, step.arm, *(value_text(measures[key].name, measures[key].value) for key in SHOWN))
         if gains:
-            shown.add_row("", "", *(told_gain(gains.get(key)) for key in SHOWN))
+            shown.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
     show_table(shown)
     for ladder, arm, why in found.left_out:
         out.print(f"left out of {ladder}: {arm}; {why}")
@@ -100,8 +100,9 @@ def examine(
     collection = read_collection(truth, known)
     cases, lacking, beyond = answered_cases(answers, collection, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
-    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})    # before anybody stops reading
-    _tell_unmatched(lacking, beyond, by_name_alone(answers, collection))
+    # before anything is printed: a closed pipe ends the command
+    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
+    _show_unmatched(lacking, beyond, by_name_alone(answers, collection))
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):
@@ -111,16 +112,16 @@ def examine(
     rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
     for name, stage in EXAMINED:
         where = "regions" if name.startswith("border") else ""
-        told = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
-        rates.add_row(" ".join([name.replace("_", " "), stage]), *(told_measure(one) for one in told))
+        measures = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
+        rates.add_row(" ".join([name.replace("_", " "), stage]), *(measure_text(one) for one in measures))
     show_table(rates)
     out.print("  ".join(map(str, written)))
     if lacking:
         raise typer.Exit(3)
 
 
-def _tell_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
-    """Labelled volumes without an answer, answers on no labelled volume, and answers that only a name ties to one."""
+def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
+    """Prints labelled volumes without an answer, answers on no labelled volume, and answers matched to one by name alone."""
     if lacking:
         counted = several(len(lacking), "labelled volume")
         out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")
@@ -155,8 +156,8 @@ def compare(
     written = [] if out_folder is None else write_comparison(out_folder, found)
     shown = titled(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
     for one in found.differences:
-        values = (told_value(one.measure, value) for value in (one.first, one.second))
-        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, told_gain(one), verdict(one))
+        values = (value_text(one.measure, value) for value in (one.first, one.second))
+        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, difference_text(one), verdict(one))
     show_table(shown)
     out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}")
     if written:

@@ -27,7 +27,7 @@ EXPECTED = {
     "export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely",
     "export-none": "showing none of the regions",
 }
-"""What an archive is full of: counted, where a sentence for each would hide the others."""
+"""Reasons that are frequent in an archive: they are counted, where a sentence for each would hide the others."""
 
 
 @export.command("sr")
@@ -120,7 +120,7 @@ def export_shipped(
 
 
 def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str) -> None:
-    """Every answer handed on; of what cannot be, the usual is counted and the unusual named, and the status is then 3."""
+    """Exports every answer; where one cannot be, EXPECTED reasons are counted and others printed, and the status is then 3."""
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
 
@@ -142,6 +142,6 @@ def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabular
 
 
 def _refuse_in_answers(answers: Path, folder: Path) -> None:
-    """Nothing, where the two are not the same.  Raises ConfigError "export-in-answers": there they would be taken for answers."""
+    """Nothing, unless both folders are the same.  Raises ConfigError "export-in-answers": exports there would be read as answers."""
     if answers.resolve() == folder.resolve():
         raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")

@@ -1,4 +1,4 @@
-"""What verbs of the workflow open first: a configuration, and what the ensemble said of the slices."""
+"""What verbs of the workflow open first: a configuration, and the ensemble's probabilities of the slices."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def settings_of(config: Path) -> Settings:
-    """The settings of a YAML file.  Raises ConfigError for what cannot be meant, features of the simulator that there are not among it,
-    and "results-file" where the results' folder, or one above it, is a file."""
+    """The settings of a YAML file.  Raises ConfigError for invalid ones, unknown features of the simulator among them, and "results-file"
+    where the results' folder, or one above it, is a file."""
     from fovnet.config import load, refuse_file
     from fovnet.phantom.features import left_out
 
@@ -32,7 +32,7 @@ def settings_of(config: Path) -> Settings:
 
 
 def scored_arrays(results: Results) -> dict[str, Any]:
-    """What the ensemble said of the validation and test slices.  Raises ModelError "probabilities-missing"."""
+    """The ensemble's probabilities of the validation and test slices, by name.  Raises ModelError "probabilities-missing"."""
     from fovnet.errors import ModelError
     from fovnet.records import read_npz
 
@@ -50,8 +50,8 @@ def scored_of(results: Results) -> Any:
 
 
 def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabulary, Rule]:
-    """The labelled volumes of a split with what the ensemble says of them, and what decides on them; its networks ready to be asked anew
-    where what they say of a slice depends on the volume.
+    """The labelled volumes of a split with the ensemble's probabilities, the vocabulary, and the rule that decides on them; the networks
+    are loaded where their probabilities of a slice depend on its volume.
 
     Raises ConfigError "split-not-scored".
     """
@@ -74,7 +74,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
 
 
 def refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
-    """Nothing, unless the ensemble was made with other settings than these: a report would state settings that nothing was made with.
+    """Nothing, unless the ensemble was made with other settings than these, which a report would state wrongly.
 
     Raises ModelError "ensemble-other-settings".
     """
@@ -90,7 +90,7 @@ def refuse_other_ensemble(config: Path, results: Results, settings: Settings) ->
 
 def refuse_other_search(config: Path, results: Results, settings: Settings, pack: Pack) -> None:
     """Nothing, unless the search that was concluded had other settings or slices than these, or the ensemble came from another search: a
-    report would state what its networks have not come from.  Raises SearchError "search-other-settings", ModelError
+    report would describe a search that its networks did not come from.  Raises SearchError "search-other-settings", ModelError
     "ensemble-other-search"."""
     from fovnet.decision.ensemble import facts_of
     from fovnet.errors import ModelError, SearchError
@@ -98,7 +98,7 @@ def refuse_other_search(config: Path, results: Results, settings: Settings, pack
     journal, _ = finished_search(results)
     try:
         mine = {results.journal(search_fingerprint(settings, pack)), jobs_journal(settings, results)}
-    except ModelError:                                              # the networks it began with are gone, and nobody can tell
+    except ModelError:                                              # the networks it began with are gone, so that they cannot be compared
         mine = {journal}
     if journal not in mine:
         raise SearchError("search-other-settings", f"{journal}: the last search to end there had other settings of `search` or `training` "
@@ -120,7 +120,7 @@ def refuse_other_rule(config: Path, results: Results, settings: Settings) -> Non
     try:
         made = read_json(results.ensemble / RULE).get("fovnet", {}).get("settings_sha256")
     except (OSError, ValueError):
-        return                                                      # whoever reads the rule says what is wrong with it
+        return                                                      # reading the rule raises for any fault in it
     if made not in (None, digest(settings.decision.model_dump())):
         raise ModelError("rule-other-settings", f"{results.ensemble / RULE}: was tuned with other settings of `decision` than {config} "
                                                 f"has; tune it again: {with_config('tune', config)}")

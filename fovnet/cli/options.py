@@ -1,4 +1,4 @@
-"""What several verbs are given: paths that are tried before any work is done, help that is said twice."""
+"""What several verbs are given: paths that are checked before any work is done, and help texts that they share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fovnet.records import header_of, unwritable
 
 
 def path_of_word(text: str) -> Path:
-    """The path of a word.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
     if not text:
         raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
                                         "this one)")

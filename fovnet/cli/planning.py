@@ -75,36 +75,36 @@ def check(config: ConfigFile) -> None:
         out.print(f"collection {name}: {_counted(table)}")
     if not alone:
         out.print(_simulated(settings, beside=bool(tables)))
-    _tell_labels(settings, there, words)
-    _tell_promise(settings, there)
+    _show_label_gaps(settings, there, words)
+    _show_too_few_subjects(settings, there)
     for sentence in lacking:
         err.print(sentence)
     if lacking:
         raise typer.Exit(3)
 
 
-def _tell_labels(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
-    """What the labels leave out: regions, splits of a region, and stretches between two regions; a mistyped number, perhaps."""
+def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
+    """Prints what the labels lack: regions, splits of a region, and rows between two regions, perhaps by a mistyped number."""
     from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
 
-    told, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
+    notes, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
     if there and not settings.phantom.subjects:             # enough simulated people are in every split, with labels of every region
         inner = [name for name in away if is_inner(there, words, name)]
         outer = [name for name in away if name not in inner]
-        told += [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"] if outer else []
-        told += [f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the same, for a slice or so, in a "
+        notes += [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"] if outer else []
+        notes += [f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the same, for a slice or so, in a "
                  "volume that shows what lies below and above"] if inner else []
-        told += unlearned(there, words, seed=settings.seed, fractions=settings.prepare.split)
+        notes += unlearned(there, words, seed=settings.seed, fractions=settings.prepare.split)
     if found := gaps(there, words):
         volume_id, below, above, first, last = found[0]
-        told.append(f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first {first:g} to {last:g} in "
+        notes.append(f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first {first:g} to {last:g} in "
                     f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; is a row missing?")
-    for sentence in told:
+    for sentence in notes:
         out.print(sentence)
 
 
-def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
-    """Whether the validation split has too few people to promise the stated error at all."""
+def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection]) -> None:
+    """Prints a warning where the validation split has too few subjects to promise the stated error at all."""
     from fovnet.decision.abstaining import fewest_people
     from fovnet.volume.preflight import people
     from fovnet.volume.split import shares
@@ -119,11 +119,11 @@ def _tell_promise(settings: Settings, tables: Mapping[str, Collection]) -> None:
 
 
 def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
-    """What trainings go on from, and where the slices that will be cut differ from those its networks know."""
+    """The ensemble whose networks are trained further, and both spacings of slices where they differ."""
     known, here = facts["prepare"]["target_spacing_mm"], settings.prepare.target_spacing_mm
-    said = f"{len(facts['members'])} networks of {folder} are trained further"
-    return said if known == here else (f"{said}; they know slices {known:g} mm apart, here {here:g} mm: prepare.target_spacing_mm: "
-                                       f"{known:g} gives them what they know")
+    sentence = f"{len(facts['members'])} networks of {folder} are trained further"
+    return sentence if known == here else (f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
+                                           f"prepare.target_spacing_mm: {known:g} gives them what they know")
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
@@ -139,10 +139,10 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
 
 
 def _simulated(settings: Settings, *, beside: bool) -> str:
-    """How many simulated people a run makes, and that it learns from them `beside` collections too, for whoever did not mean that."""
+    """How many simulated people a run makes; `beside` collections also that it learns from both, and the setting that prevents that."""
     people = several(settings.phantom.subjects, "simulated subject")
-    said = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
-    return f"{said}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else said
+    sentence = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
+    return f"{sentence}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else sentence
 
 
 def _counted(table: Collection) -> str:
@@ -187,8 +187,7 @@ def cost(
     )
     out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
     whole = duration(search_seconds(priced, options.trials, options.workers))
-    told = f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit."
-    out.print(told)
+    out.print(f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit.")
     if out_file is not None:
         out.print(f"{out_file}")
 
@@ -210,10 +209,10 @@ def calibrate(
     settings = settings_of(config)
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
-        journal_of_same_training(settings, trials_of)        # that there is no such search is said before a minute of measuring
-    told: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
+        journal_of_same_training(settings, trials_of)        # raises where there is no such search, before a minute of measuring
+    provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
-        write_calibration(path, _calibrated(settings), **told)
+        write_calibration(path, _calibrated(settings), **provenance)
     elif trials_of is None:
         out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
     if settings.search.speed != "measure":
@@ -221,7 +220,7 @@ def calibrate(
     known = read_calibration(path)
     if trials_of is not None:
         known = with_trials(known, timings_of_same_training(settings, trials_of, known.name))
-        write_calibration(path, known, **told)
+        write_calibration(path, known, **provenance)
     numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
     near = (abs(known.misfits - 1) <= 0.25).sum()
     fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
@@ -239,9 +238,9 @@ def _calibrated(settings: Settings) -> Calibration:
     classes, training = len(run_vocabulary(settings).classes), settings.training
     rows = candidates(columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs))
     bench = probing_bench(settings)
-    with progress_bar("timing") as tell:
+    with progress_bar("timing") as advance:
         return calibrate(
-            rows, bench.probe, device_name(bench.device), now=bench.now, progress=tell,
+            rows, bench.probe, device_name(bench.device), now=bench.now, progress=advance,
             largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
         )
 
@@ -258,13 +257,13 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     rows = columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs)
     chosen = held_out(candidates(rows), known, count, settings.seed)
     bench, found = probing_bench(settings), []
-    with progress_bar("checking") as tell:
+    with progress_bar("checking") as advance:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)
             write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # a network takes minutes: none is lost
-            tell(len(found), len(chosen))
+            advance(len(found), len(chosen))
     for what, limit in WITHIN.items():
-        near = [told for one in found if (told := one.is_within(what)) is not None]
+        near = [near_enough for one in found if (near_enough := one.is_within(what)) is not None]
         if not near:
             out.print(f"{what}: cannot be measured here")
             continue

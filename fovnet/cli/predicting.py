@@ -52,23 +52,23 @@ def predict(
     named = _named(found.volumes)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder) as refuse_gone:
-        _tell_found(out_folder, found, wanted, show_ids)
+        _show_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
         fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
-        _tell_replaced(out_folder, fresh)
+        _show_replaced(out_folder, fresh)
         _withdraw(out_folder, rows, named, tables=bool(fresh), **drawn)
-        with progress_bar("predicting", "volumes") as tell:
-            tell(len(rows), len(named))
+        with progress_bar("predicting", "volumes") as advance:
+            advance(len(rows), len(named))
             for one in predicted(fresh, networks, workers):
                 name = one.answer.volume_id
                 rows[name] = predictions.write(out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn)
-                tell(len(rows), len(named))
+                advance(len(rows), len(named))
         table = [row for volume_id, _ in named for row in rows[volume_id]]
         refuse_gone()
         _write_spans(out_folder, table)
         if pages:
             _write_index(out_folder, [rows[volume_id] for volume_id, _ in named], found, wanted)
-    _conclude(out_folder, len(named), *_tell_refusals(table, found), pages)
+    _conclude(out_folder, len(named), *_show_refusals(table, found), pages)
 
 
 @verbs.command()
@@ -82,14 +82,14 @@ def codes() -> None:
 
 
 def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]], **wanted: bool) -> None:
-    """As `predictions.withdraw`; says how many pictures and pages are gone."""
+    """As `predictions.withdraw`; prints how many pictures and pages were removed."""
     gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
     if gone:
         err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, which may show faces")
 
 
 def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
-    """(volume_id, path) of each, sorted: names of equal files are told apart by order, which must not be that of the arguments."""
+    """(volume_id, path) of each, sorted: equal names are numbered in this order, which does not depend on the order of the arguments."""
     from fovnet.volume.discovery import name_volumes
 
     files = sorted(volumes)
@@ -99,7 +99,7 @@ def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
 def _kept(
     folder: Path, named: list[tuple[str, Path]], identity: str, *, pictures: bool, pages: bool, faces: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the volumes whose earlier answers hold, and on the screen how many these are."""
+    """The rows of the volumes whose earlier answers are still valid, by volume_id; prints how many these are."""
     from fovnet.decision.kept import kept_rows
 
     found = {
@@ -112,25 +112,25 @@ def _kept(
     return kept
 
 
-def _tell_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
-    """How many earlier answers in the folder are on other files, which the new ones are written over."""
+def _show_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
+    """Prints how many earlier answers in the folder are on other files, and will be replaced by new ones."""
     from fovnet.decision.foreign import answered_before
 
     other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
     if other:
-        told = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
-        err.print(f"{told}{', ...' if other[3:] else ''}); a folder for each batch keeps them")
+        message = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
+        err.print(f"{message}{', ...' if other[3:] else ''}); a folder for each batch keeps them")
 
 
-def _tell_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
-    """What was found beside the volumes: series set aside, and files passed over, but for the answers of an earlier run."""
+def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
+    """Writes and prints what was found beside the volumes: series set aside, and files passed over, but for those in the output folder."""
     _write_found(folder, found.series, included, show_ids)
     whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are what they are called)
-    _tell_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])         # noqa: PTH100
+    _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])         # noqa: PTH100
 
 
-def _tell_passed(files: list[Path]) -> None:
-    """How many files of the folders were taken for no volumes, by ending: an image may be called otherwise; and how many links to folders,
+def _show_passed(files: list[Path]) -> None:
+    """Prints how many files are no volumes, by ending, for an image may have an unknown one; and how many linked folders were not entered,
     which may lead anywhere."""
     links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
     if links:
@@ -146,8 +146,8 @@ def _tell_passed(files: list[Path]) -> None:
 
 
 def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:
-    """How many there were, how many of them and of what else was found were not read, and where the answers lie; status 3 where any was
-    not."""
+    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and where the answers lie; status 3 unless
+    all were read."""
     from fovnet.decision.answer import TABLE
 
     inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
@@ -157,16 +157,17 @@ def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool
         raise typer.Exit(3)
 
 
-def _tell_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
-    """How many volumes were refused, and how many members of archives could not be read; each with its reason on the screen.  An archive
-    of which nothing could be read is a volume refused."""
+def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
+    """(refused volumes, unreadable members of archives), two counts; prints the reason of each.  An archive of which nothing could be read
+    counts as a refused volume."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
-        said = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
-        err.print(said.translate(BLANKED))
-    told, answered = {row["path"] for row in refused}, {row["path"] for row in table}       # a file may be called as DICOM is, and be none
+        message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
+        err.print(message.translate(BLANKED))
+    refused_paths = {row["path"] for row in refused}
+    answered = {row["path"] for row in table}               # a file may be called as DICOM is, and be none
     unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
-    inside = [row for row in unread if row["path"].partition(", member ")[0] not in told]
+    inside = [row for row in unread if row["path"].partition(", member ")[0] not in refused_paths]
     for row in inside:
         err.print(f"not read: {row['reason']}".translate(BLANKED))
     return len(refused), len(inside)
@@ -183,7 +184,7 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     from fovnet.records import write_json, write_tsv
     from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
-    if not series:                                  # those of an earlier run speak of other volumes
+    if not series:                                  # those of an earlier run list other volumes
         for name in ("found.tsv", "found.json"):
             (folder / name).unlink(missing_ok=True)
         return
@@ -192,14 +193,14 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     unread = sum(row["kind"] == "unreadable" for row in series)
     aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
-    told = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
+    details = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
     copies = sum(row.get("copies", 0) for row in series)
-    told += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
-    out.print(f"{len(series) - unread} DICOM series found{told}: {folder / 'found.tsv'}")
+    details += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
+    out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """spans.tsv, and the same on the screen where there is somebody to read it."""
+    """spans.tsv; its first 200 rows on the screen too, where that is a terminal."""
     from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 

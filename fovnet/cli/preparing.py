@@ -44,12 +44,13 @@ def phantom(
         _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
     if tissues is not None or regions is not None or subject or count:
-        told = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
-        raise ConfigError("phantom-from", f"{told}: tells of a segmentation, and none is given; name it with --from, or leave {told} out")
+        option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
+        raise ConfigError("phantom-from", f"{option}: tells of a segmentation, and none is given; name it with --from, or leave {option} "
+                                          "out")
     people, each = subjects or 8, volumes or 3
-    with progress_bar("simulating") as tell:
+    with progress_bar("simulating") as advance:
         table = simulate_collection(folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers, without=without or [],
-                                    progress=tell)
+                                    progress=advance)
     others = unlisted(table)
     if others:
         err.print(f"{folder}: {several(others, 'volume')} of an earlier simulation, not in the tables, stay in its folder volumes")
@@ -72,10 +73,10 @@ def _phantom_of_labels(
         raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
     if tissues is None:
         raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
-    with progress_bar("simulating") as tell:
+    with progress_bar("simulating") as advance:
         given = read_labels(labels, tissues, regions, subject)
         earlier = made_of(folder, given.name)
-        table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=tell)
+        table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=advance)
     people = len({row["subject_id"] for row in read_tsv(table)})
     place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
     out.print(f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}")
@@ -103,18 +104,18 @@ def slice_(
     if results.is_to_simulate(settings.phantom.subjects):
         raise ConfigError("phantom-missing", f"{results.phantom}: the simulated people of {config} are not there yet; make them: "
                                              f"{simulating(settings)}")
-    with progress_bar("slicing") as tell:
+    with progress_bar("slicing") as advance:
         pack = slice_collections(
             collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),
             seed=settings.seed, fractions=settings.prepare.split, workers=workers,
             identifiers=read_identifiers(settings.identifiers, results.folder),
-            prune_cache=prune_cache, progress=tell,
+            prune_cache=prune_cache, progress=advance,
             say=err.print,
         )
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
-        said = record.message.removeprefix(f"{record.volume_id}: ")
-        err.print(f"refused {record.volume_id}: {said} [{record.code}]")
+        reason = record.message.removeprefix(f"{record.volume_id}: ")
+        err.print(f"refused {record.volume_id}: {reason} [{record.code}]")
     read = several(len(pack.records) - len(refused), "volume")
     out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {results.slices}")
     if refused:

@@ -1,4 +1,4 @@
-"""What people see: tables, measures in words, bars on a terminal and lines in a log."""
+"""Output for people: tables, measures as text, bars on a terminal and lines in a log."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 OBEYED = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
-"""What a terminal obeys instead of showing it: escapes, what turns the direction of writing or ends a line; file names may hold them."""
+"""Control characters of a terminal: escapes, changes of writing direction, ends of lines; file names may hold them."""
 
 
 class Console(Terminal):
-    """A terminal or a file to which text is written as text, in cells of tables too: names of files may hold [brackets], :colons: and what
-    a terminal obeys."""
+    """A terminal or a file to which text is written literally, in cells of tables too: file names may hold [brackets], :colons: and control
+    characters."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how, markup=False, highlight=False, emoji=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """As rich takes text for something to be shown; here a cell's width is known with what it will really show."""
+        """As rich; the control characters are replaced here already, so that the width of a cell is that of the text shown."""
         return super().render_str(text.translate(UNSHOWN), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich renders, whatever the text came in; what moves bars about has no text."""
+        """As rich, with control characters replaced; rich's own control segments, which move bars, pass unchanged."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(segment.text.translate(UNSHOWN), segment.style)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich prints; what a log on a full disk does not take of how the work goes stops no work."""
+        """As rich; a failed write to stderr, as to a log on a full disk, is ignored, but for a broken pipe."""
         try:
             super().print(*objects, **how)
         except OSError as fault:
@@ -60,32 +60,32 @@ def titled(title: str, *headings: str) -> Table:
 
 
 def show_table(table: Table) -> None:
-    """Where nobody's window is too small, as wide as it is."""
+    """Prints a table: on a terminal as wide as that, elsewhere 120 characters wide."""
     (out if out.is_terminal else Console(width=120)).print(table)
 
 
-def told_score(score: float | None) -> str:
-    """A loss with four decimals; nothing for a trial that has none."""
+def score_text(score: float | None) -> str:
+    """A loss with four decimals; empty for a trial that has none."""
     return "" if score is None else f"{score:.4f}"
 
 
-def told_value(measure: str, value: float | None) -> str:
-    """A measure as the terminal shows it: millimetres, else per cent."""
+def value_text(measure: str, value: float | None) -> str:
+    """A measure as text: millimetres, else per cent."""
     if value is None:
         return ""
     return f"{value:.1f} mm" if _is_length(measure) else f"{value:.1%}"
 
 
-def told_measure(one: Measure | None) -> str:
-    """A measure, what it rests on, and its interval where it has one."""
+def measure_text(one: Measure | None) -> str:
+    """A measure, its denominator, and its interval where it has one, as text."""
     if one is None or one.value is None:
         return ""
-    told = f"{told_value(one.name, one.value)} of {one.denominator:,}"
-    return told if one.low is None else f"{told} ({told_value(one.name, one.low)} to {told_value(one.name, one.high)})"
+    text = f"{value_text(one.name, one.value)} of {one.denominator:,}"
+    return text if one.low is None else f"{text} ({value_text(one.name, one.low)} to {value_text(one.name, one.high)})"
 
 
-def told_gain(one: Difference | None) -> str:
-    """A difference and its interval, in points or millimetres."""
+def difference_text(one: Difference | None) -> str:
+    """A difference and its interval as text, in percentage points or millimetres."""
     if one is None:
         return ""
     if one.low is None or one.high is None:
@@ -95,14 +95,14 @@ def told_gain(one: Difference | None) -> str:
 
 
 def _is_length(measure: str) -> bool:
-    """Whether a measure is one of millimetres, and not a share of what lies within so many."""
+    """Whether a measure is a length in mm, and not a share within a tolerance in mm."""
     return measure.endswith("_mm") and "within" not in measure
 
 
 @contextmanager
 def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; in a log, a line at every tenth of the way.  With a unit also how many a second, and in a log a
-    line every minute: a tenth of an archive is hours."""
+    """A progress bar on a terminal; in a log, a line at every tenth of the way.  With a unit also the rate per second, and in a log a
+    line every minute: a tenth of an archive is hours.  Yields the callback (done, total)."""
     pace = Pace(unit)
     if not err.is_terminal:
         yield _tenths(what, pace)
@@ -117,32 +117,32 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 @contextmanager
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
     """A bar of epochs with losses, slices a second and time left on a terminal; in a log, a line an epoch."""
-    def said(training: TrainingProgress, epochs: int) -> str:
+    def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
         each = training.seconds / done
         losses = f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
         return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
 
     if not err.is_terminal:
-        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {said(done, epochs)}")
+        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {epoch_text(done, epochs)}")
         return
     what = TextColumn("{task.description}", markup=False)
     columns = (SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what)
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, epochs: progress.update(
-            task, completed=len(done.validation_loss), total=epochs, description=said(done, epochs)
+            task, completed=len(done.validation_loss), total=epochs, description=epoch_text(done, epochs)
         )
 
 
 def _tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
-    tenth_told = -1
+    last_tenth = -1
 
-    def tell(done: int, total: int) -> None:
-        nonlocal tenth_told
-        tenth, said = 10 * done // max(total, 1), pace.told(done, total)
-        if tenth > tenth_told or pace.minute_passed():
-            tenth_told = tenth
-            err.print(f"{what}: {done} of {total}{said and ', '}{said}")
+    def advance(done: int, total: int) -> None:
+        nonlocal last_tenth
+        tenth, pace_text = 10 * done // max(total, 1), pace.told(done, total)
+        if tenth > last_tenth or pace.minute_passed():
+            last_tenth = tenth
+            err.print(f"{what}: {done} of {total}{pace_text and ', '}{pace_text}")
 
-    return tell
+    return advance

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
-from fovnet.cli.screen import epoch_bar, err, out, progress_bar, told_score
+from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text
 from fovnet.errors import ConfigError
 from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
 from fovnet.net.search_plan import changed_start, jobs_journal, plan_search, refuse_journal_of_other_slices, search_fingerprint
@@ -72,10 +72,10 @@ def explain(
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
         out.print(paragraph)
-    for told in (brief_table(explanation.matter), pairs_table(explanation.matter)):
-        if told.rows:
-            table = Table(*told.header)
-            for row in told.rows:
+    for brief in (brief_table(explanation.matter), pairs_table(explanation.matter)):
+        if brief.rows:
+            table = Table(*brief.header)
+            for row in brief.rows:
                 table.add_row(*map(str, row))
             out.print(table)
     out.print(f"explained: {path}")
@@ -106,8 +106,8 @@ def train(
     amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
     if training.recorded() is None:
         err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}")
-    with epoch_bar(settings.training.slices_per_epoch) as tell:
-        outcome = training.outcome(tell)
+    with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
+        outcome = training.outcome(show_epoch)
     _draw_training(training, outcome)
     done = len(outcome.validation_loss)
     best = "" if outcome.score is None else f", validation loss {outcome.score:.4f} at best"
@@ -131,10 +131,10 @@ def _search(config: Path) -> None:
     journal = results.journal(search_fingerprint(settings, pack))
     planned = plan_search(settings, pack)
     write_rows(journal, training_rows(settings, pack))       # where in the pack they lie, which the journal's name does not say
-    with progress_bar("searching") as tell:
+    with progress_bar("searching") as advance:
         trials = search_networks(
             planned, training_job(settings, pack, journal), journal, trials=settings.search.trials,
-            stop_below_regret=settings.search.stop_below_regret, progress=tell,
+            stop_below_regret=settings.search.stop_below_regret, progress=advance,
         )
     _conclude(settings, results, journal, trials)
 
@@ -178,7 +178,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     refuse_journal_of_other_slices(settings, pack, journal)
     write_rows(journal, training_rows(settings, pack))      # they may lie elsewhere in the pack by now
     trial = train_slot(training_job(settings, pack, journal), journal, slot)
-    out.print(" ".join(["slot", str(slot), trial.outcome.status, told_score(trial.score), trial.outcome.message]).rstrip())
+    out.print(" ".join(["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]).rstrip())
 
 
 @slot.command("gather")
@@ -219,7 +219,7 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
 
 
 def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
-    """Say what a search came to, once later acts can find it."""
+    """Records a finished search where later steps find it, and prints its result."""
     from fovnet.errors import SearchError
     from fovnet.records import digest, write_json
 
@@ -231,7 +231,7 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
         why = trials[0].outcome.message or trials[0].outcome.status
         raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
     first, best = trials[0].score, min(scores)
-    losses = f"validation loss {told_score(first)} at the start, {told_score(best)} at best"
+    losses = f"validation loss {score_text(first)} at the start, {score_text(best)} at best"
     out.print(f"{several(len(trials), 'trial')}, {len(scores)} with a score; {losses}: {results.trials}")
 
 
@@ -241,7 +241,7 @@ def _write_trials(path: Path, trials: list[Any]) -> None:
 
     rows = [
         {
-            "slot": trial.proposal.slot, "status": trial.outcome.status, "score": told_score(trial.score),
+            "slot": trial.proposal.slot, "status": trial.outcome.status, "score": score_text(trial.score),
             **trial.proposal.configuration,
             "epochs": len(trial.outcome.validation_loss), "seconds": trial.outcome.seconds,
             "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
