@@ -1,8 +1,8 @@
 """How far several forecasts of the same thing are apart.
 
-    forecasts  (p, s, k) probabilities of p forecasters for s cases and k classes        weights  (p,) their say, summing to one
+    forecasts  (p, s, k) probabilities of p forecasters for s cases and k classes        weights  (p,) of the forecasters, summing to one
     mixture    Σ w_i p_i                    H  Shannon entropy in nats
-    divergence = H(mixture) - Σ w_i H(p_i), the generalised Jensen-Shannon divergence: 0 where all say the same, at most H(weights)
+    divergence = H(mixture) - Σ w_i H(p_i), the generalised Jensen-Shannon divergence: 0 where all agree, at most H(weights)
 
 It is also the mutual information of the answer and of who is right among them: the part of an ensemble's doubt that comes from not
 knowing the right network, apart from the part that every network admits.

@@ -107,7 +107,7 @@ class Growing:
         return [*range(BLOCK, settled, BLOCK), *([settled] if settled else []), *range(settled + 1, n + 1)]
 
     def _grow(self, new: Integers) -> None:
-        """Work out k rows more, in L and V behind those that are kept; whoever wants to keep them says so."""
+        """Compute k more rows, in L and V behind the kept ones; the caller marks them as kept."""
         n, k = len(self.rows), len(new)
         if n + k > len(self.V):
             self._make_room(2 * (n + k))

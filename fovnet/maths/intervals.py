@@ -90,7 +90,7 @@ def cluster_bootstrap(
 
 
 def widened_level(clusters: int, level: float = 0.95) -> float:
-    """The level at which a percentile interval of few clusters has to be taken to hold what it says: Student's t for the normal.
+    """The nominal level at which a percentile interval of few clusters covers `level`: Student's t in place of the normal.
 
     With 20 clusters 0.968 for 0.95; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69 (2015) 371-386, section 4.3.
     """
@@ -267,7 +267,7 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats, level: f
     spread = float((apart**2).sum()) ** 1.5
     acceleration = float((apart**3).sum()) / (6 * spread) if spread > 0 else 0.0
     below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
-    if not 0 < below < 1:                                       # all replicates on one side: no bias can be told, no ends but theirs
+    if not 0 < below < 1:                                       # all replicates on one side: no bias can be estimated, no ends but theirs
         return float(replicates.min()), float(replicates.max())
     bias = float(ndtri(below))
     normal = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))

@@ -14,7 +14,7 @@ ladder, which costs next to nothing, bounds what any path through an event can b
 an edge) whose bound lies below the worth of a path already known is no part of the best path; and the events whose bounds together weigh
 less than SLIGHT of that path are no part of any sum that matters.  The same holds for runs so much higher or lower than usual that no
 evidence makes up for it.  Only pairs of the events left, and no farther apart, are looked at: the best path is exact, and a sum lacks at
-most SLIGHT of itself.  Where the slices say nothing at all, many pairs are left: that costs time, and changes nothing.
+most SLIGHT of itself.  Where the slices carry no evidence, many pairs are left: that costs time, and changes nothing.
 """
 
 from __future__ import annotations

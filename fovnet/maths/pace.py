@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW_S = 120.0
-"""What is told is the rate of the last two minutes: an archive's large volumes come in runs."""
+"""The rate shown is that of the last two minutes: an archive's large volumes come in runs."""
 LINE_S = 60.0
 
 
 class Pace:
-    """Counts what is done beside the clock.  What was done before the first count, by an earlier run, says nothing about the rate.
+    """Rate and remaining time of a task, from counts of finished items; items finished before the first count do not enter the rate.
 
     >>> clock = iter([0.0, 0.0, 10.0, 20.0]).__next__
     >>> pace = Pace("volumes", clock)
@@ -26,7 +26,7 @@ class Pace:
         self._seen: deque[tuple[float, int]] = deque()
 
     def told(self, done: int, total: int) -> str:
-        """ "2.5 volumes/s, 4 min left"; nothing before there is a rate, or without a unit."""
+        """ "2.5 volumes/s, 4 min left"; empty before the second count, or without a unit."""
         now = self._clock()
         self._seen.append((now, done))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW_S:

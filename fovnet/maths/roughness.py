@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 LEAST_SLICES = 10
 """Of fewer slices even the neighbours of a body may all differ: feet, belly and head in three slices."""
 LEAST_DISTANCE = 0.12
-"""Slices that on average differ by less say nearly the same, and their order says little: it counts as if they differed by that much."""
+"""Least mean distance of two slices: those that differ by less are nearly equal, their order is uninformative, and this is used instead."""
 
 
 LONE, DETOUR = 0.1, 6.0

@@ -3,13 +3,13 @@
     X  (n, q)  ±1: run i has factor j, or has it not           y  (n,)  what each run gave
     effect_j = mean of y where factor j is had - mean of y where it is not = (2/n) Σ_i X_ij y_i
 
-Every run tells of every factor, so that an effect has the standard error of 2σ/√n, where one factor at a time, n runs shared out among q
-factors, has one of about σ√(2q/n): 3.5 times as much for 25 factors.  X is made of m rows of a Hadamard matrix, m the least power of two
-that leaves FREE degrees of freedom, and of their mirror images, each right after its own: n = 2m.  In it
+Every run informs every effect, which so has the standard error 2σ/√n; varied one factor at a time, n runs shared out among q factors,
+it has one of about σ√(2q/n): 3.5 times as much for 25 factors.  X is made of m rows of a Hadamard matrix, m the least power of two that
+leaves FREE degrees of freedom, and of their mirror images, each right after its own: n = 2m.  In it
 
 * the columns are orthogonal: no effect is mistaken for another;
-* y_2i - y_2i+1 tells of main effects alone: whatever both of a pair share cancels, and so does every interaction of two factors, X_j·X_k
-  being the same in both.
+* y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does every interaction of two factors,
+  X_j·X_k being the same in both.
 
 Source: Plackett & Burman, *The design of optimum multifactorial experiments*, Biometrika 33 (1946), for the matrices; Box & Wilson, *On the
 experimental attainment of optimum conditions*, JRSS B 13 (1951), for folding over; Box, Hunter & Hunter, *Statistics for experimenters*

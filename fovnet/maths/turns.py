@@ -4,8 +4,8 @@
     view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   a way of lying
     move    (transposed, rows reversed, columns reversed), in this order: one of the eight ways to lay a picture
 
-A grid's axes may stand for a body's in 3! orders and 2³ directions.  Left and right look alike, so that of 48 ways 24 can be told
-apart, and of 24 views 16.
+A grid's axes may stand for a body's in 3! orders and 2³ directions.  Left and right look alike, so that 24 of 48 ways are
+distinguishable, and 16 of 24 views.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def unhanded(view: View) -> View:
 VIEWS: tuple[View, ...] = tuple(dict.fromkeys(
     unhanded(((rows, a), (columns, b))) for rows, columns in permutations(range(3), 2) for a, b in product((1, -1), repeat=2)
 ))
-"""The 16 that can be told apart."""
+"""The 16 distinguishable ones."""
 
 
 def laid(view: View, move: Move) -> View:
@@ -70,7 +70,7 @@ _ALL = [
 _FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}           # of ways that look alike, the first
 
 TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))
-"""(24, 3) the view of each plane, for every turn that can be told from the others; the first is none at all."""
+"""(24, 3) the view of each plane, for every distinguishable turn; the first is the identity."""
 
 ALONG: NDArray[np.int64] = np.array(list(reversed(_FIRST.values())))
 """(24,) what the third axis runs along, as a place in RUNS."""

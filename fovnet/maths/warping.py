@@ -48,7 +48,7 @@ def half_ranked(scores: Floats) -> Target:
     good = scores / 2 <= middle
     above, half = _small(scores[good] / 2 - middle)      # equal values are exactly 0 here; a mean of theirs need not be one of them
     spread = float(np.sqrt(np.mean(above**2)))
-    distances = spread > 0.0                             # else the better half is one value, and only ranks are left to tell
+    distances = spread > 0.0                             # else the better half is one value, and only ranks are left
     quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
     warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
     warped[good] = above
@@ -84,7 +84,7 @@ def _standardised(scores: Floats, warped: Floats, scale: float | None) -> Target
     giant = float(np.abs(warped).max(initial=0.0)) or 1.0
     small = warped / giant
     deviation = float(small.std())
-    unit = min(deviation * giant * scale, LARGEST) if scale and deviation else None        # equal scores say nothing of distances
+    unit = min(deviation * giant * scale, LARGEST) if scale and deviation else None        # equal scores hold no distances
     return Target(scores, np.asarray((small - small.mean()) / (deviation or 1.0)), unit)
 
 

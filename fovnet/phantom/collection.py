@@ -55,7 +55,7 @@ slices are `none`; networks that were never, or hardly ever, shown a bottle call
 ARM_EVERY = 4
 """Of so many volumes without a body one is, on average, of an arm alone."""
 
-BIN_MM = 2.0            # heights in which the regions of a tilted volume are told
+BIN_MM = 2.0            # bin width of the heights at which the regions of a tilted volume are determined
 
 Row = dict[str, Any]
 
@@ -70,7 +70,7 @@ def simulate_collection(
     A person whose volumes are all there from an earlier run with the same seed is not simulated again; earlier tables go first, new ones
     are written last.
     `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
-    `progress` is told (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
+    `progress` gets (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
     ("phantom-other-tables") where tables of another origin lie in `out`, and ConfigError ("phantom-feature") for a feature that there is
     not; ("phantom-held") where another simulation writes there.
     """
@@ -110,8 +110,8 @@ def unlisted(table: Path) -> int:
 
 @contextmanager
 def only_writer(out: Path) -> Iterator[None]:
-    """The folder, made where it was not, one simulation's alone while the block runs: of two at once one would tell the regions of the
-    other's volumes.  Raises CollectionError "phantom-held" where another has it."""
+    """The folder, made where it was not, locked by this simulation while the block runs: of two at once one would write the regions of
+    the other's volumes.  Raises CollectionError "phantom-held" where another has it."""
     try:
         place = alone(out)
     except BlockingIOError:
@@ -242,8 +242,8 @@ def _no_body(kind: str, rng: np.random.Generator) -> Made:
 def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Painter = label_volume) -> tuple[Volume, list[Row]]:
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
-    Rows are (region, first_slice, last_slice); for a tilted volume whose header says so (region, from_mm, to_mm), since a cut along the
-    scanner's planes then goes through many of its slices.  Where the header turns them, slices are what it calls so.
+    Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt (region, from_mm, to_mm), since a cut along
+    the scanner's planes then goes through many of its slices.  Where the header turns the axes, slices are those of the header.
     """
     marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
     labels = paint(person, grid).labels

@@ -56,8 +56,8 @@ DARK = 0.05         # proton density below which a label is air
 SAME_MM = 1e-3      # heights worked out in two ways differ in the last bit
 MAX_PD = 2.0        # of water's is 1, and nothing in a body has many more protons
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
-"""Columns of a tissue of one's own that may be left out, and the most that each may say: shares of fat and of what flows, mmol / L of
-contrast agent (arteries at the peak of a bolus have ten), and the texture's coefficient of variation."""
+"""Optional columns of a user's tissue table, and the largest value of each: shares of fat and of what flows, mmol / L of contrast agent
+(arteries at the peak of a bolus have ten), and the texture's coefficient of variation."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Segmentation:
 
 
 def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
-    """The segmentation in three files, of a subject called as the first one is unless told otherwise.
+    """The segmentation in three files; the subject is called `subject`, or as the first file is where that is empty.
 
     Raises VolumeError ("labels-not-whole", "labels-unnamed", "labels-empty", and those of the readers of volumes: a file that is damaged,
-    or does not say where it lies) and CollectionError ("tissues-invalid", "regions-invalid") with the file and what is wrong; labels that
-    the table lacks are named.
+    or has no orientation) and CollectionError ("tissues-invalid", "regions-invalid") with the file and what is wrong; labels that the
+    table lacks are named.
     """
     values, affine = _stored(labels)
     if values.ndim != 3 or not np.all(values == np.rint(values)):
@@ -89,8 +89,8 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
     there = np.unique(values.astype(np.int64))
     missing = [label for label in there.tolist() if label not in table]
     if missing:
-        named = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
-        raise VolumeError("labels-unnamed", f"{labels}: {tissues} has no row for label {named}. Add a row each: label, tissue.")
+        listed = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
+        raise VolumeError("labels-unnamed", f"{labels}: {tissues} has no row for label {listed}. Add a row each: label, tissue.")
     if all(table[label].pd <= DARK for label in there.tolist()):
         raise VolumeError("labels-empty", f"{labels}: every label in it is air, after {tissues}; at least one tissue is wanted. Is it the "
                                           "right table?")
@@ -185,17 +185,17 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
 
 
 
-def _region(told: str) -> str:
+def _region(text: str) -> str:
     """One of fovnet's own regions by its name in any case; else as it stands: what headers call a region may be a region of one's own."""
-    if not told:
+    if not text:
         raise ValueError("no region is named")
-    return next((name for name in DEFAULT.classes if as_word(name) == as_word(told)), told)
+    return next((name for name in DEFAULT.classes if as_word(name) == as_word(text)), text)
 
 
-def _slice(told: str, slices: int) -> int:
-    if not 0 <= int(told) < slices:
-        raise ValueError(f"there is no slice {told}")
-    return int(told)
+def _slice(text: str, slices: int) -> int:
+    if not 0 <= int(text) < slices:
+        raise ValueError(f"there is no slice {text}")
+    return int(text)
 
 
 def _refuse_downwards(low_mm: float, high_mm: float) -> None:
@@ -298,7 +298,7 @@ def made_of(out: Path, subject: str) -> int:
 
 
 def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:
-    """One scan as a NIfTI file, what volumes.tsv says of it, and its regions."""
+    """One scan as a NIfTI file, its columns of volumes.tsv, and its regions."""
     site = SITES[int(rng.integers(len(SITES)))]
     plane = str(rng.choice(["axial", "coronal", "sagittal", "isotropic"]))
     body = _part(given.body, "small fields" not in lacking, rng)
@@ -315,8 +315,8 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
                     kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
     volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
     axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
-    named = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": OWN_LABELS}
-    return nifti_bytes(volume, axes), {**named, **about}, rows
+    columns = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": OWN_LABELS}
+    return nifti_bytes(volume, axes), {**columns, **about}, rows
 
 
 def _acquisition(

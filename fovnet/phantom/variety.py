@@ -52,7 +52,7 @@ TILTED_ORGANS = 0.25
 CUPS_SHARE = 0.65               # of hanging breasts; the others as any field of view, most by elements at their sides
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 PLANES = ("sagittal", "coronal", "axial")       # by the RAS axis across the slices
-TOLD_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
+DEFINED_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
 STANDING_WAVE_SHARE = 0.25
 """Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
@@ -165,7 +165,7 @@ def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 
 
 def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    if plain.family.name in TOLD_BY_CONTRAST and rng.random() < CONTRAST_KEPT:
+    if plain.family.name in DEFINED_BY_CONTRAST and rng.random() < CONTRAST_KEPT:
         return plain
     sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
     return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
@@ -181,7 +181,7 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Small elements about hanging breasts, instead of whatever else heard two of three of them; half have a smooth field beside."""
+    """Small elements about hanging breasts in two of three, instead of the planned coil; half have a smooth bias field beside."""
     if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
         return plain
     coil = cups(person, plain.grid, np.asarray(plain.isocentre_mm), rng)

@@ -219,14 +219,14 @@ def _forecasts(trials: Sequence[Trial]) -> Forecasts:
         if (forecast := trial.proposal.forecast) is not None:
             inside = None if trial.score is None else forecast.holds(trial.score)
             predictions.append(Prediction(trial.proposal.slot, forecast, trial.score, inside))
-    told = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
-    chances = [trial.proposal.forecast.chance_to_train for trial in told if trial.proposal.forecast is not None]
+    forecast_trials = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
+    chances = [trial.proposal.forecast.chance_to_train for trial in forecast_trials if trial.proposal.forecast is not None]
     came = [(one.score, one.forecast) for one in predictions if one.score is not None]
     return Forecasts(
         Share.of([one.inside for one in predictions if one.inside is not None]),
         sum(forecast.low is not None and score < forecast.low for score, forecast in came),
         sum(forecast.high is not None and score > forecast.high for score, forecast in came),
-        Share.of([trial.score is not None for trial in told]),
+        Share.of([trial.score is not None for trial in forecast_trials]),
         float(sum(chances)),
         tuple(predictions),
     )
@@ -242,15 +242,15 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
 
 
 def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | None:
-    features, told = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
-    if not told:
+    features, timed = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
+    if not timed:
         return None
-    before = [refined(search.predicted_seconds, features, told[:count]) for count in range(len(told))]
-    now = refined(search.predicted_seconds, features, told)
+    before = [refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))]
+    now = refined(search.predicted_seconds, features, timed)
     mean = float(np.mean([now[trial.proposal.row] for trial in trials]))
     return Seconds(
-        Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in told]),
-        Share.of([_near(trial, float(seconds[trial.proposal.row])) for trial, seconds in zip(told, before, strict=True)]),
+        Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
+        Share.of([_near(trial, float(seconds[trial.proposal.row])) for trial, seconds in zip(timed, before, strict=True)]),
         float(f"{mean * max(0, asked - len(trials)) / search.workers:.4g}"),
     )
 

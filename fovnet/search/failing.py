@@ -41,7 +41,7 @@ CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The chances to train, as the view's outcomes tell them.  Without failures every row is certain to."""
+    """The chances to train, estimated from the view's outcomes; 1 for every row without failures."""
 
     view: View
 
@@ -94,8 +94,8 @@ class Chances:
     def _log_trains(self, rows: Integers) -> Floats:
         """Log probability (m,) that a configuration trains, from those that did (+1) and those that failed (-1).
 
-        A Gaussian process on these labels, with prior mean +1: what nobody has tried is taken to train.  Its own lengthscales
-        find out by themselves that, say, only the learning rate matters.
+        A Gaussian process on these labels, with prior mean +1: untried configurations are assumed to train.  Its lengthscales are fitted
+        to the labels, so that an axis without influence on failures drops out.
         Source: Rasmussen & Williams (2006), section 6.5 (least-squares classification through a cumulative Gaussian); the product
         with expected improvement: Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """

@@ -40,8 +40,8 @@ def milestone(n: int) -> int:
     return m
 
 
-def telling(y: Floats, most: int = 150) -> Integers:
-    """Which of the values hyper-parameters are fitted to: all, or the best third and every so many of the others, `most` in all.
+def fit_subset(y: Floats, most: int = 150) -> Integers:
+    """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the best, the rest evenly spaced by rank.
 
     An iteration of the fit costs O(n³): 150 points are 300 times cheaper than 1,000.
     """
@@ -96,5 +96,5 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
 def _observed(space: Space, rows: bytes, values: bytes, targets: str | None) -> tuple[Floats, Floats]:
     X, y = space.unit_cube[np.frombuffer(rows, dtype=np.int64)], np.frombuffer(values)
     y = y if targets is None else TARGETS[targets](y).values
-    chosen = telling(y)
+    chosen = fit_subset(y)
     return X[chosen], y[chosen]

@@ -34,7 +34,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What the trials of a view say of every row of its space, in units of the target.
+    """Posterior of the score of every row of a space, given the trials of a view, in units of the target.
 
     known   (n,) rows with a score         target  their scores, warped
     processes, mean, variance  S of them, (S, M), (S, M)

@@ -84,8 +84,8 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
 
 
 def on_record(folder: Path, slot: int) -> bool:
-    """Whether a slot's trial is written down; of a slot with a proposal of its own, that proposal's: a record of an earlier one says
-    nothing of the training under way."""
+    """Whether a slot's trial is recorded; where the slot has a proposal file, the trial of that proposal: a record of an earlier proposal
+    does not count."""
     try:
         trial = read_slot(slot_path(folder, slot))
         return not proposal_path(folder, slot).exists() or read_proposal(folder, slot) == trial.proposal

@@ -54,8 +54,8 @@ class Journal:
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
     def write_header(self, trials: int, asked: int, ends_after: int | None, notes: list[str]) -> None:
-        """search.json; `trials` is the greatest number ever asked for, `asked` what was asked for last, and it ends after that many where
-        `ends_after` does not say that it ends before."""
+        """search.json; `trials` is the greatest number ever asked for, `asked` the last one, and `ends_after` the number after which the
+        search ends before that, None where it does not."""
         facts = {**self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after, "notes": notes}
         write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
 
@@ -92,7 +92,7 @@ def opened(folder: Path, search: Search) -> Journal:
     begun = (folder / "search.json").exists()
     if begun:
         refuse_another_search(folder, search)
-    if not begun or not _holds_arrays(folder / "search.npz"):       # of a journal that has lost them, hashes in search.json tell them
+    if not begun or not _holds_arrays(folder / "search.npz"):       # lost arrays are written anew: the hashes in search.json match
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
         write_npz(folder / "search.npz", **arrays, **memory)
@@ -137,8 +137,8 @@ def slot_path(folder: Path, slot: int) -> Path:
 
 def to_repeat(slot: Path) -> str:
     """What to do to have a slot trained again, to the same bytes; by jobs where the journal is of a search in jobs."""
-    words = "the same `snakemake` command trains" if slot.parent.name.startswith(JOBS) else "`fovnet search` trains"
-    return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {words} that slot again"
+    command = "the same `snakemake` command trains" if slot.parent.name.startswith(JOBS) else "`fovnet search` trains"
+    return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {command} that slot again"
 
 
 def read_slot(path: Path) -> Trial:

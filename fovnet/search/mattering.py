@@ -1,4 +1,4 @@
-"""What matters, as the model at the end of a search tells it: relevance of each axis, main effects, what two axes do together.
+"""What matters, by the model at the end of a search: relevance of each axis, main effects, pairwise interactions.
 
 Means are taken over all rows of the space, those included that do not fit into memory, and in the units of the model's target, where
 a loss of 1e30 is no more than a bad one; each mean is then read as a score through the target.  Averaged after that step instead,
@@ -50,7 +50,7 @@ class AxisEffect:
     """One axis.
 
     lengthscale   in units of the axis' whole range; the shorter, the more the axis matters.  The geometric mean over the
-                  levels of a category, and where several were sampled; None where the scores stand on one level, and say nothing
+                  levels of a category, and where several were sampled; None where all scores are of one level, which leaves it open
     relevance     1/lengthscale as a share of the sum over all axes
     share         of the variance of the model over the space, by this axis alone; None where the model is flat
     """
@@ -77,9 +77,9 @@ class PairEffect:
 
 @dataclass(frozen=True)
 class Matter:
-    """What the final model says.
+    """Results of the final model.
 
-    explained   share of the variance of the scores, as warped, that the model foretells when each is left out in turn; at 0 it is no
+    explained   share of the variance of the scores, as warped, that the model predicts when each is left out in turn; at 0 it is no
                 better than a constant, and nothing below means anything.  None where all scores are equal
     noise       standard deviation between trainings of one configuration, in units of the target: 1 is the spread of all scores
     remaining_regret   by how much the lowest of all free rows may be expected to undercut the best known row, at most; None where the

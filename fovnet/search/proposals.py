@@ -82,8 +82,8 @@ def _clock(folder: Path) -> Clock:
 
 @dataclass(frozen=True)
 class Asked:
-    """How many trials were asked for, after how many the search has noted that it ends before that (None: it has not), and the sentences
-    that a reader of the journal should know."""
+    """Number of trials asked for, the number after which the search ends before that (None: it does not), and notes for the reader of the
+    journal."""
 
     trials: int
     ends_after: int | None
@@ -93,14 +93,15 @@ class Asked:
 def asked_of(folder: Path, finished: int) -> Asked:
     """What was asked of the search in a journal.
 
-    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for, and a proposal may say why it
-    ends there, which those behind it, of an earlier search for more, do not count against.  Raises SearchError for an unreadable journal.
+    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for.  A proposal file may hold the
+    sentence with which the search ends at its slot; files behind it, of an earlier search for more, are ignored.  Raises SearchError for
+    an unreadable journal.
     """
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))
-    said = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
-    slot, ending = next(((slot, [told]) for slot, told in said if isinstance(told, str)), (proposed, []))
-    # Journals of an early release tell the most alone, and that a search ended in its notes.
+    recorded = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
+    slot, ending = next(((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, []))
+    # Journals of an early release hold only the greatest number, and that a search ended in their notes.
     asked = header.get("asked", header.get("trials", max(slot, finished)))
     ends_after = slot if ending else header.get("ends_after")
     return Asked(int(asked), ends_after, (*header["notes"], *ending))

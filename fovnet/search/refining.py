@@ -6,8 +6,8 @@ anything (sd 1, a factor of e); w, whether some networks are more so than others
 the noise is 0.1.  Large residuals weigh less, so that a trial whose machine was busy does not speak for the rest.
 Source: Bishop, Pattern Recognition and Machine Learning (2006), eqs 3.50-3.51; weights after Huber.
 
-What is refined is what people are told (time left, forecasts in a report) and what `fovnet calibrate --from` offers to the next search.
-It never reaches the virtual clock of the running search: its predictions are fixed when the search begins, so that the search takes the
+Refined predictions serve the display (time left, forecasts in a report) and what `fovnet calibrate --from` offers to the next search.
+They never reach the virtual clock of the running search: its predictions are fixed when the search begins, so that the search takes the
 same path whatever the speed of the day, and can be replayed from its journal.
 """
 
@@ -33,15 +33,15 @@ def seconds_of(trial: Trial) -> float | None:
 def refined(
     predictions: Floats, features: Floats, trials: Sequence[Trial], measured: Callable[[Trial], float | None] = seconds_of
 ) -> Floats:
-    """Predictions (M,) corrected by the trials; as they are where no trial tells anything.
+    """Predictions (M,) corrected by the trials; unchanged where no trial has a measured value.
 
-    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` says what of a trial is compared.
+    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` gives the value of a trial that is compared, None if none.
     """
-    told = [(trial.proposal.row, value) for trial in trials if (value := measured(trial)) is not None]
-    if not told:
+    pairs = [(trial.proposal.row, value) for trial in trials if (value := measured(trial)) is not None]
+    if not pairs:
         return predictions
-    rows = np.array([row for row, _ in told])
-    r = np.log(np.array([value for _, value in told]) / predictions[rows])
+    rows = np.array([row for row, _ in pairs])
+    r = np.log(np.array([value for _, value in pairs]) / predictions[rows])
     phi = np.hstack([np.ones((len(features), 1)), features - 0.5])
     return np.asarray(predictions * np.exp(phi @ _weights(phi[rows], r)))
 

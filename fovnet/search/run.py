@@ -60,7 +60,7 @@ class Run:
         before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
         trials, notes = max(before, self.trials), self._notes(slots)
         self.book.write_header(trials, self.trials, slots if slots < self.trials else None, notes)
-        self._tell()                                                         # the first training may take long
+        self._report_progress()                                                         # the first training may take long
         try:
             for slot in range(slots):
                 ending = self._fill(slot)
@@ -130,9 +130,9 @@ class Run:
 
     def _finish(self, trial: Trial) -> None:
         self.finished[trial.proposal.slot] = trial
-        self._tell()
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.progress:
             self.progress(len(self.finished), self.trials)
 
@@ -180,7 +180,7 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
 def outcome_of(future: Future[Outcome]) -> Outcome:
     """The future's outcome; an exception in it becomes an outcome "error" that names it.
 
-    But a SearchError is raised: it says that no training can go on (the disk is full), and nothing of this one.
+    But a SearchError is raised: it means that no training can go on (the disk is full), and is not about this one.
     """
     try:
         return future.result()

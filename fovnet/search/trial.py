@@ -85,7 +85,7 @@ class Outcome:
             raise ValueError(f"completed with the score {self.score}; a training without a finite score has diverged")
         if self.status == "pruned" and self.score is not None and not math.isfinite(self.score):
             raise ValueError(f"pruned with the score {self.score}; a number, or none, was expected")
-        _refuse_words(seconds=self.seconds, peak_memory_bytes=self.peak_memory_bytes or 0)
+        _refuse_non_numbers(seconds=self.seconds, peak_memory_bytes=self.peak_memory_bytes or 0)
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     forecast = facts.get("forecast")
     if any(type(number) is not int for number in (facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"])):
         raise TypeError("slot, row, seed and the slots seen: whole numbers were expected")
-    _refuse_words(predicted_seconds=facts["predicted_seconds"])
+    _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
     if forecast is not None:
-        _refuse_words(**{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()})
+        _refuse_non_numbers(**{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()})
     return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
 
 
 MAY_LACK = ("low", "high", "expected_regret")
 
 
-def _refuse_words(**numbers: Any) -> None:
+def _refuse_non_numbers(**numbers: Any) -> None:
     """Raises TypeError for what is no number."""
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, Real):

@@ -16,7 +16,7 @@ def uniform(view: View) -> Choice:
 def few(space: Space) -> int:
     """How many spread rows a model needs to begin with: three, or one for each level of the largest category.
 
-    A category that was never seen is as far from all others as any; the model can say nothing of it.
+    A category that was never seen is as far from all others as any; the model predicts nothing for it.
     """
     return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
 

@@ -68,12 +68,12 @@ class View:
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that tell something about memory, and whether they had enough; none where it is not estimated."""
+        """Rows (n,) of the trials that are informative about memory, and whether they fitted; none where memory is not estimated."""
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        told = [trial for trial in self.seen if trial.outcome.status != "error"]
-        rows = np.array([trial.proposal.row for trial in told], dtype=np.int64)
-        return rows, np.array([trial.outcome.status != "out_of_memory" for trial in told], dtype=bool)
+        informative = [trial for trial in self.seen if trial.outcome.status != "error"]
+        rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
+        return rows, np.array([trial.outcome.status != "out_of_memory" for trial in informative], dtype=bool)
 
     @property
     def failed(self) -> NDArray[np.int64]:
@@ -83,9 +83,9 @@ class View:
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Rows (n,) of the trials that have a score or are among the failed, by slot, and whether they have one."""
-        told = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
-        rows = np.array([trial.proposal.row for trial in told], dtype=np.int64)
-        return rows, np.array([trial.score is not None for trial in told], dtype=bool)
+        informative = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
+        rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
+        return rows, np.array([trial.score is not None for trial in informative], dtype=bool)
 
     def _is_failure(self, trial: Trial) -> bool:
         explained = self.memory is not None and trial.outcome.status == "out_of_memory"

@@ -1,4 +1,4 @@
-"""Disagreement is scipy's Jensen-Shannon distance, generalised, and nothing of it is left where all say the same."""
+"""Disagreement is scipy's Jensen-Shannon distance, generalised, and is zero where all agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def forecasts(seed: int, p: int, s: int = 5, k: int = 4) -> tuple[np.ndarray, np
 
 
 @given(integers(0, 10**6))
-def test_for_two_of_equal_say_it_is_scipys_distance_squared(seed: int) -> None:
+def test_for_two_of_equal_weight_it_is_scipys_distance_squared(seed: int) -> None:
     each, _ = forecasts(seed, 2)
     expected = jensenshannon(each[0], each[1], axis=1) ** 2
     np.testing.assert_allclose(divergence(each, np.array([0.5, 0.5])), expected, atol=1e-12)
@@ -35,18 +35,18 @@ def test_it_is_the_mutual_information_of_answer_and_member(seed: int, p: int) ->
 @given(integers(0, 10**6), integers(1, 7))
 def test_agreement_is_a_share_and_the_order_of_members_does_not_matter(seed: int, p: int) -> None:
     each, weights = forecasts(seed, p)
-    told = agreement(each, weights)
-    assert ((told >= 0) & (told <= 1)).all()
-    np.testing.assert_allclose(agreement(each[::-1], weights[::-1]), told, atol=1e-12)
+    value = agreement(each, weights)
+    assert ((value >= 0) & (value <= 1)).all()
+    np.testing.assert_allclose(agreement(each[::-1], weights[::-1]), value, atol=1e-12)
 
 
 def test_the_ends_are_full_agreement_and_each_certain_of_something_else() -> None:
     one = np.eye(3)[[0, 1]]
     assert agreement(np.stack([one, one]), np.array([0.3, 0.7])) == pytest.approx([1, 1])
     apart = np.stack([np.eye(3)[[0, 0]], np.eye(3)[[1, 1]]])
-    for say in (0.5, 0.05, 1e-4):
-        assert agreement(apart, np.array([say, 1 - say])) == pytest.approx([0, 0], abs=1e-9)
-    assert agreement(apart, np.array([1.0, 0.0])) == pytest.approx([1, 1])      # who has no say contradicts nobody
+    for weight in (0.5, 0.05, 1e-4):
+        assert agreement(apart, np.array([weight, 1 - weight])) == pytest.approx([0, 0], abs=1e-9)
+    assert agreement(apart, np.array([1.0, 0.0])) == pytest.approx([1, 1])      # a forecaster of weight 0 does not count
 
 
 @pytest.mark.parametrize(("p", "k"), [(2, 2), (4, 2), (9, 3), (3, 7)])

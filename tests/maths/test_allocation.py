@@ -1,4 +1,4 @@
-"""Memory that is freed stays with the process, where the C library can be told to keep it."""
+"""Memory that is freed stays with the process, where the C library can be set to keep it."""
 
 from __future__ import annotations
 

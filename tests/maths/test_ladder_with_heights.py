@@ -101,7 +101,7 @@ def all_pairs(fits, beside, edges_mm, heights, toll, add):
 @settings(max_examples=150)
 @given(s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]), toll=sampled_from([0.0, 2.0]))
 def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, toll: float) -> None:
-    """Bodies of up to 90 uneven slices, from slices that say nothing at all to slices that say everything."""
+    """Bodies of up to 90 uneven slices, from uninformative slices to certain ones."""
     rng = np.random.default_rng(seed)
     edges_mm = np.cumsum(rng.uniform(1, 14, s + 1))
     rung = np.sort(rng.integers(0, 5, s))

@@ -1,4 +1,4 @@
-"""The rate told is that of the clock, and what an earlier run had done is no part of it."""
+"""The rate shown is that of the clock, and items of an earlier run do not enter it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fovnet.maths.pace import LINE_S, WINDOW_S, Pace
 
 
 @given(st.integers(0, 10**5), st.floats(0.02, 500.0), st.integers(3, 60))
-def test_a_steady_pace_is_told_as_it_is(kept: int, rate: float, steps: int) -> None:
+def test_a_steady_pace_is_shown_as_it_is(kept: int, rate: float, steps: int) -> None:
     seconds = [0.0, *(10.0 * step for step in range(steps))]
     pace = Pace("volumes", iter(seconds).__next__)
-    said = [pace.told(kept + round(rate * now * 1000), kept + 10**7 * 1000) for now in seconds[1:]]
-    assert said[0] == ""
-    told = float(said[-1].split()[0])
-    assert abs(told - 1000 * rate) <= 0.01 * 1000 * rate + 0.5
+    lines = [pace.told(kept + round(rate * now * 1000), kept + 10**7 * 1000) for now in seconds[1:]]
+    assert lines[0] == ""
+    shown = float(lines[-1].split()[0])
+    assert abs(shown - 1000 * rate) <= 0.01 * 1000 * rate + 0.5
 
 
 @given(st.lists(st.floats(0.1, 50.0), min_size=1, max_size=200))
@@ -34,15 +34,15 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(st.floats(1.0, 90.0), st.integers(1, 500)), min_size=2, max_size=30))
-def test_the_pace_told_is_that_of_the_last_two_minutes_and_no_less(steps: list[tuple[float, int]]) -> None:
+def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(steps: list[tuple[float, int]]) -> None:
     """From the last count that is as old, or the first of all."""
     now, done = [0.0], [0]
     for wait, more in steps:
         now, done = [*now, now[-1] + wait], [*done, done[-1] + more]
     pace = Pace("volumes", iter([0.0, *now]).__next__)
-    said = [pace.told(count, 10**6) for count in done]
+    lines = [pace.told(count, 10**6) for count in done]
     for at in range(1, len(now)):
         old = [before for before in range(at) if now[before] <= now[at] - WINDOW_S]
         since = old[-1] if old else 0
         rate = (done[at] - done[since]) / (now[at] - now[since])
-        assert abs(float(said[at].split()[0]) - rate) <= (0.5 if rate >= 9.9 else 0.05 if rate >= 0.99 else 0.005) + 1e-9
+        assert abs(float(lines[at].split()[0]) - rate) <= (0.5 if rate >= 9.9 else 0.05 if rate >= 0.99 else 0.005) + 1e-9

@@ -35,7 +35,7 @@ def body():
 
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
 @pytest.mark.parametrize("signs", list(product((1, -1), repeat=3)))
-def test_every_plane_of_a_turned_body_shows_the_view_that_is_said(body, axes, signs):
+def test_every_plane_of_a_turned_body_shows_the_listed_view(body, axes, signs):
     turned = body.transpose(axes)[:: signs[0], :: signs[1], :: signs[2]]
     for plane, view in enumerate(shown_by(tuple(zip(axes, signs, strict=True)))):
         source, move = SOURCES[view]

@@ -80,7 +80,7 @@ def test_ranks_know_no_units_and_never_leave_what_was_seen():
 
 @pytest.mark.parametrize("scores", [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]], ids=["all", "all but one", "four of six"])
 def test_scores_whose_better_half_is_one_value_know_no_units(scores):
-    """Else an expected regret of 0.4 would be told of losses of 0.05."""
+    """Else an expected regret of 0.4 would be reported for losses of 0.05."""
     target = half_ranked(np.array(scores))
     assert target.unit is None and not target.is_within_reach(float(target.values.min()) - 1.0)
     assert target.score_of(target.values.min() - 1.0) == 0.05

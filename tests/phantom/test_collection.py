@@ -69,9 +69,9 @@ def test_the_same_seed_gives_the_same_bytes_with_two_workers(collection: Path, t
 
 def test_a_smaller_collection_is_part_of_a_larger_one_and_a_finished_one_is_left_alone(collection: Path) -> None:
     before, times = sums(collection), {path: path.stat().st_mtime_ns for path in (collection / "volumes").glob("*.gz")}
-    told: list[tuple[int, int]] = []
-    simulate_collection(collection, subjects=1, volumes_per_subject=2, seed=3, progress=lambda done, total: told.append((done, total)))
-    assert told == [(2, 2)] and {path: path.stat().st_mtime_ns for path in times} == times
+    reported: list[tuple[int, int]] = []
+    simulate_collection(collection, subjects=1, volumes_per_subject=2, seed=3, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(2, 2)] and {path: path.stat().st_mtime_ns for path in times} == times
     simulate_collection(collection, subjects=2, volumes_per_subject=2, seed=3)
     assert sums(collection) == before
 
@@ -152,7 +152,7 @@ def test_volumes_that_a_larger_simulation_left_are_counted(tmp_path: Path) -> No
 
 
 def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path) -> None:
-    """Of two at once one would tell the regions of the other's volumes."""
+    """Of two at once one would write the regions of the other's volumes."""
     with only_writer(tmp_path / "held"), pytest.raises(CollectionError, match="another simulation writes here") as refused:
         simulate_collection(tmp_path / "held", subjects=1, volumes_per_subject=1)
     assert refused.value.code == "phantom-held" and not list((tmp_path / "held").iterdir())
@@ -205,23 +205,23 @@ def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_writte
 
 
 def test_the_number_that_makes_old_volumes_anew_is_that_of_the_newest_recipe() -> None:
-    """Volumes of an older recipe were kept as current once: the changelog told of a thirteenth, the number had stayed at twelve."""
-    told = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert max(int(number) for number in re.findall(r"recipe (\d+)", told)) == RECIPE
+    """Volumes of an older recipe were kept as current once: the changelog listed a thirteenth, the number had stayed at twelve."""
+    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert max(int(number) for number in re.findall(r"recipe (\d+)", changelog)) == RECIPE
 
 
 @pytest.mark.slow
 def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_path: Path) -> None:
-    """A terminal interrupts all processes at once; none of them tells of it but one.  What runs in the background is made to hear it."""
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fovnet.cli import main; main()"
-    line = [sys.executable, "-c", heard, "phantom", str(tmp_path / "out"), "--subjects", "60", "--volumes", "1", "--workers", "2"]
+    """A terminal interrupts all processes at once; only one of them reports it.  A background process is made to receive the signal."""
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fovnet.cli import main; main()"
+    line = [sys.executable, "-c", program, "phantom", str(tmp_path / "out"), "--subjects", "60", "--volumes", "1", "--workers", "2"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         while not list((tmp_path / "out").rglob("*.nii.gz")):
             assert running.poll() is None
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGINT)
-        told = running.communicate()[1]
-    assert running.returncode == 130 and "stopped; the same command goes on from here" in told and "Traceback" not in told
+        stderr = running.communicate()[1]
+    assert running.returncode == 130 and "stopped; the same command goes on from here" in stderr and "Traceback" not in stderr
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 30
 
 

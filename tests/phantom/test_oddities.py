@@ -1,4 +1,4 @@
-"""Volumes without a body: the physics of each is what its name says."""
+"""Volumes without a body: the physics of each is what its name states."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_neither_simulated_people_nor_segmentations_take_the_others_tables(files
         simulate_labels(read_labels(*files), tmp_path / "people", count=1)
 
 
-def test_regions_that_are_not_fovnets_own_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_regions_that_are_not_fovnets_own_are_reported(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     line = [str(word) for word in ("phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2])]
     assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nTHORAX\t20\t40\n")
@@ -148,7 +148,7 @@ def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(files: tuple[P
 
 @pytest.mark.parametrize("table", ["hello\n", "region\tfrom_mm\tto_mm\n"])
 def test_a_table_that_names_no_region_is_refused(files: tuple[Path, Path, Path], table: str) -> None:
-    """It would leave every volume without a label, and nobody would be told."""
+    """It would silently leave every volume without a label."""
     files[2].write_text(table)
     with pytest.raises(CollectionError, match=r"no row names a region.*regions-invalid"):
         read_labels(*files)
@@ -171,14 +171,14 @@ def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path,
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [("from_mm\tto_mm\nabdomen\t300\t400", "300 to 400 mm lies outside of the segmentation, which goes from -31.5 to 70.5 mm"),
      ("first_slice\tlast_slice\nabdomen\t-3\t8", "there is no slice -3"),
      ("first_slice\tlast_slice\nabdomen\t3\t34", "there is no slice 34")],
 )
-def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(files: tuple[Path, Path, Path], table: str, told: str) -> None:
+def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(files: tuple[Path, Path, Path], table: str, message: str) -> None:
     files[2].write_text(f"region\t{table}\n")
-    with pytest.raises(CollectionError, match=f"line 2: {told}.*regions-invalid"):
+    with pytest.raises(CollectionError, match=f"line 2: {message}.*regions-invalid"):
         read_labels(*files)
 
 
@@ -188,13 +188,13 @@ def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -
         read_labels(*files)
 
 
-def test_a_table_with_commas_is_told_as_such(files: tuple[Path, Path, Path]) -> None:
+def test_a_table_with_commas_is_reported_as_such(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label,tissue\n0,air\n7,muscle\n")
     with pytest.raises(CollectionError, match=r"'label,tissue'; wanted are several, with tabs.*tissues-invalid"):
         read_labels(*files)
 
 
-def test_a_table_that_is_not_there_is_told_as_such(files: tuple[Path, Path, Path]) -> None:
+def test_a_table_that_is_not_there_is_reported_as_such(files: tuple[Path, Path, Path]) -> None:
     files[2].unlink()
     with pytest.raises(CollectionError, match=r"there is no such file.*regions-invalid"):
         read_labels(*files)
@@ -206,7 +206,7 @@ def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path,
         read_labels(*files)
 
 
-def test_all_faulty_lines_of_the_regions_are_told_at_once(files: tuple[Path, Path, Path]) -> None:
+def test_all_faulty_lines_of_the_regions_are_reported_at_once(files: tuple[Path, Path, Path]) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\tx\t20\nchest\t20\t30\nhead\t70\t20\n")
     with pytest.raises(CollectionError, match=r"line 2: could not convert.*; line 4: 70 to 20 does not go upwards"):
         read_labels(*files)
@@ -341,7 +341,7 @@ def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_pat
         flags, brightness = truth(stack, found.regions[row.volume_id], DEFAULT), stack.pixels.mean(axis=(1, 2), dtype=float)
         if brightness.max() > 3 * brightness.min():
             border = int(np.abs(np.diff(brightness)).argmax())
-            told = int(np.flatnonzero(flags[:, DEFAULT.classes.index("abdomen")]).max())
-            assert abs(told - border) <= 1
+            labelled = int(np.flatnonzero(flags[:, DEFAULT.classes.index("abdomen")]).max())
+            assert abs(labelled - border) <= 1
             seen, parts = seen + 1, parts + (stack.z_mm[-1] - stack.z_mm[0] < 90)
     assert seen >= 8 and parts >= 2

@@ -108,7 +108,7 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
     seen = truth(stack, read_collection(tmp_path).regions["one"], DEFAULT)
     rungs = np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
     for flags, rung, z in zip(seen, rungs.tolist(), stack.z_mm, strict=True):
-        near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # of the steps in which heights are told
+        near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # heights come in bins of 2 mm
         assert near or flags[-1] or flags[rung]
     assert (~seen[:, -1]).mean() > 0.5
 

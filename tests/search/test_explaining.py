@@ -1,4 +1,4 @@
-"""A search explained: what is said of it follows from its trials, and of any search, however it went, something can be said."""
+"""A search explained: every statement follows from its trials, and every search, however it went, has an explanation."""
 
 import json
 from concurrent.futures import Future
@@ -110,7 +110,7 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(sear
                 assert np.isclose(score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5)
 
 
-def test_what_the_model_foretells_is_found_by_leaving_out_each_score_for_real(search, trials, explanation):
+def test_what_the_model_predicts_is_found_by_leaving_out_each_score_for_real(search, trials, explanation):
     belief = believe(end_of(search, trials))
     X, y, theta = SPACE.unit_cube[belief.known], belief.target.values, belief.processes[0].theta
     wrong, constant = 0.0, 0.0
@@ -136,22 +136,22 @@ def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(tr
     np.testing.assert_allclose([step.predicted_seconds_spent for step in explanation.steps], predicted)
 
 
-def test_a_machine_that_failed_tells_nothing_of_the_chance_to_train(trials, explanation):
-    told = [trial for trial in trials if trial.proposal.forecast is not None]
-    assert any(trial.outcome.status == "error" for trial in told)
-    counted = [trial.score is not None for trial in told if trial.outcome.status != "error"]
+def test_a_trial_that_the_machine_failed_does_not_count_for_the_chance_to_train(trials, explanation):
+    forecast_trials = [trial for trial in trials if trial.proposal.forecast is not None]
+    assert any(trial.outcome.status == "error" for trial in forecast_trials)
+    counted = [trial.score is not None for trial in forecast_trials if trial.outcome.status != "error"]
     assert (explanation.forecasts.trained.count, explanation.forecasts.trained.total) == (sum(counted), len(counted))
 
 
 def test_the_share_inside_the_band_is_counted_and_has_wilsons_interval(search, trials):
     bands = [(0.0, 9.0), (0.0, 9.0), (5.0, 9.0), (0.0, 0.1), (0.0, 9.0)]
     scores = iter(bands)
-    told = [
+    planted = [
         replace(trial, proposal=replace(trial.proposal, forecast=None if band is None else Forecast(1.0, *band, 0.5, None)))
         for trial in trials
         for band in [next(scores, None) if trial.score is not None else None]
     ]
-    forecasts = explain(search, told, asked=34).forecasts
+    forecasts = explain(search, planted, asked=34).forecasts
     assert (forecasts.inside.count, forecasts.inside.total, forecasts.below, forecasts.above) == (3, 5, 1, 1)
     assert np.isclose(forecasts.inside.low, 0.2307, atol=1e-4) and np.isclose(forecasts.inside.high, 0.8824, atol=1e-4)
     assert forecasts.expected == 2.5 and (forecasts.trained.count, forecasts.trained.total) == (5, 5)
@@ -223,9 +223,9 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
 
 
 def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_was_measured(search, trials):
-    told = iter([0.7, 0.76, 1.0, 1.3, 1.3])
+    ratios = iter([0.7, 0.76, 1.0, 1.3, 1.3])
     timed = [replace(trial, outcome=replace(trial.outcome, seconds=trial.proposal.predicted_seconds / share))
-             for trial in trials if trial.score is not None for share in [next(told, None)] if share]
+             for trial in trials if trial.score is not None for share in [next(ratios, None)] if share]
     found = explain(search, timed, asked=34).seconds.predicted
     assert (found.count, found.total) == (2, 5)
 
@@ -270,14 +270,14 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
         go_on(search, trials=asked, journal=tmp_path, submit=submit)
     noted = asked_of(tmp_path, 6)
     assert (noted.trials, noted.ends_after, len(noted.notes)) == (asked, 25 if asked > 25 else None, asked - 25)
-    told = explain(search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes)
-    assert told.seconds.left == 19 * 60.0
+    explanation = explain(search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes)
+    assert explanation.seconds.left == 19 * 60.0
     done = explain(search, read_trials(tmp_path), asked=25, ends_after=6)
     assert done.seconds.left == 0.0
 
 
 def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
-    """Of a journal of an earlier release, which told it in a note alone, nothing is known but what was asked for."""
+    """A journal of an earlier release holds it in a note alone: only the number asked for is known."""
     search = search_of(Space.of({"a": range(4)}), workers=1)
     note = "The search ends after 2 trials, as it was worded once."
     folder = tmp_path / "journal"

@@ -134,7 +134,7 @@ def test_every_sibling_finds_the_bottom_of_a_bowl(method, modelling):
     assert loss[rows].min() <= np.sort(loss)[2]
 
 
-def test_scores_fall_into_their_bands_as_often_as_is_said():
+def test_scores_fall_into_their_bands_as_often_as_stated():
     """A function drawn from the prior itself, 40 rows known, 40 asked about: 95 % of 800 bands, give or take three deviations."""
     inside = []
     for seed in range(20):

@@ -91,9 +91,9 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
     assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
-    told = asked_of(tmp_path / "jobs", len(jobs))
-    assert told.trials == told.ends_after == len(stopped) and f"ends after {len(stopped)} trials" in told.notes[-1]
-    assert explain(read_search(tmp_path / "jobs"), jobs, asked=told.trials, notes=told.notes).finished == len(stopped)
+    noted = asked_of(tmp_path / "jobs", len(jobs))
+    assert noted.trials == noted.ends_after == len(stopped) and f"ends after {len(stopped)} trials" in noted.notes[-1]
+    assert explain(read_search(tmp_path / "jobs"), jobs, asked=noted.trials, notes=noted.notes).finished == len(stopped)
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_pending_rows_push_the_next_worker_elsewhere():
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "said"),
+    ("change", "code", "message"),
     [
         ({"method": "gp-eii"}, "search-method", "'gp-eii' is unknown; choose one of"),
         ({"workers": 0}, "search-workers", "workers 0"),
@@ -172,6 +172,6 @@ def test_pending_rows_push_the_next_worker_elsewhere():
         ({"feasible": np.zeros(len(SMALL), dtype=bool)}, "no-feasible-row", "allow more memory"),
     ],
 )
-def test_a_search_that_cannot_be_meant_is_refused(change, code, said):
-    with pytest.raises(SearchError, match=rf"{said}.*\[{code}\]"):
+def test_a_search_that_cannot_be_meant_is_refused(change, code, message):
+    with pytest.raises(SearchError, match=rf"{message}.*\[{code}\]"):
         search_of(SMALL, **{"method": "random", **change})

@@ -37,7 +37,7 @@ def test_trials_that_took_what_was_predicted_change_nothing() -> None:
 
 @given(st.floats(0.3, 3.0), st.integers(1, 60))
 def test_a_device_that_is_so_much_slower_in_everything_is_found(factor: float, count: int) -> None:
-    """One trial says nearly all of it: the prior allows a factor of e, the noise is a tenth."""
+    """One trial is nearly enough: the prior allows a factor of e, the noise is a tenth."""
     found = refined(PREDICTED, FEATURES, trials(range(count), factor * PREDICTED)) / PREDICTED
     assert np.median(found) == approx(factor, rel=0.05)
 
@@ -49,8 +49,8 @@ def test_what_some_networks_take_more_of_is_found() -> None:
 
 
 def test_one_trial_on_a_busy_machine_does_not_speak_for_the_rest() -> None:
-    told = [*trials(range(20), PREDICTED), trial(33, 20 * float(PREDICTED[33]))]
-    assert abs(np.log(refined(PREDICTED, FEATURES, told) / PREDICTED)).max() < 0.1
+    measured = [*trials(range(20), PREDICTED), trial(33, 20 * float(PREDICTED[33]))]
+    assert abs(np.log(refined(PREDICTED, FEATURES, measured) / PREDICTED)).max() < 0.1
 
 
 def test_the_order_of_the_trials_makes_no_difference() -> None:
@@ -60,6 +60,6 @@ def test_the_order_of_the_trials_makes_no_difference() -> None:
 
 
 def test_memory_is_refined_by_peaks_where_they_were_counted() -> None:
-    told = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [trial(21, 1.0, peak=0)]
-    found = refined(1e9 * PREDICTED, FEATURES, told, lambda trial: trial.outcome.peak_memory_bytes or None)
+    measured = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [trial(21, 1.0, peak=0)]
+    found = refined(1e9 * PREDICTED, FEATURES, measured, lambda trial: trial.outcome.peak_memory_bytes or None)
     np.testing.assert_allclose(found, 1.3e9 * PREDICTED, rtol=0.02)

@@ -331,7 +331,7 @@ def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
         assert len(trials) >= 12 and min(trial.score for trial in trials) < 1.0
 
 
-def test_what_was_asked_for_last_is_told(tmp_path):
+def test_the_number_asked_for_last_is_recorded(tmp_path):
     """The header keeps the most that ever was, too."""
     search(tmp_path, workers=1, trials=12)
     search(tmp_path, workers=1, trials=5)

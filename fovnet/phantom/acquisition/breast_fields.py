@@ -18,7 +18,7 @@ SAGITTAL, ANY = "sssa", "sssaci"
 class Field:
     """A box: lowest and highest corner (3,), x and y in mm of the written anatomy's trunk, z in mm of the person; and its planes.
 
-    `middle_mm` and `size_mm` are what a family says of it: x and y of the middle unscaled, sizes in mm of the person.
+    `middle_mm` and `size_mm` are in a family's terms: x and y of the middle unscaled, sizes in mm of the person.
     """
 
     low_mm: tuple[float, float, float]

@@ -20,7 +20,7 @@ ARRAY_MM = 260.0                # least width and depth of a field that arrays o
 def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
     """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil.
 
-    Of large fields more than one in five is heard by arrays of small elements next to the skin.
+    Of large fields more than one in five is received by arrays of small elements next to the skin.
     """
     dice = rng.random(2)
     places = _corners(grid) - isocentre_mm
@@ -43,7 +43,7 @@ def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: n
 def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
     """Small elements in the table and in a mat on the body, side by side; skin and fat next to them are white, and what lies deep is grey.
 
-    Elements of 4 to 10 cm are heard to about their radius; three times of ten table or mat has none, and one element of seven is off.
+    Elements of 4 to 10 cm receive to a depth of about their radius; three times of ten table or mat has none, one element of seven is off.
     """
     size, (back, front) = high - low, rng.uniform(10, 55, 2)        # how far within the field the skin lies, mm
     rows = [low[1] + back, high[1] - front][slice(*((0, 2), (0, 1), (1, 2))[int(rng.choice(3, p=[0.7, 0.2, 0.1]))])]
@@ -51,8 +51,8 @@ def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.
     across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
     along = np.arange(middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step)
     places = [(float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along]
-    heard = tuple(place for place in places if rng.random() < 0.85) or tuple(places)
-    return Coil(heard, float(rng.uniform(20, 50)), float(rng.uniform(0.85, 0.98)), float(rng.uniform(180, 330)))
+    kept = tuple(place for place in places if rng.random() < 0.85) or tuple(places)
+    return Coil(kept, float(rng.uniform(20, 50)), float(rng.uniform(0.85, 0.98)), float(rng.uniform(180, 330)))
 
 
 def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
@@ -73,7 +73,7 @@ SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
 def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
     """Small elements a few centimetres off the skin of what the grid shows: on a ring about it, in front, behind, or both.
 
-    Skin next to an element is heard 3 to 10 times as well as the middle, and past the last row, within the field or not, it gets dark.
+    Sensitivity at the skin next to an element is 3 to 10 times that of the middle; past the last row, in the field or not, it falls off.
     """
     middle, half = girth_mm(person, grid)
     reach = float(np.clip(half.mean() * rng.uniform(0.14, 0.36), 24, 60))
@@ -88,8 +88,8 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
     half_z = max(min(half_z + 20, rng.uniform(100, 300)), half_z - reach)
     rows = np.arange(-half_z, half_z + 1, np.clip(reach * rng.uniform(1.6, 3.0), 45, 130)) + _corners(grid)[:, 2].mean() + rng.normal(0, 15)
     places = [np.array([*(middle + across * at), z]) - isocentre_mm + rng.normal(0, 6, 3) for at in ring for z in rows]
-    heard = [place for place in places if rng.random() < 0.85] or places
-    centres = tuple((float(x), float(y), float(z)) for x, y, z in heard)
+    kept = [place for place in places if rng.random() < 0.85] or places
+    centres = tuple((float(x), float(y), float(z)) for x, y, z in kept)
     return Coil(centres, reach, float(rng.uniform(0.96, 1.0)), power=float(rng.uniform(1.1, 1.6)))
 
 

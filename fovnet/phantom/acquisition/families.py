@@ -1,6 +1,6 @@
 """Fields of view: from a vertebra to the whole body.
 
-A family says where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
+A family fixes where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ ASTRAY = 0.1                    # of its size, by which such a picture lies besi
 
 
 def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
-    """The field about the same place with pictures of any size in SIZES_MM, in as many pixels, so that size tells no organ.
+    """The field about the same place with pictures of any size in SIZES_MM, in as many pixels, so that size does not reveal the organ.
 
     Large ones lie up to four fifths of the way towards the middle of the body, as they are planned.  Pictures are slices, or where voxels
     are cubes what is axial; slices are as many and as thick.  A coil of elements about the field grows with it.

@@ -1,6 +1,6 @@
 """Localisers: the first, quick look at a body, from which the other fields of view are planned.
 
-Stacks of thick slices with a wide field, in a second or less each, heard by whichever coil lies on the body and corrected by nobody.
+Stacks of thick slices with a wide field, in a second or less each, received by whichever coil lies on the body, without correction.
 Sources: Haase (1990), Magn Reson Med 13:77 (turbo FLASH); Kiefer et al. (1994), Proc SMR 433 (HASTE); McRobbie et al., *MRI from Picture
 to Proton* (2017), chapters 7 and 13 (folding, single shots).
 """
@@ -135,7 +135,7 @@ def _flaws(acquired: Plan, single_shot: bool, rng: np.random.Generator) -> Flaws
 
 
 def _coil(person: Person, acquired: Plan, rng: np.random.Generator) -> Coil:
-    """Two of three by elements on the skin; else the coil of the magnet, which hears all alike but for the ends, or any surface coil."""
+    """Two of three by elements on the skin; else the body coil, uniform but for its ends, or any surface coil."""
     dice, isocentre = rng.random(), np.asarray(acquired.isocentre_mm)
     if dice < 0.68:
         coil = at_the_skin(person, acquired.grid, isocentre, rng)

@@ -82,8 +82,8 @@ class Plan:
     isocentre_mm (3,) the point of the person that the scanner calls 0
     stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
     finish       what is done to the image afterwards
-    tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header says so
-    turn         what a header of plain voxel sizes makes of the grid's axes; () where it tells them as they are
+    tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header states the true orientation
+    turn         what a header of plain voxel sizes makes of the grid's axes; () where it states them as they are
     """
 
     family: Family
@@ -233,7 +233,7 @@ def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], r
 
 
 def _breast_coil(low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: float, rng: np.random.Generator) -> Coil:
-    """Elements on both sides of each breast, in the front third of the field; skin is bright, and the depth of the chest hardly heard."""
+    """Elements on both sides of each breast, in the front third of the field; the skin is bright, the depth of the chest nearly dark."""
     middle, size = (low + high) / 2, high - low
     beside = (-0.5, 0.5) if size[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
     y = float(low[1] + rng.uniform(0.6, 0.85) * size[1])

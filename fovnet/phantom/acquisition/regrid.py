@@ -1,4 +1,4 @@
-"""Grids turned, cut anew and made coarser, and what a plan then says of its label voxels."""
+"""Grids turned, cut anew and made coarser, and the label voxels of a plan on them."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def coarse(grid: Grid, spacing_mm: float) -> Grid:
 
 def slice_axis(acquired: Plan) -> int:
     """The axis across the slices: the coarsest, or where all are alike the one of the plane."""
-    named = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
+    plane_axis = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
     spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
-    return named if spacing[named] >= spacing.max() * 0.99 else int(spacing.argmax())
+    return plane_axis if spacing[plane_axis] >= spacing.max() * 0.99 else int(spacing.argmax())
 
 
 def regridded(plain: Plan, grid: Grid) -> Plan:

@@ -36,7 +36,7 @@ class Landmarks:
     """Heights above the soles, in mm of the person, that body regions and fields of view are measured from.
 
     The borders between regions are `ischium` (lower end), `iliac_crest`, `liver_dome` and `lung_apex` (tops); `sole` and
-    `vertex` end the body.  The others only say where fields of view begin and end.
+    `vertex` end the body.  The others only limit fields of view.
     """
 
     sole: float

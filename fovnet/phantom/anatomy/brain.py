@@ -1,7 +1,7 @@
 """The brain: a folded cortex over branching white matter, ventricles, deep nuclei, cerebellum with folia, stem, and the water about them.
 
 Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the middle of each hemisphere; the distance
-from the nearest of them, from the surface and from the great fissures says what is water, grey or white.  In mm of the head as written.
+from the nearest of them, from the surface and from the great fissures decides what is water, grey or white.  In mm of the head as written.
 """
 
 from __future__ import annotations

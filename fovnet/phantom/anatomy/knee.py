@@ -118,7 +118,7 @@ def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
 
 
 def _worn(person: Person, side: int) -> list[Paint]:
-    """What marrow and the rims of the joint tell of age: red marrow above the knee, lips of bone, swollen marrow under worn cartilage.
+    """Signs of age in the knee: red marrow above it, osteophytes at the rims of the joint, marrow oedema under worn cartilage.
 
     Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly; lips grow to a few mm from 45 on.
     Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.

@@ -19,7 +19,7 @@ PLAIN_MM = 9.0                  # of muscle lie over the ribs where nothing is a
 
 @dataclass(frozen=True)
 class Front:
-    """Where the pectoral muscle ends in front, whose thickness is PLAIN_MM and what `added_mm` says.
+    """Front surface of the pectoral muscle, whose thickness is PLAIN_MM plus `added_mm`.
 
     muscle  the trunk under its fat      more_mm  added everywhere       sloped_mm  added up and out, taken below and towards the middle
     waves   (n, 3) wave numbers along x and z in 1 / mm, and phases, of unevenness of `wavy_mm`

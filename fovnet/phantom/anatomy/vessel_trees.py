@@ -19,7 +19,7 @@ from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
 LUNG_ENDS, LIVER_ENDS = 100, 36
-"""Of the vessels of one lung (arteries and veins run side by side and are not told apart), and of a liver's veins of either kind."""
+"""Of the vessels of one lung (arteries and veins run side by side, with one label), and of a liver's veins of either kind."""
 
 HILUM_MM = (26.0, -22.0, 1366.0)
 """Where vessels enter the right lung, in the written anatomy; the left lung mirrors it."""

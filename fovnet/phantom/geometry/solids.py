@@ -1,4 +1,4 @@
-"""Solids: closed shapes that know their bounding box and can say which points are inside.
+"""Solids: closed shapes with a bounding box and a test of which points are inside.
 
     x, y, z   coordinates in mm, three arrays that broadcast against each other (a grid aligned with the body has z (1, 1, k))
     box       (2, 3) lowest and highest corner in mm, never smaller than the shape

@@ -1,6 +1,6 @@
 """How much muscle a person has in places: in the wall of the abdomen, in the loins, along the back and about the hips.
 
-`Person.brawn` says how muscular a person is as a whole; a build says where that is more and where it is less.
+`Person.brawn` is the muscle of a person as a whole, relative to the average; a build is where there is more and where less.
 """
 
 from __future__ import annotations

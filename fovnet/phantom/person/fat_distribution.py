@@ -1,8 +1,8 @@
 """Where a person's fat lies, and how round or square the trunk is across.
 
-One number, the fat at the waist, says how much fat a plain person has; a figure says where that is more and where it is less.  In the
-abdomen it is mostly behind and beside in some and in front in others; between buttocks and thighs and the belly it is shared as in the pear
-and the apple of Vague (1956), Am J Clin Nutr 4:20.
+One number, the fat at the waist, is the amount of fat of a plain person; a figure is where there is more and where less.  In the abdomen
+it is mostly behind and beside in some and in front in others; between buttocks and thighs and the belly it is shared as in the pear and
+the apple of Vague (1956), Am J Clin Nutr 4:20.
 """
 
 from __future__ import annotations

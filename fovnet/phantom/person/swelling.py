@@ -68,7 +68,7 @@ class Swelling:
 
 
 def draw_swelling(rng: np.random.Generator, turned_out_mm: Callable[[float], float]) -> Swelling | None:
-    """A mass in one leg in one of six people; `turned_out_mm` tells how far a leg is beside where it was written, by height."""
+    """A mass in one leg in one of six people; `turned_out_mm` gives a leg's lateral offset from the written anatomy, by height in mm."""
     if rng.random() > SHARE:
         return None
     _, middle, spread, radii = PLACES[int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))]

@@ -30,7 +30,7 @@ DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))  # gentle enough 
 
 @dataclass(frozen=True)
 class Person:
-    """A simulated person; every length in mm of the written anatomy unless said otherwise.
+    """A simulated person; every length in mm of the written anatomy unless stated otherwise.
 
     sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
     seed       two numbers that fix every detail       belly_mm    how far the abdomen stands out

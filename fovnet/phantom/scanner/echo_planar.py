@@ -34,7 +34,7 @@ class EchoPlanar:
     """How the lines of a slice are read.
 
     phase         axis along which signal is moved               through  axis of the slices
-    bandwidth_hz  between two voxels of the phase axis; its sign says which way the lines are read
+    bandwidth_hz  between two voxels of the phase axis; its sign is the direction in which the lines are read
     te_ms         echo time of a gradient echo, whose voxels lose signal; 0 for a spin echo, whose do not
     """
 

@@ -34,12 +34,12 @@ class LabelVolume:
 
 @dataclass(frozen=True)
 class Coil:
-    """Where the receiver hears: centres (c, 3) in mm of its elements, each heard within about `reach_mm`; `depth` 0 is uniform.
+    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of about `reach_mm`; `depth` 0 is uniform.
 
     fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; far away means never
     bias      standard deviation of the logarithm of a smooth field beside it
-    power     how steeply an element is heard less far away: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
-    known_mm  distance of the points at which what is heard is known; it has no detail below that
+    power     how steeply an element's sensitivity falls: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
+    known_mm  distance of the points at which the sensitivity is computed; it has no detail below that
     """
 
     centres_mm: tuple[tuple[float, float, float], ...] = ()
@@ -56,7 +56,7 @@ class Acquisition:
     """How the signal is received.
 
     field_strength  tesla                                    snr      mean signal of the brighter half of the tissue over sigma
-    average         (3,) label voxels that make one voxel    coil     where it is heard
+    average         (3,) label voxels that make one voxel    coil     receive sensitivity
     blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
     contrast        how far it is from physics, or None      flaws    what is wrong with the image
     planar          how an echo-planar image is read, or None for one that is not
@@ -171,14 +171,14 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
     coarse = [max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)]
     index = np.meshgrid(*(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij")
     x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
-    heard = np.ones_like(x)
+    profile = np.ones_like(x)
     if coil.depth > 0 and coil.centres_mm:
         steep = 2 * coil.power
         squares = [1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** steep for a, b, c in coil.centres_mm]
-        heard = np.sqrt(np.sum(squares, axis=0))
-        heard = (1 - coil.depth) + coil.depth * heard / heard.max()
-    heard = heard / (1 + (np.abs(z) / coil.fall_mm) ** 6)
-    return stretched((heard / heard.max()).astype(np.float32), shape)
+        profile = np.sqrt(np.sum(squares, axis=0))
+        profile = (1 - coil.depth) + coil.depth * profile / profile.max()
+    profile = profile / (1 + (np.abs(z) / coil.fall_mm) ** 6)
+    return stretched((profile / profile.max()).astype(np.float32), shape)
 
 
 def _bright_level(image: Floats) -> float:

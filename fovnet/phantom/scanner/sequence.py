@@ -37,7 +37,7 @@ class Sequence:
     fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
               left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
               or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
-    contrast  whether a contrast agent was given, and how much of it: `dose` 1 is what the tissue table tells
+    contrast  whether a contrast agent was given, and how much of it: `dose` 1 is the uptake in the tissue table
     b         diffusion weighting, s / mm²
     train     flips of a prepared train, and ms from one to the next
     """

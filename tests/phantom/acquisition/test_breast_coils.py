@@ -24,11 +24,11 @@ def grid_about(woman: Person) -> Grid:
     return Grid((80, 65, 40), affine)
 
 
-def test_the_breast_is_heard_better_than_the_chest_and_its_skin_better_than_its_middle() -> None:
+def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_than_in_its_middle() -> None:
     skin_to_middle, breast_to_chest = [], []
     for number, woman in enumerate(WOMEN):
         grid = grid_about(woman)
-        heard = sensitivity(grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number)))
+        profile = sensitivity(grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number)))
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)
         whole = shaped(woman, 1)
@@ -38,8 +38,8 @@ def test_the_breast_is_heard_better_than_the_chest_and_its_skin_better_than_its_
         deep = ahead & whole.shrunk(0.4 * min(*whole.half, whole.length)).inside(*point)
         skin = ahead & ~whole.shrunk(8.0).inside(*point)
         chest = body & (point[1] < whole.base[1] - 50) & (point[1] > whole.base[1] - 90)
-        skin_to_middle.append(np.quantile(heard[skin], 0.9) / np.median(heard[deep]))
-        breast_to_chest.append(np.mean(heard[ahead]) / np.mean(heard[chest]))
+        skin_to_middle.append(np.quantile(profile[skin], 0.9) / np.median(profile[deep]))
+        breast_to_chest.append(np.mean(profile[ahead]) / np.mean(profile[chest]))
     assert np.median(skin_to_middle) > 1.5 and min(skin_to_middle) > 1.1
     assert np.median(breast_to_chest) > 2.5 and min(breast_to_chest) > 1.5
 

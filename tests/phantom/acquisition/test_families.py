@@ -1,4 +1,4 @@
-"""Tight fields of view are about what they say: boxes about the body, breasts, a mass in a leg."""
+"""Tight fields of view are about what their names state: boxes about the body, breasts, a mass in a leg."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", ["abdomen", "pelvis", "thighs", "whole body"])
 def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: str) -> None:
-    """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air than is said."""
+    """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air than stated."""
     body, near = contour(PERSON), max(CLOSE_MM) + 6 + STEP_MM + 3
     beside = 0
     for number in range(30):

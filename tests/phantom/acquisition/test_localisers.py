@@ -67,15 +67,15 @@ def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane
         assert (spacing * grid.shape <= before + 1e-6).all() or grid.shape[through] == 3
 
 
-def test_skin_beside_an_element_is_heard_several_times_as_well_as_the_middle() -> None:
+def test_sensitivity_at_the_skin_beside_an_element_is_several_times_that_of_the_middle() -> None:
     grid = pelvis()
     body = label_volume(PERSON, grid).labels != AIR
     middle, _ = girth_mm(PERSON, grid)
     i, j = ((middle - grid.vox_to_ras[:2, 3]) / 8).round().astype(int)
     ratios = []
     for seed in range(20):
-        heard = sensitivity(grid.shape, grid.vox_to_ras, at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed)))
-        ratios.append(np.quantile(heard[body], 0.99) / heard[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean())
+        profile = sensitivity(grid.shape, grid.vox_to_ras, at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed)))
+        ratios.append(np.quantile(profile[body], 0.99) / profile[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean())
     assert min(ratios) > 1.7 and 3.5 < np.median(ratios) < 10
 
 
@@ -88,11 +88,11 @@ def test_an_outline_holds_the_body_and_touches_it() -> None:
     assert girth_mm(PERSON, air)[1] == pytest.approx([38, 38])
 
 
-def test_a_loop_is_heard_along_its_axis_as_biot_and_savart_say() -> None:
+def test_the_sensitivity_of_a_loop_along_its_axis_is_that_of_biot_and_savart() -> None:
     """(1 + (d / a)²)^(-3/2) of its field in the middle, d along the axis of a loop of radius a."""
     affine = np.diag([24.0, 24.0, 24.0, 1.0])
-    heard = sensitivity((11, 2, 2), affine, Coil(((0.0, 0.0, 0.0),), 50.0, 1.0, power=1.5))
-    assert heard[:, 0, 0] == pytest.approx((1 + (np.arange(11) * 24 / 50) ** 2) ** -1.5, rel=1e-5)
+    profile = sensitivity((11, 2, 2), affine, Coil(((0.0, 0.0, 0.0),), 50.0, 1.0, power=1.5))
+    assert profile[:, 0, 0] == pytest.approx((1 + (np.arange(11) * 24 / 50) ** 2) ** -1.5, rel=1e-5)
 
 
 def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -> None:

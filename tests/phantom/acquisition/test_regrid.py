@@ -12,7 +12,7 @@ from fovnet.phantom.geometry.raster import Grid
 
 
 @given(st.integers(0, 2), st.floats(0, 30), st.integers(2, 9), st.floats(1, 9))
-def test_recutting_begins_and_ends_where_it_says(axis: int, first_mm: float, slices: int, spacing_mm: float) -> None:
+def test_recutting_begins_and_ends_where_it_should(axis: int, first_mm: float, slices: int, spacing_mm: float) -> None:
     affine = np.diag([2.0, 3.0, 4.0, 1.0])
     affine[:3, 3] = 7, -5, 11
     cut = recut(Grid((20, 20, 20), affine), axis, first_mm, slices, spacing_mm)

@@ -95,7 +95,7 @@ def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person], around:
         assert 70 < millilitres(labels, 3.0, "myocardium") < 300
 
 
-def test_a_lost_kidney_and_a_metal_hip_are_on_the_side_they_are_said_to_be(around: Around) -> None:
+def test_a_lost_kidney_and_a_metal_hip_are_on_the_given_side(around: Around) -> None:
     person = replace(sample_person((5, 4)), missing=frozenset(["left kidney", "right hip"]))
     marks = landmarks(person)
     kidneys = label_volume(person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)).labels

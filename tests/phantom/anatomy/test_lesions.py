@@ -1,4 +1,4 @@
-"""Lesions come and go alone, and are as large and as frequent as is said."""
+"""Lesions come and go alone, and are as large and as frequent as specified."""
 
 from __future__ import annotations
 

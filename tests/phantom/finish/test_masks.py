@@ -1,4 +1,4 @@
-"""Masks take away what they say, and the region stays where it is seen."""
+"""Masks remove what their names state, and the region stays where it is seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets and walls within a tissue are as thick as is said."""
+"""Sheets and walls within a tissue are as thick as specified."""
 
 from __future__ import annotations
 

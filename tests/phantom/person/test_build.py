@@ -1,4 +1,4 @@
-"""Where muscle is: a wall of the abdomen as thick as is said, about the same cavity; lean trunks that are flat on the back."""
+"""Where muscle is: a wall of the abdomen as thick as specified, about the same cavity; lean trunks that are flat on the back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def flank(person: Person) -> NDArray[np.integer]:
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.8, 1.3, 1.6])
-def test_the_wall_of_the_abdomen_is_as_thick_as_is_said_about_the_same_cavity(factor: float) -> None:
+def test_the_wall_of_the_abdomen_is_as_thick_as_specified_about_the_same_cavity(factor: float) -> None:
     straight = replace(PLAIN, morph=replace(PLAIN.morph, waves=()))
     wide = straight.morph.trunk[0]
     plain, built = (np.flatnonzero(flank(replace(straight, build=build)) == label_of("muscle")) for build in (Build(), Build(wall=factor)))

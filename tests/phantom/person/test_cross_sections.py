@@ -33,7 +33,7 @@ def reaches(person: Person, z_mm: float) -> tuple[float, float]:
     return float(np.ptp(np.flatnonzero(seen.any(axis=1)))), float(np.ptp(np.flatnonzero(seen.any(axis=0))))
 
 
-def test_a_waist_is_as_much_wider_and_flatter_as_is_said_and_the_hips_are_as_they_were() -> None:
+def test_a_waist_is_as_much_wider_and_flatter_as_specified_and_the_hips_are_as_they_were() -> None:
     across = CrossSections(wide=at_the_waist(1.15, 1.0), deep=at_the_waist(0.85, 1.0), lens=NONE)
     flat = replace(PLAIN, morph=replace(PLAIN.morph, across=across))
     (wide, deep), (wider, flatter) = reaches(PLAIN, 1130.0), reaches(flat, 1130.0)

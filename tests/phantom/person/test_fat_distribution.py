@@ -49,7 +49,7 @@ def test_fat_thighs_are_not_fat_calves() -> None:
     assert np.abs(np.diff(along, axis=0)).max() < 0.02 and along[0, 0] == 1 and along[-1, 0] == 2
 
 
-def test_rolls_above_the_hips_stand_out_as_far_as_is_said() -> None:
+def test_rolls_above_the_hips_stand_out_as_far_as_specified() -> None:
     plain, rolled = (contour(replace(PLAIN, figure=figure)) for figure in (Figure(), Figure(handles_mm=25.0)))
     more = (rolled.high - plain.high)[:, 0]
     assert 12 <= more.max() <= 31 and abs(plain.heights[more.argmax()] - PLAIN.morph.height_mm(1080.0)) < 45

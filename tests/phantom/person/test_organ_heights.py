@@ -54,7 +54,7 @@ def test_right_lobes_are_11_to_20_cm_high_and_most_14_to_15() -> None:
     assert min(drawn) > 100 and max(drawn) <= 200 and 140 < np.median(drawn) < 152 and 15 < np.std(drawn) < 23
 
 
-def test_a_short_liver_ends_where_it_is_said_to() -> None:
+def test_a_short_liver_ends_at_the_given_height() -> None:
     """The lowest liver of a written person, to the voxel of 4 mm and the slope of the lobe's underside."""
     person = replace(sample_person((5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})), breath_mm=0.0)
     ends = []

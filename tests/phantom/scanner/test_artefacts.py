@@ -1,4 +1,4 @@
-"""Each flaw is what its name says, against a closed form or another library."""
+"""Each flaw is what its name states, against a closed form or another library."""
 
 from __future__ import annotations
 
