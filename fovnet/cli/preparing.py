@@ -110,7 +110,7 @@ def slice_(
             seed=settings.seed, fractions=settings.prepare.split, workers=workers,
             identifiers=read_identifiers(settings.identifiers, results.folder),
             prune_cache=prune_cache, progress=advance,
-            say=err.print,
+            log=err.print,
         )
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:

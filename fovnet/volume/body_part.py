@@ -15,9 +15,9 @@ OTHER = "OTHER"
 
 
 def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
-    """The regions a header's text names, in the vocabulary's order; empty for a part of the body that is none of them, None if unknown.
+    """The regions that a header's text means, in the vocabulary's order; empty for a body part that is none of them, None if unknown.
 
-    Of several words those that mean nothing are passed over: "LIVER DYNAMIC" is the abdomen.
+    Unknown words among several are skipped: "LIVER DYNAMIC" is the abdomen.
     """
     whole = " ".join(text.upper().replace("_", " ").split())
     if not whole:
@@ -30,17 +30,17 @@ def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...]
 
 
 def body_part(text: str) -> str:
-    """The text as a table may show it: DICOM's own term where it is a region's, for several or for a part elsewhere, else those of its
-    regions (SPINE of a CSPINE); OTHER for what is not understood."""
+    """The text as a table may show it: DICOM's own term where it is that of a region, of several or of a part elsewhere, else the terms of
+    its regions (SPINE for CSPINE); OTHER for an unknown text."""
     whole = "".join(text.upper().replace("_", " ").split())
     if whole in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
         return whole
     if not whole:
         return ""
-    told = regions_told(text)
-    if told is None:
+    regions = regions_told(text)
+    if regions is None:
         return OTHER
-    return " ".join(region.body_part for region in DEFAULT.regions if region.name in told) or OTHER
+    return " ".join(region.body_part for region in DEFAULT.regions if region.name in regions) or OTHER
 
 
 def _named(word: str, vocabulary: Vocabulary) -> set[str] | None:

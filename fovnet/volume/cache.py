@@ -27,7 +27,7 @@ ABANDONED_SECONDS = 3600.0      # a half-written entry of a killed run; writing 
 
 
 def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
-    """The file in `folder` for what `facts` tell (checksum of the volume, settings): equal facts, equal file."""
+    """The file in `folder` for `facts` (checksum of the volume, settings): equal facts, equal file."""
     return folder / f"{records.digest({**facts, 'sealed': 1})}.npz"
 
 

@@ -26,7 +26,7 @@ def stamp_of_volumes(tables: Iterable[Path]) -> str:
     Of a DICOM folder its own time of change and those of the folders in it, which a file that is added, removed or replaced by renaming
     moves, and of the files in each their number, bytes and latest time of change, which one that is written over moves; of a header also
     the files beside it that are called alike.  Nothing is opened, so that 100,000 files take a second.  A table that cannot be read names
-    none: to say so is for whoever cuts them.
+    none: the slicing reports it.
     """
     tables = list(tables)
     contents = [_content(path) for table in tables for path in (table, table.parent / "regions.tsv")]

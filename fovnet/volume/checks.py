@@ -137,13 +137,13 @@ def refuse_labels(volume: Volume) -> None:
                                            "equal: this looks like a label map. Give the MR volume it was drawn on.")
 
 
-def refuse_modality(source: str, said: str) -> None:
+def refuse_modality(source: str, modality: str) -> None:
     """Raises VolumeError "volume-ct" or "volume-modality" where a header names another modality than MR; silence is no refusal."""
-    word = said.upper().removeprefix("MET_MOD_")
-    if word in ("CT", "CTA"):
-        raise VolumeError("volume-ct", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
-    if word in OTHER_MODALITIES:
-        raise VolumeError("volume-modality", f"{source}: the header says modality {said}, and fovnet reads MR. Give an MR series.")
+    code = modality.upper().removeprefix("MET_MOD_")
+    if code in ("CT", "CTA"):
+        raise VolumeError("volume-ct", f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.")
+    if code in OTHER_MODALITIES:
+        raise VolumeError("volume-modality", f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.")
 
 
 def times(numbers: Iterable[object]) -> str:
@@ -165,7 +165,7 @@ def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
     """Share of the voxels off the grounds whose next neighbour along an axis is equal; 0 for a single layer.
 
-    Counted in at most some 80 planes, whole in memory: label maps and MR are so far apart that a part of a large volume tells.
+    Counted in at most some 80 planes, whole in memory: label maps and MR are so far apart that a part of a large volume suffices.
     """
     slow = int(np.argmax(np.abs(voxels.strides)))
     thin = [slice(None)] * 3

@@ -126,8 +126,8 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
         labelled, doubled = _without_doubles(labelled)
         faults += sorted([*of_labels, *doubled, *_conflicts(labelled, vocabulary)])
     if faults:
-        told = "\n  ".join(fault.sentence for fault in faults)
-        raise CollectionError("collection-invalid", f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {told}")
+        listed = "\n  ".join(fault.sentence for fault in faults)
+        raise CollectionError("collection-invalid", f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {listed}")
     regions: dict[str, list[RegionRow]] = {}
     for _, label in labelled:
         regions.setdefault(label.volume_id, []).append(label)
@@ -161,9 +161,9 @@ def truth_at(
             raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, the "
                                                        f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.")
         if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
-            said, real = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
-            raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is said to reach from {said}, the volume reaches "
-                                                       f"from {real}. Give scanner millimetres (RAS), or slice numbers.")
+            given, actual = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
+            raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is said to reach from {given}, the volume reaches "
+                                                       f"from {actual}. Give scanner millimetres (RAS), or slice numbers.")
         at = z_mm if row.in_mm else middle
         if row.region != NONE:
             shown[:, classes.index(row.region)] |= (at >= row.first) & (at <= row.last)
@@ -193,7 +193,7 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
 
 
 def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[list[Line], set[str]]:
-    """(lines of a tab-separated table, every word of the lines that cannot be told into columns).
+    """(lines of a tab-separated table, every word of the lines that cannot be split into the columns).
 
     A fault is added for each of those lines, and for each wanted column that is missing; what the other columns hold is still read.
     """
@@ -289,22 +289,22 @@ def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
 def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faults: list[Fault]) -> RegionRow | None:
     """The label of one line, or None and its faults; `known` are the volumes there are, None where nobody can know them."""
     found = []
-    volume_id, said = line.cells.get("volume_id"), line.cells.get("region")
+    volume_id, region_text = line.cells.get("volume_id"), line.cells.get("region")
     if volume_id == "":
         found.append(line.fault("volume_id", "must be given"))
     elif volume_id is not None and known is not None and volume_id not in known:
         found.append(line.fault("volume_id", "is not in volumes.tsv" + _did_you_mean(volume_id, known)))
-    region = None if said is None else region_named(said, vocabulary)
-    if said == "":
+    region = None if region_text is None else region_named(region_text, vocabulary)
+    if region_text == "":
         found.append(line.fault("region", "must be given"))
-    elif region is None and said is not None:
+    elif region is None and region_text is not None:
         names = {spelling.lower(): kind.name for kind in vocabulary.regions for spelling in (kind.name, *kind.synonyms)}
-        near = get_close_matches(said.lower(), names, 1)
+        near = get_close_matches(region_text.lower(), names, 1)
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
         found.append(line.fault("region", hint))
-    told = None if _lacking_range([*line.cells]) else _range(line, found)      # those columns are a fault of the header, not of every row
+    bounds = None if _lacking_range([*line.cells]) else _range(line, found)      # those columns are a fault of the header, not of every row
     faults += found
-    return None if found or volume_id is None or region is None or told is None else RegionRow(volume_id, region, *told)
+    return None if found or volume_id is None or region is None or bounds is None else RegionRow(volume_id, region, *bounds)
 
 
 def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
@@ -375,7 +375,7 @@ def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[F
 
 
 def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple[Line, RegionRow]], list[Fault]]:
-    """(rows that say something new, a fault for each that only repeats another: a line copied and not changed)."""
+    """(distinct rows, a fault for each that repeats another: a line copied and not changed)."""
     first: dict[RegionRow, Line] = {}
     kept, faults = [], []
     for line, row in rows:
@@ -389,7 +389,7 @@ def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple
 
 def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
     """Nothing.  Raises CollectionError "collection-duplicate" for one folder under two names, or one volume_id in two collections:
-    results are told apart by it."""
+    results are identified by it."""
     folders: dict[Path, str] = {}
     owner: dict[str, str] = {}
     for name, table in tables.items():
@@ -405,7 +405,7 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
 
 def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[Fault]:
     """A fault for every row of a volume that gives a slice a second rung of the chain, turns the chain upside down, or counts in
-    millimetres where others count in slices, so that nobody can tell whether they overlap."""
+    millimetres where others count in slices, so that an overlap cannot be seen."""
     order = {name: rung for rung, name in enumerate(vocabulary.chain)}
     by_volume: dict[str, list[tuple[Line, RegionRow]]] = {}
     for line, row in rows:
@@ -424,7 +424,7 @@ def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -
 
 
 def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
-    """A fault for every row of what stands beside the chain that overlaps one which says that nothing is shown there."""
+    """A fault for every row of a region outside the chain that overlaps a row of `none`."""
     nothing: dict[tuple[str, bool], list[RegionRow]] = {}
     for _, row in rows:
         if row.region == NONE:

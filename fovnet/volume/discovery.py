@@ -79,7 +79,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
         else:
             some, more = [path], []
         rows.update({tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more})
-        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (it says why)
+        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (refused by name)
         empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
     if not found:
         named_paths = ", ".join(map(str, paths))
@@ -101,7 +101,7 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     """A tree: files of other formats, archives, and DICOM series wherever their files lie.
 
-    Where all that there is are archives of which nothing is read, these are given, for each then says why.
+    Where it holds nothing but archives of which nothing is read, these are given: each is then refused with its reason.
     """
     found: list[Path] = []
     rows: list[dict[str, Any]] = []

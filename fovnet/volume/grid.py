@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a header says of the numbers behind it.
+    """Layout and scaling of the numbers behind a header.
 
     sizes     length of every axis, the fastest in the file first
     dtype     of a stored number, with its byte order
@@ -94,10 +94,10 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
 
 
 def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...]:
-    """What is to be said of so many bytes behind the voxels of a header of one frame: nothing, or that whole frames follow.
+    """Notes on so many bytes behind the voxels of a header of one frame: none, or that whole frames follow.
 
     Raises VolumeError where as many follow as a column, row or plane more would leave, and no whole frames: the header then names too
-    small a grid, and planes may be sheared.  Less than LEFT_BYTES, and what nobody counted (None), is let be.
+    small a grid, and planes may be sheared.  Less than LEFT_BYTES, and an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):

@@ -77,6 +77,6 @@ def _voxels(first: bytes) -> int | None:
         else:
             return None
         shape = header.get_data_shape()
-    except Exception:                   # nonsense behind a right magic: the reader will say so
+    except Exception:                   # nonsense behind a right magic: the reader will refuse it
         return None
     return max(1, math.prod(max(0, int(side)) for side in shape[:3]))

@@ -19,7 +19,7 @@ from fovnet.volume.checks import times
 from fovnet.volume.intensity import window
 from fovnet.volume.volume import NO_AXIS, Volume
 
-MAX_TILT_DEG = 20.0             # beyond it a volume is resampled, unless settings say otherwise
+MAX_TILT_DEG = 20.0             # beyond it a volume is resampled, unless set otherwise
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A cube turned in any way takes at most 4.63 times its own
 MATTERS_MM = 1e-3               # a grid line this close to the volume's edge needs no further grid line beyond it

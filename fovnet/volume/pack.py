@@ -92,7 +92,7 @@ class Pack:
 
     pixels  (n, 128, 128) uint8, mapped, read-only      volume  (n,) int64, row of `records`
     z_mm    (n,)        covers  (n, 2) int64            truth   (n, k) bool in the order of `classes`
-    slice_format  what every slice is, as the function of that name said when they were cut; on disk it is called "looks"
+    slice_format  what every slice is, by the function of that name when they were cut; on disk it is called "looks"
     """
 
     folder: Path
@@ -107,7 +107,7 @@ class Pack:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What a network trained on these slices must be told beside its weights: the classes, and what its slices look like."""
+        """What belongs to a network trained on these slices beside its weights: the classes, and the format of its slices."""
         return {"classes": list(self.classes), "slices": dict(self.slice_format)}
 
     @property
@@ -147,7 +147,7 @@ class Job:
 class Sliced:
     """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory.
 
-    use    what the cache was good for: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
+    use    of the cache: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
     shows  a digest of the pixels, by which one scan is known under two names
     """
 
@@ -170,7 +170,7 @@ def slice_collections(
     prune_cache: bool = False,
     fractions: Sequence[float] = FRACTIONS,
     progress: Callable[[int, int], None] | None = None,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> Pack:
     """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
 
@@ -180,7 +180,7 @@ def slice_collections(
     identifiers  how subjects are named in what is written; the splits are drawn from the ids as they are in the tables
     fractions    of the subjects of each collection that train, validate and test
     prune_cache  remove the entries of the cache that none of these volumes uses with these settings
-    say          told in a sentence what the cache was good for: every damaged entry, then the counts
+    log          gets a sentence for every damaged entry of the cache, then one with the counts of hits and misses
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
@@ -190,12 +190,12 @@ def slice_collections(
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
     ]
-    results = _cut(jobs, workers, progress, say)
+    results = _cut(jobs, workers, progress, log)
     _refuse_shared_scans(results)
     used = {result.cached for result in results if result.cached}
     pruned = cache.prune(out / "cache", used) if prune_cache else None
-    if say:
-        say(_cache_use(results, pruned))
+    if log:
+        log(_cache_use(results, pruned))
     results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed, fractions))
     results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
@@ -203,15 +203,15 @@ def slice_collections(
 
 
 def _cut(
-    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, say: Callable[[str], None] | None
+    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, log: Callable[[str], None] | None
 ) -> list[Sliced]:
     """What became of every (collection, job), in order."""
     results: list[Sliced] = []
     sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
     for (name, job), result in zip(jobs, sliced, strict=True):
         results.append(replace(result, record=replace(result.record, collection=name)))
-        if say and result.use == "remade":
-            say(f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume")
+        if log and result.use == "remade":
+            log(f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume")
         if progress:
             progress(len(results), len(jobs))
     return results
@@ -328,10 +328,10 @@ def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
 
 
 def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str:
-    """What the cache was good for, in a sentence."""
+    """The counts of hits and misses of the cache, in a sentence."""
     count = Counter(result.use for result in results)
-    said = f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut again (damaged entries)"
-    return said if pruned is None else f"{said}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
+    sentence = f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut again (damaged entries)"
+    return sentence if pruned is None else f"{sentence}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
 
 
 def _sealed(cached: Path) -> dict[str, records.Array]:

@@ -1,6 +1,6 @@
 """Many jobs on many processes, with the results in the order of the jobs and a crashed process counted as one job's fault.
 
-Reading ahead is bounded twice: in number, and in the bytes that the jobs under way are said to take.
+Reading ahead is bounded twice: in number, and in the estimated bytes of the jobs under way.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def spawned(workers: int) -> ProcessPoolExecutor:
 
 
 def _serve(parent: int) -> None:
-    """Works until `parent` ends, and not until somebody types Ctrl-C: a terminal interrupts all processes at once, and each would tell."""
+    """Works until `parent` ends, ignoring Ctrl-C: a terminal interrupts all processes at once, and each would print a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 

@@ -50,9 +50,9 @@ def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
 
 
 def tells_axes(stack: SliceStack) -> bool:
-    """Whether a header says which way its axes run: one of voxel sizes alone, 0 mm in the middle or at a corner, says nothing.
+    """Whether the header states the directions of its axes: one of voxel sizes alone, 0 mm in the middle or at a corner, does not.
 
-    Converters that know no orientation write it, and so does the simulator where it turns a header.
+    Converters that know no orientation write such a header, and so does the simulator where it turns one.
     """
     affine = stack.vox_to_ras
     sizes = np.diag(affine)[:3]
@@ -67,7 +67,7 @@ def tells_axes(stack: SliceStack) -> bool:
 
 
 def lies_as_told(stack: SliceStack) -> bool:
-    """Whether a volume may be taken to lie as its header says, which says it, and reaches far enough to show it."""
+    """Whether the orientation of a volume can be taken from its header: the header states it, and the volume extends LEAST_MM each way."""
     return tells_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
 
 

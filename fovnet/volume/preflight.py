@@ -1,4 +1,4 @@
-"""What a run on labelled collections would stumble over hours later, told from their tables before any volume is read."""
+"""Faults that would stop a run on labelled collections hours later, found in their tables before any volume is read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> li
 
 
 def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """A sentence on the regions `between` others, if there are any, or where every row says none."""
+    """A sentence on the regions `between` others, if there are any, or where every row is `none`."""
     names, rows = between(collections, vocabulary), any(table.regions for table in collections.values())
     if rows and len(unlabelled(collections, vocabulary)) == len(vocabulary.classes) - 1:
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
@@ -62,14 +62,14 @@ def unlearned(
         for volume_id, rows in table.regions.items():
             for region in {row.region for row in rows} & seen.keys():
                 seen[region][places[owners[volume_id]]] += 1
-    told = {"train": "never learned", "validation": "nothing is tuned for them", "test": "not evaluated"}
+    consequence = {"train": "never learned", "validation": "nothing is tuned for them", "test": "not evaluated"}
     lacking = {split: [region for region, counts in seen.items() if counts and not counts[split]] for split in SPLITS}
-    return [f"no {split} subject is labelled with {', '.join(names)}: {told[split]}" for split, names in lacking.items() if names]
+    return [f"no {split} subject is labelled with {', '.join(names)}: {consequence[split]}" for split, names in lacking.items() if names]
 
 
 def gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[tuple[str, str, str, float, float]]:
-    """(volume_id, region below, region above, from, to) wherever no row tells what lies between two regions of the chain: it counts as
-    none there, which no decision can say; numbers are slices, or millimetres where these are more than a slice is thick anywhere."""
+    """(volume_id, region below, region above, from, to) wherever no row covers what lies between two regions of the chain: it counts as
+    none there, which no decision can answer; numbers are slices, or millimetres where these are more than a slice is thick anywhere."""
     found = []
     for table in collections.values():
         for volume_id, rows in table.regions.items():

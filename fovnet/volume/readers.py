@@ -68,7 +68,7 @@ def read(path: Path, limits: Limits | None = None) -> Volume:
     volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
     if volume.window is not None:       # read slab by slab, and looked at on the way
         return volume
-    if volume.images is None:           # DICOM says its modality, and a phase map lies below -900 too
+    if volume.images is None:           # DICOM has a modality, and a phase map lies below -900 too
         refuse_ct(volume)
     refuse_labels(volume)
     return volume
@@ -121,10 +121,10 @@ def stamp(path: Path) -> list[list[int]] | None:
 
 
 def beside_of(path: Path) -> list[str] | None:
-    """What is told of a DICOM volume because of what lies beside it; None for other formats, and where nothing can be read."""
+    """Notes on a DICOM volume that stem from the objects beside it; None for other formats, and where nothing can be read."""
     try:
         if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
-            return list(dicom.told_beside(path))
+            return list(dicom.notes_beside(path))
     except (OSError, ValueError, VolumeError):
         pass
     return None

@@ -1,4 +1,4 @@
-"""A volume's own sagittal and coronal sections, as its axial slices tell them: numpy alone, for training and prediction need it.
+"""A volume's own sagittal and coronal sections, made from its axial slices: numpy alone, for training and prediction need it.
 
     n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from its feet to its head
 

@@ -45,7 +45,7 @@ from fovnet.volume.volume import Volume
 Floats = NDArray[np.float32]
 
 SLAB_VOXELS = 2**23             # 32 MiB as float32; with what is stored, looked at and multiplied some 200 MiB
-LEAST_STEPS = 2                 # flat patches of a label map are told by neighbours along every axis
+LEAST_STEPS = 2                 # flat patches of a label map are found by comparing neighbours along every axis
 MOST_ACROSS = 2**25             # voxels in one step along the slowest axis: two at once are 0.5 GiB of float64, and half as much of float32
 MOST_PLANES = 2**13             # 512 MiB of planes; the tallest body at 0.25 mm has as many
 
@@ -71,14 +71,14 @@ def read_grid(
 
 
 def _made(sums: Sums, interleaved: int) -> Volume:
-    """Raises VolumeError as `Sums.volume`, and says what was not looked at."""
+    """The frame of `sums`.  Raises VolumeError as `Sums.volume`, naming the frames that were not looked at."""
     try:
         return sums.volume()
     except VolumeError as fault:
         if interleaved == 1:
             raise
-        told = f"{fault.sentence} It is the first of {interleaved} frames stored side by side; the others were not looked at."
-        raise VolumeError(fault.code, told) from fault
+        message = f"{fault.sentence} It is the first of {interleaved} frames stored side by side; the others were not looked at."
+        raise VolumeError(fault.code, message) from fault
 
 
 def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Floats]]:

@@ -1,4 +1,4 @@
-"""Which subjects train, which validate, which test: half, a quarter, a quarter unless told otherwise, and nobody twice.
+"""Which subjects train, which validate, which test: half, a quarter, a quarter unless set otherwise, and nobody twice.
 
 A person is (collection, subject_id): "01" of one collection is somebody else than "01" of another.  Give people who occur in
 several collections a common `split` column, which always wins.

@@ -63,7 +63,7 @@ def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
 
 
 def plain_bytes(stream: BinaryIO) -> int | None:
-    """How many bytes a stream still holds, None where they are packed and only unpacking could tell."""
+    """How many bytes a stream still holds, None where they are packed and only unpacking would count them."""
     return None if isinstance(cast(Any, stream), _Gzip) else os.fstat(stream.fileno()).st_size - stream.tell()
 
 

@@ -26,7 +26,7 @@ from fovnet.volume import readers
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
 from fovnet.volume.adapters.grids import Grid
-from fovnet.volume.adapters.masked import ALIKE, WORDS, gather_masked, mask_in_ras, organ_called
+from fovnet.volume.adapters.masked import ALIKE, UNNUMBERED, gather_masked, mask_in_ras, organ_called
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
 from fovnet.volume.grid import Limits
@@ -64,18 +64,18 @@ def person() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
 
 
 def extents(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
-    """What a segmentation of a part of the person tells: slices first..last, columns left..right."""
+    """The organs in a segmentation of a part of the person: slices first..last, columns left..right."""
     masks = person()[0]
     return {name: extent(mask[left:right, :, first : last + 1], SPACING_MM) for name, mask in masks.items() if name not in without}
 
 
-def told(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
+def regions_seen(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
     return regions_of(extents(first, last, left, right, without), last - first + 1, (right - left) * SPACING_MM[0])
 
 
 def test_the_whole_body_has_the_borders_of_the_convention():
-    rungs, unsaid = told(0, TALL - 1)
-    assert unsaid == "" and np.array_equal(rungs, person()[2])
+    rungs, reason = regions_seen(0, TALL - 1)
+    assert reason == "" and np.array_equal(rungs, person()[2])
 
 
 @settings(max_examples=150)
@@ -86,8 +86,8 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     last = draw.draw(integers(first, TALL - 1))
     left, right = draw.draw(sampled_from(((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20))))
     without = draw.draw(sampled_from(((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("lung_right",))))
-    rungs, unsaid = told(first, last, left, right, without)
-    assert bool(unsaid) != bool(len(rungs))
+    rungs, reason = regions_seen(first, last, left, right, without)
+    assert bool(reason) != bool(len(rungs))
     if len(rungs):
         assert np.array_equal(rungs, person()[2][first : last + 1])
 
@@ -105,16 +105,16 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     ],
 )
 def test_usual_fields_of_view_are_labelled(first, last, regions):
-    rungs, unsaid = told(first, last)
-    assert unsaid == "" and set(rungs.tolist()) == regions
+    rungs, reason = regions_seen(first, last)
+    assert reason == "" and set(rungs.tolist()) == regions
 
 
-def test_what_cannot_be_known_is_said_and_not_guessed():
-    assert "no organ tells" in told(95, 125, without=("hip_left", "hip_right"))[1]
-    assert "no organ tells" in told(95, 110, left=20, right=28)[1]       # a narrow field beside the hips
-    assert "no organ tells" in told(113, 172, left=20, without=("lung_right",))[1]      # neither lung, and only one was looked for
-    assert "no organ tells" in told(107, 148, left=20)[1]                # the apex of one lung, the other beside the field
-    assert told(112, 119)[1] == "" and "no organ tells" in told(104, 106, without=("hip_left", "hip_right"))[1]
+def test_what_cannot_be_known_is_reported_and_not_guessed():
+    assert "no organ tells" in regions_seen(95, 125, without=("hip_left", "hip_right"))[1]
+    assert "no organ tells" in regions_seen(95, 110, left=20, right=28)[1]       # a narrow field beside the hips
+    assert "no organ tells" in regions_seen(113, 172, left=20, without=("lung_right",))[1]      # neither lung, and only one was looked for
+    assert "no organ tells" in regions_seen(107, 148, left=20)[1]                # the apex of one lung, the other beside the field
+    assert regions_seen(112, 119)[1] == "" and "no organ tells" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
     organs = extents(0, TALL - 1)
     assert "contradict" in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
 
@@ -187,8 +187,8 @@ def test_totalsegmentators_layout(tmp_path):
     for name in ("hip_left", "hip_right"):
         (tree / "s0006/segmentations" / f"{name}.nii.gz").unlink()
     (tree / "meta.csv").write_text("image_id;age;institute;split;manufacturer;field_strength\ns0001;44;C;train;ge;1.50\n")
-    said = run("totalsegmentator", tree, "--out", out, status=3)
-    assert "3 volumes of 3 subjects, 2 labelled" in said
+    output = run("totalsegmentator", tree, "--out", out, status=3)
+    assert "3 volumes of 3 subjects, 2 labelled" in output
     assert labels(out) == {
         "s0001": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)],
         "s0002": [("head", 0, CROWN - 150)],
@@ -323,7 +323,7 @@ def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_wh
     """Of what TotalSegmentator outlines besides, nothing is taken for a misspelling."""
     others = ("kidney_cyst_left", "kidney_cyst_right", "heart_atrium", "brainstem", "vertebrae_T9", "vertebrae_L4", "humerus_left", "colon",
               "scapula_left", "clavicula_right", "stomach", "esophagus", "iliac_artery_left", "spinal_cord", "gluteus_maximus_left")
-    assert all(organ_called(name) is None and not get_close_matches(name.casefold(), WORDS, 1, ALIKE) for name in others)
+    assert all(organ_called(name) is None and not get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE) for name in others)
     assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {"vertebrae_T7", "liver", "hip_left"}
 
 

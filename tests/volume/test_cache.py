@@ -31,10 +31,10 @@ def collection(folder: Path, volumes: int = 3) -> Path:
     return folder
 
 
-def said(at: Path, out: Path, **options) -> list[str]:
-    """What a slicing says of its cache."""
+def cache_messages(at: Path, out: Path, **options) -> list[str]:
+    """The messages of a slicing about its cache."""
     sentences: list[str] = []
-    slice_collections({"c": at}, out, say=sentences.append, **options)
+    slice_collections({"c": at}, out, log=sentences.append, **options)
     return sentences
 
 
@@ -83,27 +83,27 @@ def test_an_entry_under_another_name_is_not_taken_for_it(sealed):
 
 def test_renamed_and_touched_volumes_are_hits_and_changed_ones_are_not(tmp_path):
     at, out = collection(tmp_path / "cohort"), tmp_path / "out"
-    assert "0 volumes from an earlier run, 3 cut now" in said(at, out)[-1]
+    assert "0 volumes from an earlier run, 3 cut now" in cache_messages(at, out)[-1]
     before = contents(out)
     os.utime(at / "v0.nii", (1, 1))
-    assert "3 volumes from an earlier run, 0 cut now" in said(at, out)[-1]
+    assert "3 volumes from an earlier run, 0 cut now" in cache_messages(at, out)[-1]
     assert contents(out) == before
     (at / "v0.nii").rename(at / "spare")
     (at / "v1.nii").rename(at / "v0.nii")
     (at / "spare").rename(at / "v1.nii")
-    assert "3 volumes from an earlier run" in said(at, out)[-1]
+    assert "3 volumes from an earlier run" in cache_messages(at, out)[-1]
     assert contents(out)["pixels.npy"] != before["pixels.npy"]              # the two changed places, and so did their slices
     content = bytearray((at / "v2.nii").read_bytes())
     content[-1] ^= 4
     (at / "v2.nii").write_bytes(content)
-    assert "2 volumes from an earlier run, 1 cut now" in said(at, out)[-1]
-    assert "0 volumes from an earlier run, 3 cut now" in said(at, out, slicing=Slicing(target_spacing_mm=4.0))[-1]
+    assert "2 volumes from an earlier run, 1 cut now" in cache_messages(at, out)[-1]
+    assert "0 volumes from an earlier run, 3 cut now" in cache_messages(at, out, slicing=Slicing(target_spacing_mm=4.0))[-1]
 
 
-def test_a_damaged_entry_that_still_unpacks_is_said_and_made_again(tmp_path):
+def test_a_damaged_entry_that_still_unpacks_is_reported_and_made_again(tmp_path):
     """Rewritten as a valid archive with other pixels: no checksum of the zip format would find that."""
     at, out = collection(tmp_path / "cohort"), tmp_path / "out"
-    said(at, out)
+    cache_messages(at, out)
     before = contents(out)
     victim = sorted((out / "cache").iterdir())[0]
     seal = victim.read_bytes()[-cache.SEAL_BYTES:]
@@ -112,24 +112,24 @@ def test_a_damaged_entry_that_still_unpacks_is_said_and_made_again(tmp_path):
         np.savez_compressed(file, **{**arrays, "pixels": arrays["pixels"][::-1]})
         file.write(seal)
     assert zipfile.ZipFile(victim).testzip() is None
-    sentences = said(at, out)
+    sentences = cache_messages(at, out)
     assert len(sentences) == 2 and "was damaged; cut again from the volume" in sentences[0]
     assert "2 volumes from an earlier run, 0 cut now, 1 cut again" in sentences[1]
     assert contents(out) == before
-    assert "3 volumes from an earlier run" in said(at, out)[-1]
+    assert "3 volumes from an earlier run" in cache_messages(at, out)[-1]
 
 
 def test_pruning_removes_what_nobody_uses_and_nothing_else(tmp_path):
     at, out = collection(tmp_path / "cohort"), tmp_path / "out"
-    said(at, out)
+    cache_messages(at, out)
     used = {path.name for path in (out / "cache").iterdir()}
-    said(at, out, slicing=Slicing(target_spacing_mm=20.0))
+    cache_messages(at, out, slicing=Slicing(target_spacing_mm=20.0))
     assert len(list((out / "cache").iterdir())) == 6
     (out / "cache" / "notes.txt").write_text("mine")
     fresh, abandoned = (out / "cache" / f".{letter * 64}.npz.99.part" for letter in "ab")
     for path in (fresh, abandoned):
         path.write_bytes(b"half")
     os.utime(abandoned, (1, 1))
-    assert "4 files that nobody uses removed" in said(at, out, prune_cache=True)[-1]
+    assert "4 files that nobody uses removed" in cache_messages(at, out, prune_cache=True)[-1]
     assert {path.name for path in (out / "cache").iterdir()} == {*used, "notes.txt", fresh.name}
-    assert "3 volumes from an earlier run" in said(at, out)[-1]
+    assert "3 volumes from an earlier run" in cache_messages(at, out)[-1]

@@ -129,17 +129,17 @@ def test_faults_are_in_order_whatever_the_folder_is_called(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "message"),
     [
         ("first_slice|last_slise", "no column last_slice among volume_id, region, first_slice, last_slise. Is 'last_slise' meant?"),
         ("from_mm|till_mm", "no column to_mm among volume_id, region, from_mm, till_mm"),
         ("a|b", "no column first_slice, last_slice among volume_id, region, a, b. Rows need first_slice and last_slice, or from_mm"),
     ],
 )
-def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_one_of_every_row(tmp_path, columns, said):
+def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_one_of_every_row(tmp_path, columns, message):
     rows = "".join(f"one|head|{at}|{at}\n" for at in range(20))
     (found,) = faults(tables(tmp_path, "volume_id|subject_id|path\none|a|a.nii", f"volume_id|region|{columns}\n{rows}"))
-    assert "regions.tsv, line 1: " + said in found
+    assert "regions.tsv, line 1: " + message in found
 
 
 def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_path):
@@ -159,7 +159,7 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "says"),
+    ("text", "code", "message"),
     [
         (None, "collection-missing", "there is no such table"),
         (b"", "collection-invalid", "no column volume_id, subject_id, path among nothing"),
@@ -169,13 +169,13 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
         (b"volume_id\tsubject_id\tpath\n\xff\xfe\t1\t2\n", "collection-unreadable", "not a UTF-8 table"),
     ],
 )
-def test_a_table_that_is_none_is_refused(tmp_path, text, code, says):
+def test_a_table_that_is_none_is_refused(tmp_path, text, code, message):
     if text is not None:
         (tmp_path / "volumes.tsv").write_bytes(text)
     with pytest.raises(CollectionError) as refusal:
         read_collection(tmp_path)
     assert refusal.value.code == code
-    assert says in refusal.value.sentence
+    assert message in refusal.value.sentence
 
 
 def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
@@ -273,16 +273,16 @@ def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_f
     volumes, regions = clean()
     expected = []
     for kind, n in zip(kinds, places, strict=False):
-        table, plant, row, says = FAULTS[kind](n)
+        table, plant, row, message = FAULTS[kind](n)
         plant(volumes, regions)
-        expected.append((f"{table}.tsv, line {row + 2}", says))
+        expected.append((f"{table}.tsv, line {row + 2}", message))
     folder = tmp_path_factory.mktemp("planted")
     for name, rows in (("volumes", volumes), ("regions", regions)):
         text = "\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)])
         (folder / f"{name}.tsv").write_text(text + "\n")
     found = faults(folder)
-    for line, says in expected:
-        assert any(f"{line}, {says}" in fault or (f"{line}: " in fault and says in fault) for fault in found), (line, says, found)
+    for line, message in expected:
+        assert any(f"{line}, {message}" in fault or (f"{line}: " in fault and message in fault) for fault in found), (line, message, found)
     assert len(found) == len(expected), found
 
 

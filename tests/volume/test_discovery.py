@@ -89,7 +89,7 @@ def test_a_file_in_a_closed_folder_has_a_name_and_a_link_to_it_is_found(tmp_path
     (tmp_path / "lock" / "c.nii.gz").write_bytes(b"x")
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "link.nii.gz").symlink_to(tmp_path / "lock" / "c.nii.gz")
-    told = f"""
+    script = f"""
 from pathlib import Path
 from fovnet.volume.discovery import find, name_volumes
 from fovnet.volume.readers import read
@@ -107,7 +107,7 @@ for path in found:
         # no folder is closed to root; setpriv, of util-linux, which macOS lacks, starts a process that it is closed to
         pytest.skip("root, and no setpriv to give up its rights with")
     try:
-        done = subprocess.run([*as_anybody, sys.executable, "-c", told], capture_output=True, text=True, check=False)
+        done = subprocess.run([*as_anybody, sys.executable, "-c", script], capture_output=True, text=True, check=False)
     finally:
         (tmp_path / "lock").chmod(0o700)
     assert done.stdout.split() == ["link", "c", "volume-permission", "volume-permission"], done.stderr

@@ -338,7 +338,7 @@ def test_a_planted_fault_is_refused_with_its_code_and_a_sentence(tmp_path, monke
 
 
 def test_an_unset_scale_means_no_scale(tmp_path, made):
-    """A slope of 0 says that there is none (nifti1.h), one of NaN says nothing, and the intercept does not count alone."""
+    """A slope of 0 means that there is none (nifti1.h), one of NaN is ignored, and the intercept does not count alone."""
     for slope in (0.0, float("nan"), float("inf")):
         path = patched(nifti(made, tmp_path), 112, "<2f", slope, 5.0)
         assert np.array_equal(read(path).voxels, made.body().voxels)
@@ -399,10 +399,10 @@ found = {}
 for name in sys.argv[1:]:
     before = peak()
     try:
-        slice_volume(Path(name)); said = "read"
+        slice_volume(Path(name)); code = "read"
     except VolumeError as refusal:
-        said = refusal.code
-    found[name] = [said, peak() - before]
+        code = refusal.code
+    found[name] = [code, peak() - before]
 print(json.dumps(found))
 """
 
@@ -415,8 +415,8 @@ def test_a_bomb_takes_little_memory(tmp_path, made):
     assert all(path.stat().st_size < 2e6 for path in files.values())
     run = subprocess.run([sys.executable, "-c", LITTLE, *map(str, files.values())], capture_output=True, text=True, check=True, timeout=60)
     found = json.loads(run.stdout)
-    said = {name: found[str(path)] for name, path in files.items()}
-    assert {name: (code, megabytes < 80) for name, (code, megabytes) in said.items()} == {
+    results = {name: found[str(path)] for name, path in files.items()}
+    assert {name: (code, megabytes < 80) for name, (code, megabytes) in results.items()} == {
         "NIfTI with a gigabyte behind it": ("read", True), "NIfTI that claims a gigabyte": ("volume-truncated", True),
         "NIfTI whose voxels begin behind 900 MB": ("volume-corrupt", True), "a gigabyte of zeros": ("volume-format", True),
         "NRRD with a gigabyte behind it": ("volume-constant", True),

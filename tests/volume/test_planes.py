@@ -102,15 +102,15 @@ def test_extents_are_those_of_the_picture_and_black_counts_for_nothing() -> None
     assert extents_mm(dark)[2] == pytest.approx(40)
 
 
-def test_a_header_of_voxel_sizes_alone_tells_no_axes() -> None:
+def test_a_header_of_voxel_sizes_alone_states_no_axes() -> None:
     plain = volume({})
     shifted = plain.vox_to_ras.copy()
     shifted[2, 3] += 30                                           # a table position: the scanner knew where the body lay
     tilted = plain.vox_to_ras.copy()
     tilted[:3, :3] = np.array([[1, 0, 0], [0, 0.995, -0.0999], [0, 0.0999, 0.995]]) * 4
     volumes = [Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)]
-    told = [tells_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
-    assert told == [False, True, True]
+    stated = [tells_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
+    assert stated == [False, True, True]
 
 
 @pytest.mark.parametrize("corner", [(0, 0, 0), (-236, -196, 0)])

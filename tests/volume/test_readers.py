@@ -134,7 +134,7 @@ def test_millions_of_frames_without_anything_are_given_up_soon(tmp_path):
     assert read(tmp_path / "many.nii").notes[0] == "frame 41 of 300, the first usable one"
 
 
-def test_the_first_usable_frame_is_taken_and_said(tmp_path):
+def test_the_first_usable_frame_is_taken_with_a_note(tmp_path):
     frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(np.float32)
     volume = read(saved(tmp_path / "four.nii.gz", frames))
     assert np.array_equal(volume.voxels, frames[..., 1])
@@ -146,10 +146,10 @@ def test_noise_or_next_to_nothing_before_a_far_brighter_frame_is_passed_over(tmp
     """A scan of noise, and a frame of one voxel in a thousand; not the b 1000 of a diffusion series before its tenfold brighter b 0."""
     rng, body = np.random.default_rng(0), noise((16, 16, 12), np.float32)
     nearly_empty = np.where(rng.random(body.shape) < 0.001, 1, 0)
-    for first, told in ((rng.normal(0, 5, body.shape), r"is [1-4]\.\d% as bright, perhaps noise"), (nearly_empty, r"is 0\.0% as bright")):
+    for first, note in ((rng.normal(0, 5, body.shape), r"is [1-4]\.\d% as bright, perhaps noise"), (nearly_empty, r"is 0\.0% as bright")):
         volume = read(saved(tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32)))
         assert np.array_equal(volume.voxels, body)
-        assert re.match(f"frame 2 of 3; the one before {told}", volume.notes[0])
+        assert re.match(f"frame 2 of 3; the one before {note}", volume.notes[0])
     for following in (10 * body, body / 10, nearly_empty, np.full_like(body, np.nan), np.full_like(body, 1e6)):
         volume = read(saved(tmp_path / "a.nii", np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32)))
         assert np.array_equal(volume.voxels, body) and volume.notes == ("frame 1 of 3, the first usable one",)
@@ -204,7 +204,7 @@ def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_pat
 
 
 @pytest.mark.parametrize(("place", "damage"), [(88, np.nan), (80, np.nan), (256, 3.0)])
-def test_a_damaged_qform_is_told_and_does_not_hide_that_left_is_right(tmp_path, place, damage):
+def test_a_damaged_qform_is_noted_and_does_not_hide_that_left_is_right(tmp_path, place, damage):
     """pixdim 3 and 1, and a quaternion longer than 1, beside a good sform; and beside one that is mirrored."""
     image = nibabel.Nifti1Image(noise(), np.diag([1.5, 1.5, 4.0, 1.0]))
     image.set_sform(image.affine, code=1)
@@ -263,7 +263,7 @@ def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_
         return
     with pytest.raises(VolumeError, match=r"1.5 × 1.5 × 4 mm by the qform, (2|2.5) times apart \(limit 1.5\).*volume-geometry"):
         read(tmp_path / "two.nii")
-    assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, "a pixdim of 0 says nothing"
+    assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, "a pixdim of 0 is ignored"
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
@@ -367,11 +367,11 @@ BROKEN = {
 }
 
 
-def test_what_gunzip_would_mend_is_told(tmp_path):
+def test_what_gunzip_would_mend_is_named(tmp_path):
     """Packed twice, a file unpacks to gzip; what hangs behind one gunzip leaves out, and warns.  Zeros are padding to both."""
     packed = saved(tmp_path / "a.nii.gz", noise()).read_bytes()
-    for data, told in ((gzip.compress(packed), "packed twice with gzip"), (packed + b"nothing " * 9, r"is no gzip .*gunzip -c")):
-        with pytest.raises(VolumeError, match=told):
+    for data, message in ((gzip.compress(packed), "packed twice with gzip"), (packed + b"nothing " * 9, r"is no gzip .*gunzip -c")):
+        with pytest.raises(VolumeError, match=message):
             read(write_bytes(tmp_path / "b.nii.gz", data))
     assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())
 
@@ -391,14 +391,14 @@ def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path,
         return path
 
     assert code_of(written(shape[0] - 1, 0)) == "volume-corrupt"
-    for behind, said in ((4095, ""), (2 * voxels.nbytes, "2 more frames")):
+    for behind, expected in ((4095, ""), (2 * voxels.nbytes, "2 more frames")):
         volume = read(written(shape[0], behind))
         np.testing.assert_array_equal(volume.voxels, nibabel.load(tmp_path / "made.nii").get_fdata())
-        assert said in " ".join(volume.notes) and (said or not any("frames" in note for note in volume.notes))
+        assert expected in " ".join(volume.notes) and (expected or not any("frames" in note for note in volume.notes))
 
 
 def test_frames_that_no_header_counts_are_let_be_however_many(tmp_path):
-    """More than 64 MiB of them are not read to their end, and of their number nothing is said."""
+    """More than 64 MiB of them are not read to their end, and their number is not noted."""
     path = saved(tmp_path / "one.nii", noise((64, 64, 33)))
     path.write_bytes(path.read_bytes() + bytes(300 * 64 * 64 * 33 * 2))
     assert read(path).voxels.shape == (64, 64, 33)
@@ -426,7 +426,7 @@ def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, c
 @pytest.mark.parametrize("ground", [0, -500, 50_000])
 @pytest.mark.parametrize("air", [0, 50_000])
 def test_mr_is_no_label_map_however_flat_the_ground_it_stands_on(tmp_path, ground, air):
-    """Masked to any number, and padded with another: only the body tells, of 200 greys, of dozens of flat labels or of one."""
+    """Masked to any number, and padded with another: only the body counts, of 200 greys, of dozens of flat labels or of one."""
     inside = np.linalg.norm(np.indices((40, 40, 40)).T - 19.5, axis=-1) < 16
     greys = np.random.default_rng(0).integers(100, 300, inside.shape)
     bodies = {"mr": greys, "map": 100 + labels(), "mask": np.full(inside.shape, 100)}
@@ -467,13 +467,13 @@ except VolumeError as fault:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is told otherwise here")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read from /proc")
 def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tmp_path):
     """100 MB of voxels where 32 MB are left: nothing is wrong with the volume, and it is refused as one to be tried again."""
     small, large = saved(tmp_path / "small.nii", noise()), saved(tmp_path / "large.nii", noise((512, 512, 200)))
     assert slice_volume(large).pixels.shape == (200, 128, 128)
-    told = subprocess.run([sys.executable, "-c", SHORT, small, large], capture_output=True, text=True, check=True).stdout.split()
-    assert told == ["volume-memory"] and "volume-memory" in PASSING
+    codes = subprocess.run([sys.executable, "-c", SHORT, small, large], capture_output=True, text=True, check=True).stdout.split()
+    assert codes == ["volume-memory"] and "volume-memory" in PASSING
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -94,7 +94,7 @@ def test_what_is_not_finite_becomes_the_smallest_intensity_in_both(tmp_path, mad
     lambda body: np.round(body / 60),
 ])
 def test_what_is_refused_whole_is_refused_slab_by_slab(tmp_path, made, make, monkeypatch):
-    monkeypatch.setattr(slabs, "SLAB_VOXELS", 2**15 + 2000)         # labels are told by a slab of at least 32³ voxels
+    monkeypatch.setattr(slabs, "SLAB_VOXELS", 2**15 + 2000)         # labels are recognised in a slab of at least 32³ voxels
     body = made.body(shape=(40, 44, 36))
     changed = made.stored(type(body)(make(body.voxels), body.vox_to_ras, "made"), (1, 2, 0), (1, 1, 1))
     path = made.write("nifti-1", tmp_path / "body", changed, "<f4")
@@ -110,16 +110,16 @@ def refusal(path, slicing: Slicing) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("grey", "told"), [
+@pytest.mark.parametrize(("grey", "note"), [
     (0.0, ", the first usable one"), (0.01, "; the one before is 1.0% as bright, perhaps noise or nearly empty"),
 ])
-def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made, grey, told):
+def test_the_first_frame_that_can_be_used_is_taken(tmp_path, made, grey, note):
     body = made.body()
     frames = np.stack([grey * body.voxels, body.voxels, body.voxels[::-1]], axis=3)
     image = nibabel.Nifti1Image(frames, body.vox_to_ras)
     nibabel.save(image, tmp_path / "frames.nii.gz")
     slabwise = slice_volume(tmp_path / "frames.nii.gz", NEVER_WHOLE)
-    assert slabwise.notes[0] == f"frame 2 of 3{told}"
+    assert slabwise.notes[0] == f"frame 2 of 3{note}"
     assert_same(slabwise, slice_volume(tmp_path / "frames.nii.gz"))
 
 
@@ -174,7 +174,7 @@ def test_memory_is_that_of_a_slab_and_the_planes(tmp_path, made):
     assert slices == 133 and grown < 150e6
 
 
-def test_a_volume_of_planes_says_where_it_lies(tmp_path, made):
+def test_a_volume_of_planes_states_where_it_lies(tmp_path, made):
     """The centre of the grid stays where it was, whatever becomes of its pixels."""
     for plane, storage in product(("axial", "oblique"), made.FORTY_EIGHT[::7]):
         path = made.write("nifti-1", tmp_path / "body", made.stored(made.body(plane), *storage))

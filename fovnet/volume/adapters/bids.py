@@ -2,9 +2,9 @@
 
     sub-<label>/[ses-<label>/]anat/sub-<label>[_ses-<label>][_<key>-<value>...]_<suffix>.nii[.gz]
 
-with what their sidecars say: a .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
-above whose entities the image has too, nearer ones winning.  Of participants.tsv only site, sex and scanner are taken over; ages and
-whatever else it tells of a person stay where they are.  Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
+with the fields of their sidecars: a .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
+above whose entities the image has too, nearer ones winning.  Of participants.tsv only site, sex and scanner are taken over, no ages and
+nothing else about a person.  Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
 """
 
 from __future__ import annotations
@@ -91,25 +91,25 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
                 fitting.append((len(theirs), sidecar))
         for _, sidecar in sorted(fitting):
             try:
-                told = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
-                facts |= told if isinstance(told, dict) else {}
+                fields = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
+                facts |= fields if isinstance(fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); its image is taken without it", "sidecar"))
-    about = {name: _word(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
+    about = {name: _text(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
     return about, faults
 
 
-def _word(value: Any) -> str:
+def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
 def _people(table: Path) -> dict[str, dict[str, str]]:
-    """What participants.tsv says of each participant_id, where there is one."""
+    """The columns taken from participants.tsv, by participant_id; empty without that file."""
     if not table.is_file():
         return {}
-    said = {}
+    people = {}
     for row in read_tsv(table):
         person = row.get("participant_id", "")
         known = {name: row[column] for column, name in OF_PARTICIPANT.items() if row.get(column) not in (None, "", "n/a")}
-        said[person if person.startswith("sub-") else f"sub-{person}"] = known
-    return said
+        people[person if person.startswith("sub-") else f"sub-{person}"] = known
+    return people

@@ -4,8 +4,8 @@
     <Train_Sets|Test_Sets>/MR/<subject>/T2SPIR/DICOM_anon/*.dcm
     .../Ground/*.png                liver, kidneys, spleen, a picture a slice
 
-Each series is a volume, its folder the path; nothing is labelled: which picture belongs to which height only the DICOM headers say, and
-reading those is the reader's part.  CT (the folder CT beside MR) is out of scope.
+Each series is a volume, its folder the path; nothing is labelled: the height of each picture is in the DICOM headers only, and reading
+those is the reader's part.  CT (the folder CT beside MR) is out of scope.
 Source: Kavur et al., *CHAOS challenge* (2021), Medical Image Analysis 69:101950.
 """
 

@@ -71,7 +71,7 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
 
 
 def _attributes(path: Path, series: str) -> dict[str, str]:
-    """What the first image says of the scanner, as columns of volumes.tsv; nothing for what it does not say.
+    """The scanner's attributes in the first image, as columns of volumes.tsv; those that are missing are left out.
 
     Raises VolumeError where the series is gone.
     """
@@ -80,11 +80,11 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
         raise VolumeError("volume-series", f"{path}: the series {series} is there no longer. Collect again.")
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
-    told = {
+    columns = {
         "manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame),
         "body_part_examined": body_part(frame.facts.body_part),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in columns.items() if value}
 
 
 def plane_of(frame: Frame) -> str:

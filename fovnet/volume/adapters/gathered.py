@@ -21,7 +21,7 @@ class Aside:
     """Something that is not in the tables as it might have been, and why.
 
     kind  "broken": should have been a volume and cannot be read; "left out": is no MR volume of this kind; "not labelled": stands in
-          volumes.tsv without rows in regions.tsv, because nothing certain can be said of all its slices
+          volumes.tsv without rows in regions.tsv, because some of its slices cannot be labelled with certainty
     """
 
     path: Path

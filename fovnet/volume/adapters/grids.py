@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.volume.formats import metaimage, nifti
 from fovnet.volume.orient import closest_axes
 
-THICKER = 1.5           # a slice thickness of so many in-plane spacings tells the plane of the scan; nearer to 1 it is a 3-D scan
+THICKER = 1.5           # a slice thickness of so many in-plane spacings shows the plane of the scan; nearer to 1 it is a 3-D scan
 SAME_PLACE_MM = 0.1     # two grids are one where no corner lies farther apart
 PLANES = ("sagittal", "coronal", "axial")
 
@@ -41,7 +41,7 @@ class Grid:
 
     @property
     def plane(self) -> str:
-        """The plane it was scanned in, as far as the spacing tells; empty for nearly cubic voxels."""
+        """The plane it was scanned in, by the spacing; empty for nearly cubic voxels."""
         thick = int(np.argmax(self.spacing_mm))
         others = np.delete(self.spacing_mm, thick)
         towards = int(closest_axes(self.vox_to_ras)[thick, 0])
@@ -63,7 +63,7 @@ def nifti_grid(path: Path) -> Grid:
     """The grid of a NIfTI file.  Raises VolumeError where the header cannot be read, or is no scanner's grid."""
     from fovnet.volume.readers import guarded, reader_of
 
-    reader = reader_of(path)                # says what it is instead, where it is none: empty, a text, a pointer of git-annex
+    reader = reader_of(path)                # its refusal names what else the file is: empty, a text, a pointer of git-annex
     sizes, vox_to_ras = guarded(reader, path, lambda: nifti.header_of(path))
     return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 

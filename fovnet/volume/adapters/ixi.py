@@ -19,7 +19,7 @@ from fovnet.volume.adapters.grids import Grid
 from fovnet.volume.collection import RegionRow, VolumeRow
 
 NAME = re.compile(r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?")
-FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}       # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, says the site
+FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}       # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
 HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 
 
@@ -28,24 +28,24 @@ def gather_ixi(tree: Path) -> Gathered:
     gathered = Gathered()
     for path in sorted(path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))):
         name = readers.volume_name(path)
-        named = NAME.fullmatch(name)
-        if not named:
+        match = NAME.fullmatch(name)
+        if not match:
             gathered.leave(path, "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set are")
-        elif named["sequence"] not in HEAD_ONLY or named["rest"]:
-            gathered.leave(path, f"{named['sequence']}{named['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken")
+        elif match["sequence"] not in HEAD_ONLY or match["rest"]:
+            gathered.leave(path, f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken")
         else:
-            _add(gathered, path, named)
+            _add(gathered, path, match)
     return gathered
 
 
-def _add(gathered: Gathered, path: Path, named: re.Match[str]) -> None:
+def _add(gathered: Gathered, path: Path, match: re.Match[str]) -> None:
     try:
         volume = readers.read(path)
     except VolumeError as fault:
         gathered.refuse(path, fault)
         return
     first, last = body_slices(volume)
-    attributes = {"site": named["site"], "sequence": named["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
-                  "field_strength": FIELD_STRENGTH.get(named["site"], "")}
+    attributes = {"site": match["site"], "sequence": match["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
+                  "field_strength": FIELD_STRENGTH.get(match["site"], "")}
     name = readers.volume_name(path)
-    gathered.add(VolumeRow(name, named["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])
+    gathered.add(VolumeRow(name, match["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])

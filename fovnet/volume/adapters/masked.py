@@ -31,9 +31,9 @@ from fovnet.volume.unpacking import regular
 from fovnet.volume.volume import Volume
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
-TELLING = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
-SPELLED = {name.casefold(): name for name in TELLING}
-WORDS = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae of one number are no misspelling of another's
+REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
+SPELLED = {name.casefold(): name for name in REGION_ORGANS}
+UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae of one number are no misspelling of another's
 ALIKE = 0.87            # liverr and hip_lef are, kidney_cyst_left is not kidney_left, nor brainstem brain
 SUFFIXES = (".nii.gz", ".nii")
 SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
@@ -49,13 +49,13 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
     gathered = Gathered()
     if labels:
         for name in names.values():
-            _ask_if_meant(gathered, labels, name)
+            _leave_misspelt(gathered, labels, name)
     for case in cases(tree):
         images = [path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
-            said = ", ".join(path.name for path in images) or "none"
-            gathered.leave(case, f"{len(images)} images beside the masks ({said}), one is wanted: the one they were drawn on")
+            listed = ", ".join(path.name for path in images) or "none"
+            gathered.leave(case, f"{len(images)} images beside the masks ({listed}), one is wanted: the one they were drawn on")
             continue
         add_case(gathered, VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]), case, names)
     leave_unmasked(gathered, tree)
@@ -86,7 +86,7 @@ def cases(tree: Path) -> Iterator[Path]:
 
 
 def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
-    """Takes the volume in, with the regions its masks tell; sets aside what cannot be read, and says what cannot be told."""
+    """Adds the volume with the regions derived from its masks; sets aside what cannot be read or labelled, with the reason."""
     try:
         image = readers.read(volume.path)
         grid = nifti_grid(volume.path)                      # what is read slab by slab has other voxels by now
@@ -94,11 +94,11 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     except VolumeError as fault:
         gathered.refuse(volume.path, fault)
         return
-    rungs, unsaid = regions_of(organs, grid.slices, grid.wide_mm)
+    rungs, reason = regions_of(organs, grid.slices, grid.wide_mm)
     if not organs:
-        unsaid = "none of its masks is called as an organ that tells a region; name them as TotalSegmentator does, such as liver, hip_left"
-    if unsaid:
-        gathered.leave(volume.path, unsaid, NOT_LABELLED)
+        reason = "none of its masks is called as an organ that tells a region; name them as TotalSegmentator does, such as liver, hip_left"
+    if reason:
+        gathered.leave(volume.path, reason, NOT_LABELLED)
     first, last = body_slices(image)
     seen = [one for one in organs.values() if one]          # far from a coil a body is as dark as air, and outlined all the same
     first, last = min([first, *(one.first for one in seen)]), max([last, *(one.last for one in seen)])
@@ -110,13 +110,13 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
 
 
 def organ_called(name: str) -> str | None:
-    """The organ of TELLING that is meant, whatever its capitals, hyphens and blanks: "Hip-left" is hip_left; None if none is."""
+    """The organ of REGION_ORGANS that is meant, whatever its capitals, hyphens and blanks: "Hip-left" is hip_left; None if none is."""
     return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
-def _ask_if_meant(gathered: Gathered, path: Path, name: str) -> None:
-    """Sets a mask or a table aside whose `name` is nearly that of an organ that tells a region."""
-    near = [] if organ_called(name) else get_close_matches(name.casefold(), WORDS, 1, ALIKE)
+def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
+    """Sets a mask or a table aside whose `name` is nearly one of REGION_ORGANS, with a question whether that is meant."""
+    near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
         gathered.leave(path, f"{name!r} is no organ that tells a region; is {SPELLED[near[0]]!r} meant?")
 
@@ -129,7 +129,7 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
             if not _is_image(path):
                 continue
             name = readers.volume_name(path)
-            _ask_if_meant(gathered, path, name)
+            _leave_misspelt(gathered, path, name)
             if organ := organ_called(name):
                 files.setdefault(organ, []).append(path)
         return {organ: _extent_in(paths, grid) for organ, paths in files.items()}

@@ -1,4 +1,4 @@
-"""Which region each slice shows, told by the organs that somebody has outlined in it.
+"""Which region each slice shows, derived from the organs that are outlined in it.
 
 The limits are those of the labelling convention, each at the end of an organ:
 
@@ -9,12 +9,12 @@ The hip bones give the first two (lowest and highest slice), the liver the third
 1.  Up to the highest slice of an organ that ends a region below, the slices belong to that region or a lower one; above it to a
     higher one, *if the organ's end was seen*: an organ cut off by the first or last slice, or by a side of the volume within 10 mm
     of its end, gives no limit, nor does the left one without the right or the other way round: the apex of the other lung may lie
-    higher.  It still tells that the slices it shows are on its own side.  For the ischium the same from above.  Lower and middle
+    higher.  The slices that show it are on its own side all the same.  For the ischium the same from above.  Lower and middle
     lobes of a lung end below its apex: without the upper one of their side they give no limit either.
 2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it, about the middle of the
     body, has its limit outside: all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips
     there is no pelvis; and lung or heart without liver is above its dome.
-3.  Slices that are still open are told by what else they show (WITNESSES): brain, kidneys, sacrum, shin.
+3.  Slices that are still open are decided by what else they show (WITNESSES): brain, kidneys, sacrum, shin.
 4.  Regions never descend towards the head.
 5.  Where a slice is then still open, or two rules contradict each other, the volume gets no labels at all: half a labelling would
     call the rest of it `none`.
@@ -80,7 +80,7 @@ WITNESSES = {           # organ: lowest and highest rung at which it is ever see
     **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
 }
 
-WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # what they tell where the limit of that rung is outside by rule 2
+WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # rungs they allow where the limit of that rung is outside by rule 2
 
 
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
@@ -114,9 +114,9 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
         _bound(limit, _that_limit(limit, organs), low, high)
     _settle(low, high, absent)
     sure = low == high
-    telling = {**WITNESSES, **{name: range_ for limit, gone in zip(LIMITS, absent, strict=True) if gone
-                               for name, range_ in WITHOUT.get(limit.below, {}).items()}}
-    for name, (lowest, highest) in telling.items():
+    witnesses = {**WITNESSES, **{name: range_ for limit, gone in zip(LIMITS, absent, strict=True) if gone
+                                 for name, range_ in WITHOUT.get(limit.below, {}).items()}}
+    for name, (lowest, highest) in witnesses.items():
         found = organs.get(name)
         if found is not None:
             open_ = ~sure & (np.arange(slices) >= found.first) & (np.arange(slices) <= found.last)
@@ -132,24 +132,24 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
 
 def _that_limit(limit: Limit, organs: Mapping[str, Extent | None]) -> dict[str, Extent | None]:
     """The organs of a limit that were looked for; of a lung's lobes none where the upper one was not, for it ends the highest."""
-    asked = {name: organs[name] for name in limit.organs if name in organs}
-    upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in asked}
-    return {name: one for name, one in asked.items() if "_lobe_" not in name or name.rpartition("_")[2] in upper}
+    searched = {name: organs[name] for name in limit.organs if name in organs}
+    upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in searched}
+    return {name: one for name, one in searched.items() if "_lobe_" not in name or name.rpartition("_")[2] in upper}
 
 
 def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
     """Whether the organs of a limit were looked for where they would have been seen, and are not there."""
-    asked = list(_that_limit(limit, organs))
-    both = any("left" in name for name in asked) == any("right" in name for name in asked)
-    return bool(asked) and both and not any(organs[name] for name in asked) and wide_mm >= limit.wide_mm
+    searched = list(_that_limit(limit, organs))
+    both = any("left" in name for name in searched) == any("right" in name for name in searched)
+    return bool(searched) and both and not any(organs[name] for name in searched) and wide_mm >= limit.wide_mm
 
 
-def _bound(limit: Limit, asked: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+def _bound(limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
     """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung each slice can still have."""
-    found = [one for one in asked.values() if one]
+    found = [one for one in searched.values() if one]
     if not found:
         return
-    sides = [[one for name, one in asked.items() if side in name] for side in ("left", "right")]
+    sides = [[one for name, one in searched.items() if side in name] for side in ("left", "right")]
     paired = any(sides[0]) == any(sides[1])         # both, or a mask that knows no sides
     if limit.highest:
         last = max(one.last for one in found)

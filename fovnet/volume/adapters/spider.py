@@ -2,9 +2,9 @@
 
     images/<subject>_<t1|t2|t2_SPACE>.mha
     masks/<the same>.mha            vertebrae 1 to 25 counted from the lowest, canal 100, discs from 201
-    overview.csv                    one line an image, with what its DICOM header said
+    overview.csv                    one line an image, with attributes of its DICOM header
 
-Every slice shows the protocol; where pelvis, abdomen and chest meet the masks do not tell, so no rung of the chain is given.
+Every slice shows the protocol; the masks do not determine where pelvis, abdomen and chest meet, so no rung of the chain is given.
 Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific Data 11:264.
 """
 
@@ -26,8 +26,8 @@ def gather_spider(tree: Path) -> Gathered:
     """Every image with the protocol from its first to its last slice; one without a mask on its grid is not labelled but set aside."""
     gathered = Gathered()
     for path in sorted((tree / "images").glob("*")):
-        named = NAME.fullmatch(path.stem)
-        if not named or path.suffix.lower() != ".mha":
+        match = NAME.fullmatch(path.stem)
+        if not match or path.suffix.lower() != ".mha":
             gathered.leave(path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are")
             continue
         try:
@@ -39,7 +39,7 @@ def gather_spider(tree: Path) -> Gathered:
             gathered.refuse(path, VolumeError("mask-grid", f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they lie "
                                                            "elsewhere. Fetch both again."))
             continue
-        attributes = {"sequence": named["sequence"], "plane": grid.plane}
+        attributes = {"sequence": match["sequence"], "plane": grid.plane}
         rows = [RegionRow(path.stem, protocol, 0, grid.slices - 1) for protocol in DEFAULT.protocols]
-        gathered.add(VolumeRow(path.stem, named["subject"], path, attributes=attributes), rows)
+        gathered.add(VolumeRow(path.stem, match["subject"], path, attributes=attributes), rows)
     return gathered

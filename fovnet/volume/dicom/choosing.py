@@ -1,4 +1,4 @@
-"""Which of a place's series a path means, and what is said where it means none, or several."""
+"""Which of a place's series a path means, and the refusal where it means none, or several."""
 
 from __future__ import annotations
 

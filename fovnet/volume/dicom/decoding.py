@@ -2,11 +2,11 @@
 
 GDCM 3.2 ends the whole process where JPEG data are damaged in certain ways ("terminate called after throwing ... gdcm::Exception", met
 at the 686th of files changed at random; tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with
-grey and tells stderr alone.  Neither may reach a batch: the child may die, and what it says of damage counts as damage.  One child
-serves a whole volume; it takes 0.6 s to start.
+grey and reports it on stderr alone.  Neither may reach a batch: the child may die, and a message of damage on its stderr counts as
+damage.  One child serves a whole volume; it takes 0.6 s to start.
 
-    asked     a line of JSON for each object: path, member, indices of frames (null for an object of a single one)
-    answered  a line of JSON: shape and dtype, and then the bytes; or why not
+    requests   a line of JSON for each object: path, member, indices of frames (null for an object of a single one)
+    responses  a line of JSON: shape and dtype, and then the bytes; or why not
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Decoder:
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
-        asked = {"path": str(item.path.absolute()), "member": item.member, "indices": list(indices)}
+        request = {"path": str(item.path.absolute()), "member": item.member, "indices": list(indices)}
         try:
-            child.stdin.write(json.dumps(asked).encode() + b"\n")
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
             planes = []
             for _ in indices:
@@ -108,16 +108,16 @@ def _ended_by(child: subprocess.Popen[bytes]) -> int | None:
     return None
 
 
-def serve(asked: IO[bytes], answered: IO[bytes]) -> None:
-    """The child's work: a line in, planes out, until the lines end."""
-    with tempfile.TemporaryFile() as said:
-        os.dup2(said.fileno(), 2)
-        for line in asked:
-            _answer(json.loads(line), answered)
-            answered.flush()
+def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
+    """The child's loop: a line in, planes out, until the lines end; the C libraries' stderr goes to a file that `_respond` searches."""
+    with tempfile.TemporaryFile() as stderr:
+        os.dup2(stderr.fileno(), 2)
+        for line in requests:
+            _respond(json.loads(line), responses)
+            responses.flush()
 
 
-def _answer(job: dict[str, Any], answered: IO[bytes]) -> None:
+def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
     """Each plane of one object, or why it cannot be had."""
     from pydicom.pixels.utils import pixel_array
 
@@ -129,13 +129,13 @@ def _answer(job: dict[str, Any], answered: IO[bytes]) -> None:
                 dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:          # whatever a decoder raises, the data cannot be decoded
-            answered.write(json.dumps({"why": type(fault).__name__}).encode() + b"\n")
+            responses.write(json.dumps({"why": type(fault).__name__}).encode() + b"\n")
             return
         if DAMAGE.search(os.pread(2, 1 << 16, before)):
-            answered.write(json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n")
+            responses.write(json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n")
             return
         facts = {"shape": stored.shape, "dtype": stored.dtype.str, "bytes": stored.nbytes}
-        answered.write(json.dumps(facts).encode() + b"\n" + stored.tobytes())
+        responses.write(json.dumps(facts).encode() + b"\n" + stored.tobytes())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The frames of an enhanced multi-frame object: what is shared, and what each frame says itself.
+"""The frames of an enhanced multi-frame object: shared and per-frame attributes.
 
 Private groups are passed over: some vendors repeat positions there in another frame of reference.
 Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhanced MR).

@@ -3,8 +3,8 @@
     along    (n,) mm of each image along the normal of its plane, ascending       across  (n, 2) mm in the plane: along rows, columns
     planes   (n, rows, columns) float32
 
-Nothing but ImagePositionPatient and ImageOrientationPatient says where an image lies: thickness is not distance, and neither is
-written reliably.  Source: DICOM PS3.3, C.7.6.2.1.1, the mapping from pixel to patient.
+Only ImagePositionPatient and ImageOrientationPatient give where an image lies: thickness is not distance, and neither is written
+reliably.  Source: DICOM PS3.3, C.7.6.2.1.1, the mapping from pixel to patient.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
 def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> NDArray[np.int64]:
     """The images to keep, (m,) ascending, where some lie at one position: identical ones once.
 
-    Raises VolumeError "volume-doubled" where images at one position differ, and nothing told them apart.
+    Raises VolumeError "volume-doubled" where images at one position differ, and no attribute separated them.
     """
     kept, labels = [0], position_labels(stand.along)
     for index in range(1, len(planes)):

@@ -1,4 +1,4 @@
-"""What the header of a DICOM object says of each image in it, read without the pixels.
+"""The header of a DICOM object, as one record for each image in it, read without the pixels.
 
 Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; what follows knows no
 other difference.
@@ -44,7 +44,7 @@ PRIVATE = {                     # vendors' tags before the standard had any: b-v
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
     "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
 }
-"""(group, element in its block, whose block it is): which block of 0x10 to 0x1F that is, each file says (DICOM PS3.5, 7.8.1)."""
+"""(group, element in its block, whose block it is): each file assigns its own block of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # there may be 240; scanners and archives take a handful
 NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
@@ -53,11 +53,11 @@ COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL",
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a header says of the object as a whole: ids, what it is, `words` of its description in upper case (never shown).
+    """Attributes of a DICOM object as a whole: ids, what it is, `words` of its description in upper case (never shown).
 
-    manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: not told
+    manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: missing
     body_part     as written; `fovnet.volume.body_part` makes a known word of it before anybody sees it
-    birthday, name  digests of the patient's birthday and of each word of the name; empty: not told
+    birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     """
 
     patient_id: str = ""
@@ -208,7 +208,7 @@ def getter(*layers: Any) -> Callable[[str], Any]:
 
 def _private(layer: Any, keyword: str) -> Any:
     """The value of a private element, in its maker's block, or the first where nobody claims that; unpacked where a router took its kind
-    away (UN) and nobody says whose it is."""
+    away (UN) and no private creator is given."""
     group, place, creator = PRIVATE[keyword]
     block = next((block for block in BLOCKS if _claimed(layer, group, block) == creator), None)
     if block is None and not _claimed(layer, group, BLOCKS[0]):

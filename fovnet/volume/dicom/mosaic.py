@@ -19,14 +19,14 @@ from fovnet.volume.dicom.header import Frame, getter, real, whole
 
 
 def is_mosaic(frame: Frame) -> bool:
-    """Whether the image type says so."""
+    """Whether the image type is that of a mosaic."""
     return "MOSAIC" in frame.image_type
 
 
 def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each tile that holds a slice, in the order of acquisition.
 
-    One position is all a mosaic has, so here alone the spacing between slices is taken from the header, and said.
+    One position is all a mosaic has, so here alone the spacing between slices is taken from the header, with a note.
     Raises VolumeError "volume-mosaic" where the CSA header is missing, damaged, or does not fit the image.
     """
     slices, normal = _csa(frame, dataset)

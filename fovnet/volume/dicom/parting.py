@@ -1,8 +1,8 @@
-"""Images that share what volumes are always told apart by, into volumes: by where they lie, and by what else differs between them.
+"""Images that agree in all that always differs between volumes, into volumes: by where they lie, and by what else differs between them.
 
 Scanners put several volumes of one kind into one series: the stations of a whole body beside or above each other, a stack for each knee,
-the phases of a heart, b-values.  A group is parted only where each part is a stack of its own; what cannot be told stays together, and
-is refused when it is read.
+the phases of a heart, b-values.  A group is parted only where each part is a stack of its own; what cannot be separated stays together,
+and is refused when it is read.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ BESIDE = 0.5                    # of the field of view: images of one stack are 
 LEAST = 3                       # images of a stack: a single one that lies elsewhere is a wrong position rather than a volume
 
 Part = tuple[tuple[str, ...], tuple[str, ...], list[Frame]]
-"""Values, names of what told them, images."""
+"""Values, names of the attributes that have these, images."""
 
 
 def parted(frames: list[Frame]) -> list[Part]:
-    """The volumes among images in the order of their numbers, as far as they can be told."""
+    """The volumes among images in the order of their numbers, as far as they can be separated."""
     return [
-        ((*place, *values, *stack), (*told, *names, *along), images)
-        for place, told, group in _beside_each_other(frames)
-        for values, names, one in _doubled(group, ())
-        for stack, along, images in _above_each_other(one)
+        ((*place, *values, *stack), (*place_names, *value_names, *stack_names), images)
+        for place, place_names, group in _beside_each_other(frames)
+        for values, value_names, one in _doubled(group, ())
+        for stack, stack_names, images in _above_each_other(one)
     ]
 
 
 def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n,) millimetres of each image along the normal of the first; None where one says no position."""
+    """(n,) millimetres of each image along the normal of the first; None where one has no position."""
     placed = placed_by(frames)
     return None if placed is None else placed[:, 2]
 
 
 def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n, 3) millimetres of each image along rows, columns and normal of the first; None where one says no position."""
+    """(n, 3) millimetres of each image along rows, columns and normal of the first; None where one has no position."""
     axes = frames[0].orientation
     if axes is None or any(frame.position is None for frame in frames):
         return None
@@ -78,7 +78,7 @@ def is_stack(frames: Sequence[Frame]) -> bool:
 
 
 def field_mm(frame: Frame) -> tuple[float, float] | None:
-    """Millimetres that an image covers along its rows and along its columns; None where it does not say."""
+    """Millimetres that an image covers along its rows and along its columns; None without a pixel spacing."""
     return None if frame.spacing_mm is None else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])
 
 
@@ -134,11 +134,11 @@ def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     return any(all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks) for each in values)
 
 
-def _doubled(frames: list[Frame], told: tuple[str, ...]) -> Iterator[Part]:
+def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
     """The volumes in a group whose positions are doubled, by the first of PERHAPS that parts them, else by the order of numbers."""
     most = _most_at_one_place(frames)
     if most == 1:
-        yield (), told, frames
+        yield (), names, frames
         return
     for index, (name, _) in enumerate(PERHAPS):
         parts: dict[str, list[Frame]] = {}
@@ -148,12 +148,12 @@ def _doubled(frames: list[Frame], told: tuple[str, ...]) -> Iterator[Part]:
         fewer = 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
             for value, part in parts.items():
-                yield from (((value, *rest), names, group) for rest, names, group in _doubled(part, (*told, name)))
+                yield from (((value, *rest), all_names, group) for rest, all_names, group in _doubled(part, (*names, name)))
             return
     runs = _runs(frames, most)
-    yield from (((f"run {index}",), (*told, "order of the image numbers"), run) for index, run in enumerate(runs))
+    yield from (((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs))
     if not runs:
-        yield (), told, frames
+        yield (), names, frames
 
 
 def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
@@ -172,7 +172,7 @@ def _most_at_one_place(frames: Sequence[Frame]) -> int:
 
 
 def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
-    """The volumes that consecutive numbers tell: one after another, or all images of a position before those of the next, as a cine is
+    """The volumes by consecutive numbers: one after another, or all images of a position before those of the next, as a cine is
     stored; none where they do not come out even."""
     along, length = positions_along(frames), len(frames) // times
     if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):

@@ -1,7 +1,7 @@
-"""Whose images share a series UID, or have none: people told apart by what headers say of them.
+"""Whose images share a series UID, or have none: people distinguished by the patient attributes of the headers.
 
 Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests,
-compared and never written, nor hashed into what is: who guesses names could tell which gives the hash.
+compared and never written, nor hashed into what is: a guessed name could be checked against the hash.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_PEOPLE = 64                # spellings held against each other, three at a 
 LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters with strokes and pairs, which have no accent
 
 Person = tuple[str, str, frozenset[str]]
-"""PatientID, birthday, words of the name; each empty where nothing is said."""
+"""PatientID, birthday, words of the name; each empty where it is missing."""
 
 
 def birthday_of(written: str) -> str:
@@ -36,23 +36,23 @@ def name_of(written: str) -> frozenset[str]:
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
     plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
-    told = [word for word in words if len(word) > 1] or words
-    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in told)
+    long = [word for word in words if len(word) > 1] or words
+    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in long)
 
 
 def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     """(person, images) of one series UID: a single one where nothing contradicts that they are one person's.
 
-    Without a series UID, nothing but their folder says that images belong together.  Where nobody is named at all, images of several
-    folders that are numbered alike are different ones' (the discs of one series go on counting).
+    Without a series UID, only a common folder shows that images belong together.  Where nobody is named at all, images of several folders
+    that are numbered alike are of different people (the discs of one series go on counting).
     """
     folders = [list(frames)] if frames[0].facts.series_uid else _by_folder(frames)
-    told = [share for folder in folders for share in people_of(folder)]
-    return [(person, own) for person, together in told for own in ([together] if named(person) else _numbered_once(together))]
+    shares = [share for folder in folders for share in people_of(folder)]
+    return [(person, own) for person, together in shares for own in ([together] if named(person) else _numbered_once(together))]
 
 
 def named(person: Person) -> bool:
-    """Whether anything is said that is one person's; a birthday is many people's."""
+    """Whether PatientID or name identify the person; a birthday is many people's."""
     return bool(person[0] or person[2])
 
 
@@ -62,34 +62,34 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     A name agrees with one that has more words: DOE^JANE is Doe, Jane Mary.  What is left blank is anybody's: it joins the only person whom
     it does not contradict, and is a share of its own beside several.  Beyond MOST_PEOPLE each spelling is a person.
     """
-    said: dict[Person, list[Frame]] = {}
+    images: dict[Person, list[Frame]] = {}
     for frame in frames:
-        said.setdefault(_person(frame.facts), []).append(frame)
-    if len(said) > MOST_PEOPLE:
-        return list(said.items())
+        images.setdefault(_person(frame.facts), []).append(frame)
+    if len(images) > MOST_PEOPLE:
+        return list(images.items())
     people: list[tuple[Person, list[Frame]]] = []
     unclear: list[tuple[Person, list[Frame]]] = []
-    friends = {one: [other for other in said if _agree(one, other)] for one in said}
+    friends = {one: [other for other in images if _agree(one, other)] for one in images}
     torn = {one for one, alike in friends.items() if not all(_agree(*two) for two in combinations(alike, 2))}
-    for one in sorted(said, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))):
+    for one in sorted(images, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))):
         alike = [index for index, (person, _) in enumerate(people) if _agree(person, one)]
         if one in torn:
-            unclear.append((one, said[one]))
+            unclear.append((one, images[one]))
         elif len(alike) == 1:
             person, own = people[alike[0]]
-            people[alike[0]] = (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)), own + said[one]
+            people[alike[0]] = (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)), own + images[one]
         else:
-            (unclear if alike else people).append((one, said[one]))
+            (unclear if alike else people).append((one, images[one]))
     return people + unclear
 
 
 def digest_of(person: Person, frames: Sequence[Frame]) -> str:
     """What stands for a person wherever the images lie: their first image, by its UID, and they themselves only where that has none."""
     first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
-    told = [first.sop_uid, str(first.instance), str(first.position)]
+    identity = [first.sop_uid, str(first.instance), str(first.position)]
     if not first.sop_uid:
-        told += [person[0], person[1], *sorted(person[2])]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+        identity += [person[0], person[1], *sorted(person[2])]
+    return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
 
 def folder_of(frame: Frame) -> tuple[str, str]:
@@ -107,7 +107,7 @@ def _person(facts: Facts) -> Person:
 
 
 def _agree(one: Person, other: Person) -> bool:
-    """Whether what is said of both is the same."""
+    """Whether the attributes that both have agree."""
     same = all(not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True))
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
@@ -138,7 +138,7 @@ def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 
 Numbers = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
-"""UIDs of the images of each number and of what tells images of one series apart: an echo and the next are numbered alike."""
+"""UIDs of the images of each number and of each value of `Frame.apart`: an echo and the next are numbered alike."""
 
 
 def _collide(taken: Numbers, numbers: Numbers) -> bool:

@@ -51,7 +51,7 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
 
 
 def _refuse_both(source: str, inverted: int, images: int) -> None:
-    """Raises VolumeError where white is low in some images and high in others: nothing says what of one is as bright as what of another."""
+    """Raises VolumeError where white is low in some images and high in others: their grey values share no scale."""
     if 0 < inverted < images:
         raise VolumeError("volume-photometric", f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
                                                 "of a volume must be alike. Export the series again, or name the images of one kind.")

@@ -61,8 +61,8 @@ def read(path: Path, limits: Limits) -> Volume:
         raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
 
 
-def told_beside(path: Path) -> tuple[str, ...]:
-    """What is told of a volume because of other objects of its place: that it is one of several, that some could not be used.
+def notes_beside(path: Path) -> tuple[str, ...]:
+    """Notes on a volume that stem from other objects of its place: that it is one of several, that some could not be used.
 
     Raises VolumeError as `read`.
     """

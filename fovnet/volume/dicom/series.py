@@ -1,7 +1,7 @@
 """Images into groups that are one volume each.
 
 A series, as scanners number them, may hold several volumes: echoes, phases of a heart or of a contrast agent, b-values, magnitude and
-phase, the three planes of a localiser.  Images are kept apart by what always tells volumes apart (orientation, matrix, pixel size,
+phase, the three planes of a localiser.  Images are separated by what always differs between volumes (orientation, matrix, pixel size,
 `header.APART`), and then by where they lie (`parting`).
 """
 
@@ -21,7 +21,7 @@ from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import CAPTURES, kind_of
 
-MOST_DIRECTIONS = 256           # orientations of one series told apart: a radial one has a hundred, and 8,000 frames with one each hang
+MOST_DIRECTIONS = 256           # orientations of one series distinguished: a radial one has a hundred, and 8,000 frames with one each hang
 SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
 SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
 LOOKS = ("image type", "component")
@@ -63,7 +63,7 @@ class Series:
 def series_of(frames: Iterable[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
-    What is no MR image, or was captured from a screen, is a group of its own, whatever series it says it belongs to; so are the images of
+    What is no MR image, or was captured from a screen, is a group of its own, whatever its series UID; so are the images of
     each person where several share a series UID, or have none, as careless pseudonyms leave them.
     """
     together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
@@ -77,13 +77,13 @@ def series_of(frames: Iterable[Frame]) -> list[Series]:
 
 
 SHARED = "its series UID is that of another patient's images too"
-UNTOLD = "its series UID is that of images in another folder too, numbered alike; of neither it is said whose they are"
+UNIDENTIFIED = "its series UID is that of images in another folder too, numbered alike; of neither it is said whose they are"
 
 
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, of each person by themselves."""
     shares = shares_of(frames)
-    note = SHARED if any(named(person) for person, _ in shares) else UNTOLD
+    note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
     note = note if len(shares) > 1 and frames[0].facts.series_uid else ""
     taken: set[str] = set()
     found: list[Series] = []
@@ -94,7 +94,7 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
 
 @dataclass(frozen=True)
 class Share:
-    """Whose images of a series UID these are, whether there are others', and the sentence that tells so."""
+    """Whose images of a series UID these are, whether there are others', and the note on that."""
 
     whose: str
     of_several: bool
@@ -110,8 +110,8 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     names = (*SIZE, *(name for name, _ in frames[0].apart))
     differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
-    groups = [(key + own, told, group) for key, (first, *_) in versions.items() for own, told, group in parted(first)]
-    differ += sorted({name for _, told, _ in groups for name in told})
+    groups = [(key + own, attributes, group) for key, (first, *_) in versions.items() for own, attributes, group in parted(first)]
+    differ += sorted({name for _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
     for number, (key, _, group) in enumerate(groups, start=1):
@@ -229,7 +229,7 @@ def _image(frame: Frame) -> Key:
 def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, list[Item]]]:
     """(images without copies, the objects with the copies of each): two files of one UID and the same bytes, as far as the shorter goes.
 
-    A file that was cut short while it was copied says nothing that the whole one does not.
+    A file that was cut short while it was copied holds nothing that the whole one does not.
     """
     seen: dict[Key, dict[Item, int]] = {}           # of each image: the objects that hold another one of it, and where it stands in `kept`
     kept: list[Frame] = []

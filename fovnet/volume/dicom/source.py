@@ -166,7 +166,7 @@ def _archive(path: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except OSError:
         raise
-    except MemoryError as fault:        # a directory that is said to have gigabytes
+    except MemoryError as fault:        # a directory that claims gigabytes
         raise VolumeError("volume-archive-size", f"{path}: its table of contents does not fit into memory. Unpack it, and name the "
                                                  "folder.") from fault
     except Exception as fault:          # the library raises what its parts raise: IndexError of an empty name, for one
@@ -236,7 +236,7 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _unpacked(item: Item) -> bytes:
-    """A member's bytes; one that is longer than the archive's directory says is damaged, or meant to do damage."""
+    """A member's bytes; one that is longer than the archive's directory states is damaged, or meant to do damage."""
     try:
         facts = item.path.stat()
         archive = _kept_open(item.path, facts.st_size, facts.st_mtime_ns)

@@ -1,6 +1,6 @@
 """What was found of DICOM, as a table: a row a series, also of those set aside, and of objects that were no use.
 
-Nobody is named: patient, study and series are twelve hex digits of a SHA-256 of their ids, which say which rows belong together.
+Nobody is named: patient, study and series are twelve hex digits of a SHA-256 of their ids, equal for rows that belong together.
 Somebody who has a list of ids can still find one by trying; keep the table where the images may be kept.
 """
 

@@ -29,7 +29,7 @@ MAPS = {
 ACQUIRED = {"PERFUSION", "FMRI"}        # a map in what is DERIVED; in an ORIGINAL image what it was acquired for
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
-SAID_TO_BE_MAPS = re.compile(
+MAP_DESCRIPTIONS = re.compile(
     r"\b(E?ADC|FA|COLFA|TENSOR|MIN?IP|MIPS?|SUB|SUBTRACTIONS?|CB[FV]|RCBV|MTT|TTP|KTRANS|(T1|T2|T2S|R2|B0|B1) ?MAPS?)\b"
 )
 LOCALISERS = re.compile(
@@ -50,12 +50,12 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
         found = "screenshot", "a secondary capture or a picture of a screen"
     if found is None and facts.burned_in and first.orientation is None:
         found = "screenshot", "a picture with writing burned in, without a place in the scanner"
-    words = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
-    overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(words)
-    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(words) or overview):
+    description = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
+    overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(description)
+    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(description) or overview):
         found = "localizer", "a localiser"
     if found is None:
-        found = _computed(first, words)
+        found = _computed(first, description)
     if found is None and len(frames) == 1:
         found = "single", "a single image, no stack"
     return found or ("", "")
@@ -75,7 +75,7 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
     return None
 
 
-def _computed(first: Frame, words: str) -> tuple[str, str] | None:
+def _computed(first: Frame, description: str) -> tuple[str, str] | None:
     """A map or a projection; magnitude's companions of a complex image."""
     derived = first.image_type[:1] == ("DERIVED",)
     named = sorted((MAPS | ACQUIRED if derived else MAPS) & set(first.image_type[2:]))
@@ -83,8 +83,8 @@ def _computed(first: Frame, words: str) -> tuple[str, str] | None:
         return "derived", f"a derived image ({named[0]})"
     if first.facts.sop_class == MAP_CLASSES:
         return "derived", "a parametric map"
-    said = SAID_TO_BE_MAPS.search(words) if derived else None
-    if said:
-        return "derived", f"a derived image ({said[0]})"
+    match = MAP_DESCRIPTIONS.search(description) if derived else None
+    if match:
+        return "derived", f"a derived image ({match[0]})"
     component = dict(first.apart)["component"]
     return None if component == "MAGNITUDE" else ("phase", f"the {component.lower()} part of a complex image")

@@ -1,6 +1,6 @@
-"""Analyze 7.5 pairs, .hdr and .img, where a .mat beside them says how the axes run.
+"""Analyze 7.5 pairs, .hdr and .img, where a .mat beside them gives the directions of the axes.
 
-The header alone says nothing of left and right that anybody agreed on, so a pair without SPM's .mat is refused.
+The header alone has no agreed convention for left and right, so a pair without SPM's .mat is refused.
 nibabel knows the header and the .mat's convention (voxels counted from 1; M flips left and right, mat does not).
 """
 

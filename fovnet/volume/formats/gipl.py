@@ -1,7 +1,7 @@
 """GIPL volumes (Guy's Image Processing Lab): .gipl, .gipl.gz.
 
 A header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: they are taken along LPS, as ITK-SNAP takes
-them, and a note says so.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
+them, with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
 """
 
 from __future__ import annotations

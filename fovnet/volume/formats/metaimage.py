@@ -81,7 +81,7 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(voxels along each axis, (4, 4) affine to RAS) as the header tells.  Raises VolumeError as `read`."""
+    """(voxels along each axis, (4, 4) affine to RAS) by the header.  Raises VolumeError as `read`."""
     with opened(path) as file:
         fields = _fields(path, file)
     grid = _grid(path, fields)

@@ -26,7 +26,7 @@ REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", 
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether a file named .mgh or .mgz begins with version 1; the format has no magic that would tell it from other bytes."""
+    """Whether a file named .mgh or .mgz begins with version 1; the format has no magic number."""
     return path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz")) and opening[3:4] == b"\x01" and len(opening) >= 28
 
 

@@ -1,6 +1,6 @@
 """NIfTI-1 and NIfTI-2 volumes, single files and .hdr/.img pairs, plain or gzip.
 
-nibabel knows the header; this file knows what fovnet can use: a real-valued frame whose header says where it lies.
+nibabel knows the header; this file knows what fovnet can use: a real-valued frame whose header gives where it lies.
 Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform, intent and xyzt_units.
 """
 
@@ -27,7 +27,7 @@ SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corn
 OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
 OTHER_SIZE = 1.5                # times: an affine that brings a brain to a template scales an adult's by up to 1.3; stale forms are 2 off
 SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
-_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would say so on stderr
+_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would log that on stderr
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or of nothing
 SPACE_UNITS = {1: "meter", 3: "micron"}
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
@@ -92,8 +92,8 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(voxels along each axis, at least three; (4, 4) affine in mm) as the header tells, of a label map too.  Raises VolumeError as `read`,
-    and "volume-format" for what is no NIfTI."""
+    """(voxels along each axis, at least three; (4, 4) affine in mm) by the header, of a label map too.  Raises VolumeError as `read`, and
+    "volume-format" for what is no NIfTI."""
     files = files_of(path)
     with opened(files[0]) as file:
         block = file.read(540)
@@ -229,13 +229,13 @@ def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], 
 
 def _refuse_size(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> None:
     """Raises VolumeError "volume-geometry" where sform and qform, whose spacings are pixdim, are more than 1.5 times apart along an axis of
-    two voxels or more.  A pixdim of 0 or NaN says nothing."""
-    spacing, said = _spacings(stored, scale, chosen)
-    tells = np.isfinite(said) & (said > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
-    factors = np.divide(said, spacing, out=np.ones(3), where=tells)
+    two voxels or more.  A pixdim of 0 or NaN is ignored."""
+    spacing, pixdim_mm = _spacings(stored, scale, chosen)
+    valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
+    factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
     times_apart = float(np.maximum(factors, 1 / factors).max())
     if times_apart > OTHER_SIZE:
-        two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, said)]
+        two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, pixdim_mm)]
         raise VolumeError("volume-geometry", f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by the qform, {times_apart:.3g} "
                                              f"times apart (limit {OTHER_SIZE:g}), so one of them is wrong. Convert the original series "
                                              "again.")
@@ -248,8 +248,8 @@ def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float6
 
 def _other_spacing(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
     """A note if pixdim gives other spacings than the sform."""
-    spacing, said = _spacings(stored, scale, chosen)
-    if (np.abs(said - spacing) <= SAME_SPACING * spacing).all():
+    spacing, pixdim_mm = _spacings(stored, scale, chosen)
+    if (np.abs(pixdim_mm - spacing) <= SAME_SPACING * spacing).all():
         return ()
-    two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (said, spacing)]
+    two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (pixdim_mm, spacing)]
     return (f"pixdim says voxels of {two[0]} mm, the sform {two[1]} mm; the sform is used",)

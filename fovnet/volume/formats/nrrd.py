@@ -1,6 +1,6 @@
 """NRRD volumes: .nrrd, and .nhdr with the data in a file beside it; raw, gzip or bzip2.
 
-The header is text; space, directions and origin give the affine.  What has none is refused: "spacings" alone say nothing about up.
+The header is text; space, directions and origin give the affine.  What has none is refused: "spacings" alone give no orientation.
 Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
 """
 
@@ -53,10 +53,10 @@ VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Header:
-    """The fields of a header, lower case, without the key/value pairs, which are in `said`; `end` is the byte behind it."""
+    """A header: its fields and its key/value pairs, names in lower case; `end` is the byte behind it."""
 
     fields: dict[str, str]
-    said: dict[str, str]
+    key_values: dict[str, str]
     end: int
 
 
@@ -80,7 +80,7 @@ def read(path: Path, limits: Limits) -> Volume:
     """
     with opened(path) as file:
         header = _header(path, file)
-        _refuse_said(path, header)
+        _refuse_key_values(path, header)
         encoding = _encoding(path, header)
         directions = _directions(path, header)
         grid = _grid(path, header, directions)
@@ -98,14 +98,14 @@ def read(path: Path, limits: Limits) -> Volume:
 
 def _header(path: Path, file: BinaryIO) -> Header:
     fields: dict[str, str] = {}
-    said: dict[str, str] = {}
+    key_values: dict[str, str] = {}
     header_line(path, file)                                             # the magic
     while line := _line(path, file, fields):
         if line.startswith("#"):
             continue
         if ":=" in line:
             name, _, value = line.partition(":=")
-            said[name.strip().lower()] = value
+            key_values[name.strip().lower()] = value
         elif ":" in line:
             name, _, value = line.partition(":")
             fields[name.strip().lower()] = value.strip()
@@ -115,7 +115,7 @@ def _header(path: Path, file: BinaryIO) -> Header:
             fields["data file"] = fields.pop("datafile")
         if fields.get("data file", "").upper().startswith("LIST"):
             break                                                       # the names follow instead of an empty line
-    return Header(fields, said, file.tell())
+    return Header(fields, key_values, file.tell())
 
 
 def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
@@ -128,11 +128,11 @@ def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
         raise
 
 
-def _refuse_said(path: Path, header: Header) -> None:
+def _refuse_key_values(path: Path, header: Header) -> None:
     """Raises VolumeError where the key/value pairs name another modality, or the segments of 3D Slicer."""
     for key in ("modality", "dicom_0008_0060", "dicom.modality"):
-        refuse_modality(str(path), header.said.get(key, "").strip())
-    if "segment0_id" in header.said:
+        refuse_modality(str(path), header.key_values.get(key, "").strip())
+    if "segment0_id" in header.key_values:
         raise VolumeError("volume-labels", f"{path}: the header names segments (Segment0_ID), not MR intensities. "
                                             "Give the MR volume itself.")
 

@@ -64,7 +64,7 @@ def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
 
 
 def unoriented(path: Path, missing: str) -> VolumeError:
-    """The refusal of a volume of which nothing says how it lies in the patient."""
+    """The refusal of a volume whose header has no orientation."""
     return VolumeError("volume-orientation", f"{path}: the header has no {missing}, so nothing says which way is up or left. Convert the "
                                              "original series again, to NIfTI (dcm2niix).")
 
@@ -72,7 +72,7 @@ def unoriented(path: Path, missing: str) -> VolumeError:
 def beside(path: Path, field: str, name: str) -> Path:
     """The data file that a header names.  Raises VolumeError "volume-outside" for one that is not in the header's folder or below.
 
-    A header is data from elsewhere: it has no say over what else of the disk is read.
+    A header is untrusted data: it may not choose what else of the disk is read.
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
         if flavour.is_absolute() or flavour.drive or ".." in flavour.parts:

@@ -325,8 +325,8 @@ def test_of_archives_in_an_archive_each_is_named(tmp_path):
             opened.writestr(f"inner-{number}.zip", b"PK\x03\x04")
     with pytest.raises(VolumeError) as refusal:
         slice_volume(tmp_path / "all.zip")
-    told = refusal.value.sentence
-    assert "none of 9 objects" in told and all(f"inner-{number}.zip" in told for number in range(7)) and "and 2 more" in told
+    message = refusal.value.sentence
+    assert "none of 9 objects" in message and all(f"inner-{number}.zip" in message for number in range(7)) and "and 2 more" in message
 
 
 def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_path, write):

@@ -212,7 +212,7 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
         "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19), "pelvis_px0218_tfl": (64, 48, 36),
     }
     folder = shared / "data" / "volumes"
-    said = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
+    geometry = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
     for path in sorted([*folder.glob("*.zip"), *folder.glob("*.dcm")]):
         try:
             volume = read(path)
@@ -220,7 +220,7 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
             assert fault.code == refused[path.stem]
         else:
             assert volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
-            spacing_mm = [float(mm) for mm in said[path.stem].split("@")[1].split(",")[0].split("x")]
+            spacing_mm = [float(mm) for mm in geometry[path.stem].split("@")[1].split(",")[0].split("x")]
             assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
 
 
