@@ -1,4 +1,4 @@
-"""Commands as they are typed into a shell, for sentences that say what to run: copied from there they do what they say."""
+"""Commands as they are typed into a shell, quoted, so that they can be copied out of a message."""
 
 from __future__ import annotations
 

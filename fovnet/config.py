@@ -296,8 +296,8 @@ class Search(Section):
 
 
 class Ensemble(Section):
-    """How many of the best trials become members, how many of these, the last, see slices alone, how much say each has, and the
-    precision in which their weights are kept.
+    """How many of the best trials become members, how many of these, the last, see slices alone, the members' weights in the mean, and
+    the precision in which the network weights are kept.
 
     blend  share of the trained weights in the members; the others are those of the networks that their trainings began with
     """
@@ -313,8 +313,8 @@ class Decision(Section):
     """Candidates the validation split chooses among, the error rate that an answer may have before it is withheld, and the risk that
     more than this rate is found on new people.
 
-    heights  whether the decision may know how high a region usually is: for all it says, where the validation split is decided better
-             so; for which regions are shown (presence), the slices alone telling where their borders lie, so that what is cut off a
+    heights  whether the decision may know how high a region usually is: for the whole answer, where the validation split is decided
+             better so; for which regions are shown (presence), while the slices alone determine the borders, so that what is cut off a
              volume moves no border that is left; or never
     height_widths  how many times as much the heights of regions may vary as in the training split: people elsewhere do, and the wider, the
              less a border moves that is left when a part of the volume is cut away
@@ -415,7 +415,7 @@ def deciding(settings: Settings) -> list[Any]:
 
 
 def write_settings(path: Path, settings: Settings) -> Path:
-    """`path`, holding the whole configuration as YAML, defaults filled in; left alone where it says so already."""
+    """`path`, holding the whole configuration as YAML, defaults filled in; not written where its content is that already."""
     text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
@@ -423,7 +423,7 @@ def write_settings(path: Path, settings: Settings) -> Path:
 
 
 def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is one to start from") -> dict[str, Any]:
-    """The mapping in a YAML file.  Raises ConfigError where there is none; `like` says what one looks like."""
+    """The mapping in a YAML file.  Raises ConfigError where there is none; `like` is a hint for its message, what one looks like."""
     try:
         text = path.read_text(encoding="utf-8")
         doubled = doubled_keys(text)
@@ -435,11 +435,11 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
     except OSError as error:
         raise ConfigError("config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}") from None
     except (ValueError, RecursionError) as error:           # a date such as 2024-02-31, a number of thousands of digits, endless nesting
-        told = " ".join(str(error).split())
-        raise ConfigError("config-unreadable", f"{path}: holds a value that YAML cannot mean ({told}); put text in quotes") from None
+        message = " ".join(str(error).split())
+        raise ConfigError("config-unreadable", f"{path}: holds a value that YAML cannot mean ({message}); put text in quotes") from None
     except yaml.YAMLError as error:
-        told = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
-        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {told}") from None
+        message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
     if doubled:
         raise ConfigError("config-doubled", f"{path}: keys stand there twice, and only one of each can be meant; take one out:\n"
                                             + "\n".join(f"  {fault}" for fault in doubled))
@@ -465,10 +465,10 @@ def doubled_keys(text: str) -> list[str]:
             first: dict[tuple[str, str], int] = {}
             for key, value in node.value:
                 line, path = key.start_mark.line + 1, (*where, str(key.value))
-                told = (key.tag, str(key.value))
-                if isinstance(key, yaml.ScalarNode) and told in first:
-                    found.append(f"line {line}: {'.'.join(path)} stands in line {first[told]} already")
-                first.setdefault(told, line)
+                identity = (key.tag, str(key.value))
+                if isinstance(key, yaml.ScalarNode) and identity in first:
+                    found.append(f"line {line}: {'.'.join(path)} stands in line {first[identity]} already")
+                first.setdefault(identity, line)
                 walk(value, path)
 
     walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
@@ -483,9 +483,9 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name == "default":
         return DEFAULT
-    told = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
-    entries = told.get("regions")
-    for key in told.keys() - {"regions"}:
+    raw = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
+    entries = raw.get("regions")
+    for key in raw.keys() - {"regions"}:
         raise ConfigError("regions-invalid", f"{name}: {key}: unknown key; {_nearest(str(key), ('regions',))} (only neighbouring rungs may "
                                              "touch, and nothing else can be told of them)")
     if not isinstance(entries, list) or not entries:
@@ -502,7 +502,7 @@ def _readable(text: str) -> str:
 
 
 class RegionEntry(Section):
-    """A region as a YAML file of the user's has it; `fovnet.regions.Region` says what each is."""
+    """A region in a user's YAML file; `fovnet.regions.Region` describes the fields."""
 
     name: Annotated[str, Field(strict=True), AfterValidator(_readable), Field(pattern=r"\w", max_length=64)]
     rung: Annotated[int, Field(strict=True)] | None
@@ -579,9 +579,9 @@ def _fault(fault: Any) -> str:
 
 
 def _section(annotation: Any) -> Any:
-    """The section that an annotation means, where it allows a word beside it."""
-    said = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
-    return next((choice for choice in said if isinstance(choice, type) and issubclass(choice, Section)), annotation)
+    """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the annotation itself where there is none."""
+    choices = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
+    return next((choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)), annotation)
 
 
 def _where(fault: Any) -> str:
@@ -589,7 +589,7 @@ def _where(fault: Any) -> str:
 
 
 def _wanted(fault: Any) -> str:
-    """What is wanted instead of what stands there, and how to write it where the library's words do not say so."""
+    """What is wanted instead of the value, and how to write it where pydantic's message does not contain that."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
         return f"names with a value each are wanted, such as NAME: {fault['input']}"
     if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):

@@ -1,7 +1,7 @@
 """How facts lie on disk: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
 
 Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed run finds the old
-file or the new one and never half of one. Every JSON says which fovnet made it, from which settings, with which seed.
+file or the new one and never half of one. Every JSON holds the fovnet version, the digest of the settings and the seed that made it.
 """
 
 from __future__ import annotations

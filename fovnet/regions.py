@@ -41,12 +41,12 @@ class Region:
 
     @property
     def words(self) -> frozenset[str]:
-        """All that a table or a header may call it, as `as_word` has them."""
+        """All names and synonyms by which a table or a header may call it, normalised by `as_word`."""
         return frozenset(map(as_word, (self.name, self.body_part, *self.synonyms))) - {""}
 
 
 def as_word(text: str) -> str:
-    """A name as it is compared: upper case, single blanks, which an underscore is too, and letters composed: a Mac writes u and dots."""
+    """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode NFC (macOS writes ü as u and dots)."""
     return " ".join(unicodedata.normalize("NFC", text).upper().replace("_", " ").split())
 
 
@@ -141,10 +141,10 @@ ELSEWHERE = frozenset(
     {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
      "UPPERLIMB", "WRIST"}
 )
-"""Terms of DICOM's Body Part Examined for parts that are no region here, or too far out to tell one."""
+"""Terms of DICOM's Body Part Examined for parts that are no region here, or too peripheral to show one."""
 
 
-# Okabe & Ito's palette (2008): told apart by readers with any common colour-vision deficiency.
+# Okabe & Ito's palette (2008): distinguishable for readers with any common colour-vision deficiency.
 DEFAULT = Vocabulary(
     (
         Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB",

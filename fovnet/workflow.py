@@ -1,4 +1,4 @@
-"""What the Snakefile asks of a configuration: what each rule depends on, the files that some need, and what Snakemake would not notice."""
+"""What the Snakefile needs of a configuration: what each rule depends on, the files that some need, and what Snakemake would not notice."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fovnet.results import SHIPPED_NETWORKS
 def sections(settings: Settings) -> dict[str, Any]:
     """What a rule may depend on, by name: the sections of the settings, defaults filled in, and the vocabulary.
 
-    A file of regions counts by what it tells, for its name stays where its content changes; a colour alone cuts no slices again, and is
-    in the vocabulary only.  Raises ConfigError as `fovnet.config.vocabulary`.
+    A file of regions counts by its content, for its name stays where that changes; a colour alone cuts no slices again, and is in the
+    vocabulary only.  Raises ConfigError as `fovnet.config.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
     whole = {**settings.model_dump(mode="json"), "vocabulary": [asdict(region) for region in regions]}
@@ -28,12 +28,12 @@ def sections(settings: Settings) -> dict[str, Any]:
 
 
 def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
-    """A hash of the sections of these names, whatever the order of the keys in the file that told them."""
+    """A hash of the sections of these names, independent of the order of the keys in the file."""
     return digest({name: sections[name] for name in names})
 
 
 def gpus(settings: Settings) -> int:
-    """What a training asks a cluster for; one without any refuses to be asked."""
+    """GPUs that a training requests of a cluster; 0 on the CPU, for a cluster without any refuses a request."""
     return 0 if settings.training.device == "cpu" else 1
 
 
@@ -43,7 +43,7 @@ def calibration_files(settings: Settings) -> list[str]:
 
 
 def warm_start_files(settings: Settings) -> list[str]:
-    """The ensemble whose networks trainings begin with, where there is one; that it is missing is for the verbs to say."""
+    """The ensemble whose networks trainings begin with, where there is one; a missing one is reported by the verbs."""
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
     return [path for path in [f"{folder}/ensemble.json"] if Path(path).exists()]
 

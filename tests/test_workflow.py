@@ -24,7 +24,7 @@ def regions(path: Path, *, upper: str = "hips", colour: str = "#aa3377") -> Sett
 
 
 class TestFingerprint:
-    """A rule is repeated where one of its own sections says something else, and nowhere else."""
+    """A rule is repeated where one of its own sections changes, and nowhere else."""
 
     def test_other_sections_do_not_matter(self) -> None:
         mine, theirs = (sections(settings(report={"title": title})) for title in ("one", "two"))
