@@ -1,4 +1,4 @@
-"""What each step is worth: the arms of `arms.py` on the test split, each beside the one before it, with paired intervals.
+"""Ablation: the arms of `arms.py` on the test split, each compared with the one before it, with paired intervals.
 
 Every mix of networks has its own temperature, fitted on the validation split; smoothing, thresholds and heights are those of the rule
 in use, for all arms alike. Nothing is fitted on the test split.
@@ -52,7 +52,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Step:
-    """One arm of a ladder: its measures, what changed `against` the arm before it, and since the first (nothing for the first itself)."""
+    """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and from the first; empty for the first."""
 
     ladder: str
     arm: str
@@ -124,12 +124,12 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
 
 
 def made_from(results: Results) -> dict[str, str]:
-    """The SHA-256 of what an ablation of these results is worked out from, by file: probabilities, the rule, the labels of slices."""
+    """SHA-256 of the files that an ablation of these results is computed from, by file: probabilities, rule, labels of slices."""
     return results.checksums(results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
 
 
 def current_ablation(results: Results) -> dict[str, Any]:
-    """The facts of ablation.json, where it was worked out from what lies there now; nothing where it was not, or there is none."""
+    """The facts of ablation.json, if it was computed from the files as they are now; empty if it was not, or there is none."""
     try:
         facts = read_json(results.evaluation / FACTS)
         return facts if facts.get("made_from") == made_from(results) else {}
@@ -172,7 +172,7 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
 
 
 def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> Outcome:
-    """What an arm makes of a volume's probabilities (s, k), held against its truth."""
+    """The outcome of an arm's decision on a volume's probabilities (s, k)."""
     decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))
     case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0,

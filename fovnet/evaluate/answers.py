@@ -1,5 +1,5 @@
-"""Cases from the answers of `fovnet predict`, held against what a collection says is true: how well an ensemble does on volumes that
-took no part in making it.
+"""Cases from the answers of `fovnet predict` and the labels of a collection: an ensemble evaluated on volumes that it was not made
+from.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fovnet.decision.kept import unchanged
 from fovnet.decision.tuning import right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
-from fovnet.evaluate.reading import said_borders, said_doubts, said_empty, stretches
-from fovnet.evaluate.slices import said_classes
+from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, stretches
+from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
@@ -28,17 +28,17 @@ from fovnet.volume.slices import edges_of
 
 
 def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
-    """One case a labelled volume that has an answer, in the collection's order; the names of those without one, set aside or not given;
-    and the names of the answers that are about no labelled volume.
+    """One case per labelled volume that has an answer, in the collection's order; the names of the labelled volumes without an answer;
+    and the names of the answers on volumes that are not labelled.
 
-    An answer belongs to the volume whose file it is about; where it is about no labelled file, to the one of its name.  Raises
-    CollectionError where `answers` holds none of the labelled volumes, where none is labelled, or where one has other regions, or is about
-    a file that is another one now.
+    An answer belongs to the labelled volume whose file it was computed on, or if there is none, to the one of the same name.  Raises
+    CollectionError if no volume is labelled, if `answers` holds none of the labelled volumes, if an answer is in other classes, or if its
+    file has changed since.
     """
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
     files = {_real(row.path) for row in labelled}
-    named = {name: said for name, said in by_name.items() if _real(Path(said["path"])) not in files}
+    named = {name: answer for name, answer in by_name.items() if _real(Path(answer["path"])) not in files}
     found = [by_path.get(_real(row.path)) or named.get(row.volume_id) for row in labelled]
     if not labelled:
         raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; its regions.tsv tells what is true.")
@@ -46,17 +46,17 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
         raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
                                                  f"{collection.path}. Predict them into this folder first.")
     pairs = list(zip(labelled, found, strict=True))
-    for row, said in pairs:
-        if said and _real(Path(said["path"])) == _real(row.path):
-            _refuse_stale(row, said)
-    cases = [_case(row, said, collection.regions[row.volume_id], vocabulary) for row, said in pairs if said]
-    used = {said["volume_id"] for said in found if said}
-    return cases, [row.volume_id for row, said in pairs if not said], [name for name in by_name if name not in used]
+    for row, answer in pairs:
+        if answer and _real(Path(answer["path"])) == _real(row.path):
+            _refuse_stale(row, answer)
+    cases = [_case(row, answer, collection.regions[row.volume_id], vocabulary) for row, answer in pairs if answer]
+    used = {answer["volume_id"] for answer in found if answer}
+    return cases, [row.volume_id for row, answer in pairs if not answer], [name for name in by_name if name not in used]
 
 
 def by_name_alone(answers: Path, collection: Collection) -> list[str]:
-    """The labelled volumes whose answer is on another file, of another content, and theirs by its name alone: a converted copy, or the scan
-    of somebody else; nobody can tell.  Of files that are gone nothing is known."""
+    """The labelled volumes whose answer has their name, but was computed on another file of another content: a converted copy, or another
+    subject's scan, which cannot be distinguished.  Labelled files that no longer exist are not checked."""
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id) and _real(row.path) not in by_path]
     pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
@@ -64,16 +64,16 @@ def by_name_alone(answers: Path, collection: Collection) -> list[str]:
 
 
 def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")) -> list[Mapping[str, Any]]:
-    """What the JSONs behind the spans.tsv of a folder hold, in its order.
+    """The JSON of every volume in the spans.tsv of a folder, in its order.
 
-    keys    what each of them has to tell
-    Raises CollectionError "answers-missing" where there are none.
+    keys    that each JSON must hold
+    Raises CollectionError "answers-missing" where the table or a JSON is missing or damaged.
     """
     return list(_each(answers, keys))
 
 
 def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
-    """The same one by one: a hundred thousand of them are not read for the sake of the first."""
+    """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred thousand."""
     file = answers / TABLE
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
@@ -83,13 +83,13 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
             file = answers / f"{name}.json"
             if Path(name).name != name:
                 raise ValueError("a name that leads elsewhere")
-            told = read_json(file)
-            if told.get("volume_id") != name:
-                raise ValueError(f"it is about {told.get('volume_id')!r}")
-            lacking = [key for key in keys if key not in told]
+            facts = read_json(file)
+            if facts.get("volume_id") != name:
+                raise ValueError(f"it is about {facts.get('volume_id')!r}")
+            lacking = [key for key in keys if key not in facts]
             if lacking:
                 raise ValueError(f"{lacking[0]} is not in it")
-            yield told
+            yield facts
     except (OSError, ValueError, KeyError, TypeError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise CollectionError("answers-missing", f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
@@ -98,7 +98,7 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Nothing, where the first answer is in these classes: before labels are read, of which every line would else be at fault.
+    """Nothing, if the first answer is in these classes.  Checked before labels are read, which would report every line as a fault.
 
     Raises CollectionError "answers-other-regions", and as `read_facts`.
     """
@@ -114,37 +114,37 @@ def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
 
 
 def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """The answers by the file they are about, where it is about that file alone, and by name."""
+    """The answers by the file they were computed on, and by name."""
     facts = read_facts(answers)
     return {_real(Path(one["path"])): one for one in facts}, {one["volume_id"]: one for one in facts}
 
 
 def _real(path: Path) -> str:
-    """Where links lead; Path.resolve fails where they lead in a circle."""
+    """The path with links resolved; Path.resolve would fail on links that form a cycle."""
     return os.path.realpath(path)
 
 
-def _refuse_stale(row: VolumeRow, said: Mapping[str, Any]) -> None:
-    """Raises CollectionError "answers-stale" where the file that was answered has been replaced: labels and answer are not of one volume.
+def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any]) -> None:
+    """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels and answer are of different volumes.
 
-    It is read where its size or its time of change is another one; one that is gone tells nothing.
+    Its content is read only if its size or modification time differ; a file that no longer exists is not checked.
     """
-    if said.get("file") and split_address(row.path)[0].exists() and not unchanged(row.path, said["file"]):
+    if answer.get("file") and split_address(row.path)[0].exists() and not unchanged(row.path, answer["file"]):
         raise CollectionError("answers-stale", f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
                                                "again into that folder: what is as it was is kept.")
 
 
-def _case(row: VolumeRow, said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
-    if "raw" not in said:
-        return _refused(row, said["message"], len(vocabulary.classes))
-    _refuse_classes(said, vocabulary)
+def _case(row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
+    if "raw" not in answer:
+        return _refused(row, answer["message"], len(vocabulary.classes))
+    _refuse_classes(answer, vocabulary)
     return Case(
-        row.volume_id, row.subject_id, "", said["status"], said["message"], row.attributes, np.array(said["z_mm"], dtype=float),
-        _truth(said, labels, vocabulary), np.array(said["raw"], dtype=float), np.array(said["smoothed"], dtype=float),
-        np.array(said["decided"], dtype=bool), np.array(said["slice_confidence"], dtype=float), stretches(said["spans"]), None,
-        float(said["side_mm"]), borders=said_borders(said.get("boundaries")), set_probability=said.get("set_probability"),
-        doubts=said_doubts(said), empty=said_empty(said),
-        edges_mm=edges_of(*(np.array(said[name]) for name in ("z_mm", "covers", "vox_to_ras"))), sure=said.get("confidence"),
+        row.volume_id, row.subject_id, "", answer["status"], answer["message"], row.attributes, np.array(answer["z_mm"], dtype=float),
+        _truth(answer, labels, vocabulary), np.array(answer["raw"], dtype=float), np.array(answer["smoothed"], dtype=float),
+        np.array(answer["decided"], dtype=bool), np.array(answer["slice_confidence"], dtype=float), stretches(answer["spans"]), None,
+        float(answer["side_mm"]), borders=decided_borders(answer.get("boundaries")), set_probability=answer.get("set_probability"),
+        doubts=doubt_codes(answer), empty=empty_slices(answer),
+        edges_mm=edges_of(*(np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras"))), sure=answer.get("confidence"),
     )
 
 
@@ -156,20 +156,20 @@ def _refused(row: VolumeRow, message: str, k: int) -> Case:
     )
 
 
-def _truth(said: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    slices = said.get("counted_slices") or int(said["covers"][-1][1]) + 1
-    return truth_at(np.array(said["z_mm"]), np.array(said["counted"]), slices, labels, vocabulary)
+def _truth(answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    slices = answer.get("counted_slices") or int(answer["covers"][-1][1]) + 1
+    return truth_at(np.array(answer["z_mm"]), np.array(answer["counted"]), slices, labels, vocabulary)
 
 
 def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """A row a volume: what is true, what was said, how many of its slices were said rightly, and how many of those said wrongly are empty.
+    """One row per volume: the regions that are true and those predicted, the number of right slices, and of wrong slices that are empty.
 
-    Whoever labels a head from end to end labels the black margin of its volume too; nobody can see a head there.
+    Empty slices are counted apart because labels often include a volume's black margin, where no region can be seen.
     """
     for case in cases:
-        wrong = ~right(said_classes(case, "decided", vocabulary), case.truth)
-        true, said = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
-        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": said, "right": int((~wrong).sum()),
+        wrong = ~right(predicted_classes(case, "decided", vocabulary), case.truth)
+        true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
+        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": predicted, "right": int((~wrong).sum()),
                "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}
 
 

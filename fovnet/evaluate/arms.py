@@ -1,10 +1,11 @@
-"""The arms of an ablation: ways to mix networks, and ways to read a volume's probabilities, each a line of a table.
+"""The arms of an ablation: ways to mix networks and ways to decode a volume's probabilities, each one row of a table.
 
     p  networks    m  scored slices    s  slices of one volume    k  classes
 
-What networks that see heights say of a volume turned over is left out: it is known of the ensemble alone, and moves doubts, and labels only
-where a region beside a spine is hardly believed (2 of 300 such volumes).  So are black margins: every arm reads their slices as the
-networks do, where an answer says none of them (`fovnet.decision.margins`).
+All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned over, from networks that see heights:
+they are known for the ensemble alone, and change doubts, and labels only where a region beside a spine has a low probability (2 of 300
+such volumes).  The other is black margins (`fovnet.decision.margins`), whose slices an answer labels none: here they keep the networks'
+classes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SURE = 0.7
 
 @dataclass(frozen=True)
 class Networks:
-    """What the networks say of all scored slices.
+    """Probabilities of all scored slices, by network.
 
     shipped    (m, k) the mean that the ensemble is used with
     members    (p, m, k) each member's, the best first;  scores (p,) their validation losses
@@ -51,7 +52,7 @@ Reading = Callable[[Floats, Floats, Floats, Vocabulary, Rule], Labels]
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to come to an answer: which networks, and how their probabilities are read."""
+    """One way to decide: which networks are mixed, and how their probabilities are decoded."""
 
     name: str
     what: str
@@ -70,7 +71,7 @@ def smoothed(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, 
 
 
 def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """Smoothed, and none where no class reaches 0.7: the simplest way to hold one's tongue."""
+    """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
     curves = _curves(p, z_mm, rule)
     shown = _one_each(curves)
     shown[curves.max(axis=1) < SURE] = np.arange(len(vocabulary.classes)) == len(vocabulary.classes) - 1
@@ -78,7 +79,7 @@ def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary,
 
 
 def exact_without_none(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """The exact decoder of networks that were never told of none: its probability is shared out among the regions."""
+    """The exact decoder without the class none, whose probability is shared among the regions in proportion to theirs."""
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)
@@ -113,17 +114,17 @@ def best_member(networks: Networks) -> Floats | None:
 
 
 def mean_of_all(networks: Networks) -> Floats | None:
-    """All members with equal say."""
+    """All members with equal weights."""
     return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
 
 
 def weighted(networks: Networks) -> Floats | None:
-    """The more say the less a member's validation loss."""
+    """Members weighted by validation loss, lower losses more."""
     return _weighed(networks, "by-loss")
 
 
 def greedy(networks: Networks) -> Floats | None:
-    """The members picked one after another for what they add."""
+    """Members weighted by greedy forward selection."""
     return _weighed(networks, "greedy")
 
 
@@ -134,7 +135,7 @@ def _weighed(networks: Networks, way: str) -> Floats:
 
 
 def starting_network(networks: Networks) -> Floats | None:
-    """The network that was set by hand, as trained by the search."""
+    """The hand-set starting configuration, as trained by the search."""
     return networks.start
 
 

@@ -1,4 +1,4 @@
-"""One figure for what a network says of slices: accuracy in which every region counts alike."""
+"""Balanced accuracy of slice probabilities, with intervals over subjects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def balanced(
     probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
     *, counts: NDArray[np.float64] | None = None, repeats: int = 1000, seed: int = 0,
 ) -> Measure:
-    """Mean recall over the classes that are true somewhere, of slices (s, k) said to be what is most probable; interval over subjects.
+    """Mean recall over the classes that are true somewhere, each slice (s, k) predicted as its most probable class; interval over subjects.
 
-    counts  (s,) how much each slice counts, all alike if None: the denominator is their number all the same
+    counts  (s,) weights of the slices, equal if None; the denominator is the number of slices in either case
     """
     draws = Resampling(sorted(set(subject_ids)), repeats=repeats, seed=seed)
     matrices = _confusions(probabilities, truth, subject_ids, vocabulary, counts)
@@ -31,16 +31,16 @@ def balanced_change(
     before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
     *, counts: NDArray[np.float64] | None = None, repeats: int = 1000, seed: int = 0,
 ) -> tuple[float, float, float]:
-    """By how much `balanced` grew from one network's probabilities (s, k) to another's of the same slices, and the interval's two ends.
+    """The increase of `balanced` from one network's probabilities (s, k) to another's of the same slices, and its interval's two ends.
 
-    Subjects are resampled for both at once: a body that is hard is hard for both.  The ends are NaN where there are fewer than two.
+    Subjects are resampled for both at once, as errors of both on a subject are correlated.  The ends are NaN for fewer than two subjects.
     """
-    people = sorted(set(subject_ids))
-    both = np.stack([_confusions(said, truth, subject_ids, vocabulary, counts) for said in (before, after)], axis=1)
+    subjects = sorted(set(subject_ids))
+    both = np.stack([_confusions(p, truth, subject_ids, vocabulary, counts) for p in (before, after)], axis=1)
     value = float(_growth(both.sum(axis=0)[None])[0])
-    if len(people) < 2:
+    if len(subjects) < 2:
         return value, float("nan"), float("nan")
-    draws = Resampling(people, repeats=repeats, seed=seed)
+    draws = Resampling(subjects, repeats=repeats, seed=seed)
     return value, *difference_interval(both, _growth, draws.weights)
 
 
@@ -48,15 +48,15 @@ def balanced_resampled(
     each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
     *, counts: NDArray[np.float64], repeats: int = 1000, seed: int = 0,
 ) -> NDArray[np.float64]:
-    """`balanced` (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of subjects drawn again, for all alike."""
-    confusions = np.stack([_confusions(said, truth, subject_ids, vocabulary, counts) for said in each], axis=1)     # (n, m, k, k)
+    """`balanced` (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of resamples shared by all networks."""
+    confusions = np.stack([_confusions(p, truth, subject_ids, vocabulary, counts) for p in each], axis=1)           # (n, m, k, k)
     drawn = Resampling(sorted(set(subject_ids)), repeats=repeats, seed=seed).weights
     weights = np.concatenate([np.ones((1, len(confusions))), drawn])
     return balanced_accuracy(np.tensordot(weights, confusions, axes=1))
 
 
 def _growth(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(B,) of the confusions (B, 2, k, k), the second's balanced accuracy less the first's."""
+    """(B,) second minus first balanced accuracy, from confusion matrices (B, 2, k, k)."""
     return np.asarray(balanced_accuracy(sums[:, 1]) - balanced_accuracy(sums[:, 0]))
 
 
@@ -64,11 +64,11 @@ def _confusions(
     probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary,
     counts: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """(n, k, k) of every subject, in sorted order; each slice as often as it counts."""
-    said = probabilities.argmax(axis=1).astype(np.int64)
-    rows, k = true_rows(truth, said, vocabulary), len(vocabulary.classes)
-    people = sorted(set(subject_ids))
-    owner = np.searchsorted(people, list(subject_ids))
-    found = np.zeros((len(people), k, k))
-    np.add.at(found, (owner, rows, said), 1.0 if counts is None else counts)
+    """Confusion matrices (n, k, k) of the subjects in sorted order, slices weighted by `counts`."""
+    predicted = probabilities.argmax(axis=1).astype(np.int64)
+    rows, k = true_rows(truth, predicted, vocabulary), len(vocabulary.classes)
+    subjects = sorted(set(subject_ids))
+    subject = np.searchsorted(subjects, list(subject_ids))
+    found = np.zeros((len(subjects), k, k))
+    np.add.at(found, (subject, rows, predicted), 1.0 if counts is None else counts)
     return found

@@ -1,11 +1,11 @@
-"""Where one region passes into the next: how many millimetres off.
+"""Borders between regions: errors in millimetres, and which are missed or invented.
 
-A border lies where two neighbouring slices meet whose chain label (legs ... head, or none) differs: at the edge between them, halfway
-where the edges are not known. Borders of one
-kind ("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a partner is missed, a said one without a
-partner invented. The signed error is said minus true: positive is too far towards the head.
+A border lies between two neighbouring slices whose chain labels (legs ... head, or none) differ: at the edge between them, or halfway
+between their centres where the edges are not known. Borders of one kind ("pelvis|abdomen", from feet to head) are paired within a
+volume; a true one without a partner is missed, a predicted one without a partner invented. The signed error is predicted minus true:
+positive is too far towards the head.
 
-Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) tell nothing of the chain: borders next to
+Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) have no true chain label: borders next to
 them are not judged.
 """
 
@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from fovnet.decision.objective import untold
 from fovnet.decision.spans import outer_edges
-from fovnet.evaluate.cases import Case, SaidBorder
+from fovnet.evaluate.cases import Case, DecidedBorder
 from fovnet.regions import NONE, Vocabulary
 
 AGREEMENT_MM = 10.0
@@ -28,12 +28,12 @@ AGREEMENT_MM = 10.0
 ROUNDING_MM = 1e-6
 """Heights halfway between slices are exact only to rounding."""
 SAME_MM = 0.01
-"""Two heights as near as this are one: those of a table have three digits behind the point."""
+"""Heights that differ by no more are the same one: tables hold them with three decimals."""
 
 
 @dataclass(frozen=True)
 class Border:
-    """One border of one volume; `true_mm` is None when invented, `said_mm` None when missed.
+    """One border of one volume: `true_mm`, None when invented, and `said_mm`, the predicted height, None when missed.
 
     low_mm, high_mm  its 90 % interval; None where the decision gives none
     """
@@ -58,7 +58,7 @@ class Border:
 
     @property
     def error_mm(self) -> float | None:
-        """Said minus true height; None when missed or invented."""
+        """Predicted minus true height; None when missed or invented."""
         return None if self.true_mm is None or self.said_mm is None else self.said_mm - self.true_mm
 
     @property
@@ -74,21 +74,21 @@ def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     unknown = untold(case.truth, len(vocabulary.chain))
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    true, said = (_heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided))
+    true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided))
     found: list[Border] = []
-    for below, above in sorted(true.keys() | said.keys()):
-        for pair in _paired(true.get((below, above), []), said.get((below, above), [])):
+    for below, above in sorted(true.keys() | predicted.keys()):
+        for pair in _paired(true.get((below, above), []), predicted.get((below, above), [])):
             found.append(Border(case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())))
     return tuple(found)
 
 
-def _interval(below: str, above: str, said_mm: float | None, borders: Sequence[SaidBorder]) -> tuple[float | None, float | None]:
-    """The ends of the interval that the decision gives the border it put at `said_mm`; None where it gives that one none.
+def _interval(below: str, above: str, mm: float | None, borders: Sequence[DecidedBorder]) -> tuple[float | None, float | None]:
+    """The ends of the interval of the decided border (below, above) at height `mm`; None where the decision has no such border.
 
-    An edge of a signal void within a region is no border to the decision, and the next border's interval says nothing of it.
+    The edge of a signal void within a region is no border of the decision, and has no interval.
     """
     for border in borders:
-        if said_mm is not None and (border.below, border.above) == (below, above) and abs(border.mm - said_mm) <= SAME_MM:
+        if mm is not None and (border.below, border.above) == (below, above) and abs(border.mm - mm) <= SAME_MM:
             return border.low_mm, border.high_mm
     return None, None
 
@@ -106,12 +106,12 @@ def _heights(
     return heights
 
 
-def _paired(true: list[float], said: list[float]) -> list[tuple[float | None, float | None]]:
-    """Pairs (true, said) of least total distance; what is left over stands alone."""
-    rows, columns = linear_sum_assignment(np.abs(np.subtract.outer(np.asarray(true), np.asarray(said))))
+def _paired(true: list[float], predicted: list[float]) -> list[tuple[float | None, float | None]]:
+    """Pairs (true, predicted) of least total distance; a height without a partner is paired with None."""
+    rows, columns = linear_sum_assignment(np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted))))
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     pairs: list[tuple[float | None, float | None]] = [
-        (height, said[partner[index]] if index in partner else None) for index, height in enumerate(true)
+        (height, predicted[partner[index]] if index in partner else None) for index, height in enumerate(true)
     ]
-    invented = sorted(set(range(len(said))) - set(partner.values()))
-    return pairs + [(None, said[index]) for index in invented]
+    invented = sorted(set(range(len(predicted))) - set(partner.values()))
+    return pairs + [(None, predicted[index]) for index in invented]

@@ -1,15 +1,15 @@
-"""Is a confidence of 80 % right four times in five?
+"""Calibration of confidences: is a confidence of 80 % right in 80 % of slices?
 
     s  slices    k  classes    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls into the last
 
 Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon. Weather Rev.* 78 (1950) 1-3, the
 original form over all classes, from 0 (perfect) to 2.
 
-    before and after: "raw" are the ensemble's mean probabilities, "calibrated" the same under the temperature of the rule, "smoothed"
-    what the decision makes of them along the body, "decided" the confidence that a volume's answer states of each slice
+Stages: "raw" the ensemble's mean probabilities, "calibrated" the same under the temperature of the rule, "smoothed" those smoothed along
+the body by the decision, "decided" the confidence that a volume's answer states of each slice.
 
-A slice of two classes is right whichever is named, and training asks for half of each: there the first three stages look more cautious
-than they are. "decided" counts a protocol's share twice, and does not. The error is therefore told of the slices of one class too.
+A slice of two classes counts as right for either, while its training target is half of each: there the first three stages appear
+underconfident. "decided" does not, as it counts a protocol's share twice. The error is therefore also given for slices of one class alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 BINS = 10
 STAGES = ("raw", "calibrated", "smoothed", "decided")
 LEAST_PROBABILITY = 5e-6
-"""Answers keep five decimals of a probability: what is written 0 may have been as much as this."""
+"""Answers are written with five decimals: a probability written as 0 may be as large as this."""
 
 
 def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = BINS) -> NDArray[np.float64]:
-    """Totals (b, 3) a bin: slices, summed confidence, slices that were right."""
+    """Totals (b, 3) of each bin: slices, summed confidence, right slices."""
     index = np.clip((confidence * bins).astype(np.int64), 0, bins - 1)
     columns = (np.ones(len(index)), confidence, right.astype(np.float64))
     return np.stack([np.bincount(index, column, minlength=bins) for column in columns], axis=1)
@@ -44,7 +44,7 @@ def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
 def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Squared distance between probabilities (s, k) and truth, summed over slices and classes.
 
-    A slice with two true classes is held against half of each, as in training.
+    The target of a slice with two true classes is half of each, as in training.
     """
     target = truth / truth.sum(axis=1, keepdims=True)
     return float(((probabilities - target) ** 2).sum())
@@ -53,7 +53,7 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
 def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Negative log-likelihood of truth under the probabilities (s, k), summed over slices, in nats.
 
-    A slice with two true classes counts half of each, as in training; probabilities below LEAST_PROBABILITY count as that.
+    The target of a slice with two true classes is half of each, as in training; probabilities are clipped to LEAST_PROBABILITY.
     """
     target = truth / truth.sum(axis=1, keepdims=True)
     return float(-(target * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())

@@ -1,4 +1,4 @@
-"""What an evaluation is made from: labelled volumes, and what was said about them."""
+"""What an evaluation is computed from: labelled volumes with their truth, probabilities and decisions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class SaidBorder:
-    """One border as the decision gives it: its height in mm, and the ends of its 90 % interval."""
+class DecidedBorder:
+    """One border of a decision: its height in mm, and the ends of its 90 % interval."""
 
     below: str
     above: str
@@ -40,16 +40,16 @@ class SaidBorder:
 
 @dataclass(frozen=True)
 class Case:
-    """One labelled volume of the evaluated split, with what was said about it.
+    """One labelled volume of the evaluated split, with its probabilities and its decision.
 
     truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a truth or decided row
     may hold two (a protocol such as spine beside one chain region). raw and smoothed are probabilities, each row sums to one.
     z_mm (s,) ascending;  confidence (s,) probability of the decided label;  pixels (s, 128, 128) where pictures are wanted.
     An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0) and says why in `message`.
 
-    What older decisions do not tell is None: calibrated (s, k) raw probabilities under the rule's temperature;  borders with their
-    intervals;  set_probability that the volume shows the regions said and no others;  empty (s,) whether a slice is all dark;
-    edges_mm (s + 1,) where its slices begin and end, feet to head, by which borders and spans were said;  sure the volume's confidence.
+    None where decisions of an older version lack it: calibrated (s, k) raw probabilities under the rule's temperature;  borders with
+    their intervals;  set_probability that the volume shows the predicted regions and no others;  empty (s,) whether a slice is all dark;
+    edges_mm (s + 1,) where its slices begin and end, feet to head, the grid of borders and spans;  sure the volume's confidence.
     doubts are codes, empty where there is none.
     """
 
@@ -69,7 +69,7 @@ class Case:
     pixels: NDArray[np.uint8] | None
     side_mm: float
     calibrated: NDArray[np.float64] | None = None
-    borders: tuple[SaidBorder, ...] | None = None
+    borders: tuple[DecidedBorder, ...] | None = None
     set_probability: float | None = None
     doubts: tuple[str, ...] = ()
     empty: NDArray[np.bool_] | None = None
@@ -78,7 +78,7 @@ class Case:
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
-    """Nothing, when the cases can be evaluated together; CollectionError naming the first volume that cannot."""
+    """Nothing, if the cases can be evaluated together.  Raises CollectionError naming the first volume that cannot."""
     seen: set[str] = set()
     for case in cases:
         if case.volume_id in seen:
@@ -98,7 +98,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
 
 
 def check_splits(manifest: Iterable[Mapping[str, Any]]) -> None:
-    """Nothing, when every subject stays within one split; CollectionError naming the first subject who does not.
+    """Nothing, if every subject is in one split only.  Raises CollectionError naming the first subject who is not.
 
     Rows need `subject_id` and `split`; rows without a split (volumes for prediction only) do not count.
     """

@@ -1,4 +1,4 @@
-"""Comparing two evaluations that lie on disk: first whether they are of the same volumes and the same truth, then what differs."""
+"""Comparison of two evaluations on disk: checks that they are of the same volumes and truth, then the paired differences."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _volumes(path: Path) -> dict[str, Volume]:
 
 
 def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs: Mapping[str, Volume]) -> None:
-    """Nothing, where both runs answered the same volumes, of the same subjects, and were held against the same truth."""
+    """Nothing, if both runs answered the same volumes of the same subjects and have the same truth.  Raises as `compare`."""
     alone = sorted(ours.keys() ^ theirs.keys())
     if alone:
         where = first if alone[0] in ours else second
@@ -115,7 +115,7 @@ def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs
 
 
 def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
-    """What an evaluation of any age tells of a volume's truth: how many slices, which regions, where its borders are."""
+    """A volume's truth as evaluations of every version record it: number of slices, regions, heights of the borders."""
     heights = sorted((one["below"], one["above"], round(one["true_mm"], 2)) for one in borders if one["true_mm"] is not None)
     return row["slices"], tuple(row["truth"]), tuple(heights)
 

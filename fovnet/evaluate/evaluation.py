@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class VolumeRow:
-    """One volume: what it shows, what was said, how many slices were wrong before and after the decision.
+    """One volume: its true regions, the predicted ones (`said`), and its wrong slices before and after the decision.
 
-    spans  right, true and said ones;  doubts  codes of the reasons against it;  truth_sha256  of heights and labels, so that another
-    evaluation can tell whether it was held against the same truth
+    spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by which a comparison checks
+    that two evaluations had the same truth
     """
 
     volume_id: str
@@ -60,7 +60,7 @@ class VolumeRow:
 
 @dataclass(frozen=True)
 class DoubtRow:
-    """So many volumes were answered with this doubt; `wrong` of them with a wrong set of regions, `wrong_slices` of `slices` wrong."""
+    """How many `volumes` were answered with this doubt; `wrong` have a wrong set of regions, `wrong_slices` of `slices` a wrong class."""
 
     code: str
     volumes: int
@@ -71,7 +71,7 @@ class DoubtRow:
 
 @dataclass(frozen=True)
 class RiskCurve:
-    """Where answering may stop, from the surest volume on: confidence, share of volumes answered, and what is wrong among those."""
+    """The risk-coverage curve: confidence, coverage, slice error and share of wrong sets at each threshold, from the highest down."""
 
     confidence: Floats
     coverage: Floats
@@ -81,16 +81,17 @@ class RiskCurve:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured.
+    """All measures of one set of labelled volumes.
 
     everything   all volumes that were not refused, the uncertain ones with the answer they would have given
     answered     those answered with confidence; None when there are none
     handling     shares of volumes refused and abstained from
-    confusions   (k, k) counts by stage, rows true, columns said
+    confusions   (k, k) counts by stage, rows true, columns predicted
     reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every volume has it
     risk         the risk-coverage curve;  doubts  by code, most frequent first
-    headers      header against truth against answer, and `header_rates`; both empty without the column body_part_examined
-    answered_risk  what is promised of those answered, and `stated_error` how much of it; None where there are none, or nothing was stated
+    headers      header, truth and prediction compared, and `header_rates`; both empty without the column body_part_examined
+    answered_risk  slice error of the volumes answered, mean over subjects; None where there are none.  stated_error  the bound that the
+                 rule states for it; None where none is stated
     """
 
     vocabulary: Vocabulary
@@ -113,8 +114,8 @@ class Evaluation:
 
     @property
     def promise_met(self) -> bool | None:
-        """Whether the error stated for answered volumes is not below the interval of `answered_risk`; None where none was stated, or there
-        is none."""
+        """Whether `stated_error` is not below the interval of `answered_risk`, or below its value without an interval; None where either
+        is None."""
         error = self.answered_risk
         if self.stated_error is None or not error or error.value is None:
             return None
@@ -137,10 +138,10 @@ def evaluate(
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
-    stated_error  what share of the slices of answered volumes the rule was made to have wrong at most, to be held against what is
-    With a `manifest` (rows of subject_id and split), a subject in two splits stops the evaluation. Raises CollectionError when
-    there is nothing to evaluate, when arrays do not match a volume's slices, or when truth contradicts itself. The same cases in
-    another order give the same numbers.
+    stated_error  largest slice error of answered volumes that the rule was tuned for, compared with the one measured
+    manifest  rows of subject_id and split, to be checked for subjects in two splits
+    Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do not match a volume's slices, or the
+    truth is inconsistent. The order of the cases does not matter.
     """
     check_splits(manifest)
     check_cases(cases, vocabulary)
@@ -173,8 +174,8 @@ def evaluate(
 
 
 def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
-    """What is promised of answered volumes: the mean over people of the mean slice error of each one's answered volumes, as
-    `fovnet.decision.abstaining` has it; people with many volumes, or long ones, count no more than others."""
+    """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that `fovnet.decision.abstaining` bounds;
+    subjects count alike, however many or long their volumes."""
     errors: dict[str, list[float]] = {}
     for one in answered:
         errors.setdefault(one.case.subject_id, []).append(one.wrong / len(one.case.z_mm))
@@ -228,7 +229,7 @@ def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vo
                 subject_id=case.subject_id,
                 collection=case.collection,
                 status=case.status,
-                truth=tuple(names[one.has].tolist()) if one else (),
+                truth=tuple(names[one.true_regions].tolist()) if one else (),
                 said=tuple(names[one.case.decided[:, :-1].any(axis=0)].tolist()) if one else (),
                 right=bool(one and one.exact),
                 slices=one.slices if one else 0,

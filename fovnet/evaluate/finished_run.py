@@ -1,4 +1,4 @@
-"""The evaluation of a run, from what lies in its results folder."""
+"""The evaluation of a run, from its results folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 
 def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
-    """The evaluation of the test split, and its cases; people it was tuned on, labels that have changed, decisions by another ensemble or
-    rule, or another way of naming people than that which its slices were named by, stop it."""
+    """The evaluation of the test split, and its cases.
+
+    Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by another ensemble or rule, or
+    subjects are named otherwise than when the slices were cut.
+    """
     from fovnet.decision.decided import refuse_other_decisions
     from fovnet.decision.ensemble import FACTS, RULE, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
@@ -37,8 +40,8 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
-    """Nothing, unless a secret was put beside the results, or `identifiers` changed, since volumes were named: who did so believes that a
-    report goes by it.  Raises ConfigError "identifiers-changed"."""
+    """Nothing, if KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report must not show names that its
+    user believes replaced.  Raises ConfigError "identifiers-changed"."""
     from fovnet.errors import ConfigError
     from fovnet.volume.identity import KEY_FILE, read_identifiers
 
@@ -49,13 +52,13 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
 
 
 def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
-    """The folders of all collections, the simulated one too."""
+    """The folders of all collections, the simulated one included."""
     collections = {name: Path(folder) for name, folder in settings.collections.items()}
     return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
 
 
 def manifest_of(pack: Pack) -> list[dict[str, Any]]:
-    """A row a volume, its attributes as in subgroups; a subject is known by collection and id together, as in the split."""
+    """One row per volume, with its attributes as in subgroups; subject_id joins collection and id, as in the split."""
     from dataclasses import asdict
 
     from fovnet.evaluate.reading import attributes_of

@@ -104,7 +104,7 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
 
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """The slice error of what is not all dark, where it is known which slices are: in a black margin nobody can see what its label says."""
+    """The slice error without all-dark slices, empty where no volume has them marked: the label of a black margin cannot be seen in it."""
     if all(one.case.empty is None for one in tallies):
         return []
     lit, wrong = np.array([one.lit for one in tallies]).T[..., None]
@@ -116,17 +116,17 @@ def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Voc
     negatives = np.stack([one.negatives for one in tallies])
     for column, stage in enumerate(STAGES):
         matrices = np.stack([one.matrices[column] for one in tallies])           # (c, k, k)
-        hits, true, said = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
+        hits, true, predicted = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
         measures += draws.rates("sensitivity", hits, true, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates("specificity", negatives - (said - hits), negatives, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates("ppv", hits, said, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates("f1", 2 * hits, true + said, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("specificity", negatives - (predicted - hits), negatives, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("ppv", hits, predicted, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates("f1", 2 * hits, true + predicted, stage=stage, regions=vocabulary.classes)
         measures.append(draws.statistic("balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage))
     return measures
 
 
 def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """Area under the ROC curve of each class against all slices that do not show it; of the probabilities, as the decided answer has none.
+    """Area under the ROC curve of each class against all slices that do not show it; of probabilities, which the decision does not give.
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
@@ -146,28 +146,28 @@ def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measur
     far = np.array([[one.far > 0] for one in tallies], dtype=np.int64)
     far_slices = np.array([[one.far] for one in tallies])
     slices = np.array([[one.slices] for one in tallies])
-    right, true, said = np.array([one.spans for one in tallies]).T[..., None]
+    right, true, predicted = np.array([one.spans for one in tallies]).T[..., None]
     return [
         *draws.rates("exact_set", exact, one_each, stage="decided"),
-        *draws.rates("span_f1", 2 * right, true + said, stage="decided"),
+        *draws.rates("span_f1", 2 * right, true + predicted, stage="decided"),
         *draws.rates("far_confusion_volumes", far, one_each, stage="decided"),
         *draws.rates("far_confusion_slices", far_slices, slices, stage="decided"),
     ]
 
 
 def _presence_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    has = np.stack([one.has for one in tallies]).astype(np.int64)
-    says = np.stack([one.says for one in tallies]).astype(np.int64)
+    true = np.stack([one.true_regions for one in tallies]).astype(np.int64)
+    predicted = np.stack([one.predicted_regions for one in tallies]).astype(np.int64)
     names = vocabulary.classes[:-1]
-    each = draws.rates("presence_f1", 2 * has * says, has + says, stage="decided", regions=names)
-    stacked = np.stack([has * says, has, says], axis=1)                          # (c, 3, k - 1)
+    each = draws.rates("presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names)
+    stacked = np.stack([true * predicted, true, predicted], axis=1)              # (c, 3, k - 1)
     return [*each, draws.statistic("presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided")]
 
 
 def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of both, true, said."""
-    both, true, said = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
-    each = np.divide(2 * both, true + said, out=np.zeros_like(both), where=(true + said) > 0)
+    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of both, true, predicted."""
+    both, true, predicted = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
+    each = np.divide(2 * both, true + predicted, out=np.zeros_like(both), where=(true + predicted) > 0)
     support = true.sum(axis=-1)
     return np.asarray(np.divide((each * true).sum(axis=-1), support, out=np.full_like(support, np.nan), where=support > 0))
 
@@ -175,7 +175,7 @@ def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
     found = [(index, border) for index, one in enumerate(tallies) for border in one.borders]
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
-    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))       # said where none can be
+    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))       # of regions that are no neighbours
     by_name: dict[str, list[tuple[int, Border]]] = {name: [] for name in (ALL_BORDERS, *kinds, ENDS)}
     for index, border in found:
         if border.is_end:
@@ -187,38 +187,38 @@ def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vo
 
 
 def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
-    """Errors in mm of the borders found, and what share of the true ones was found, found within 10 mm, or invented."""
+    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the predicted ones invented."""
     cases = len(draws.of_case)
-    true, missed, near, said, invented = (np.zeros((cases, 1), dtype=np.int64) for _ in range(5))
+    true, missed, near, predicted, invented = (np.zeros((cases, 1), dtype=np.int64) for _ in range(5))
     for index, border in borders:
         error = border.error_mm
         true[index] += border.true_mm is not None
-        said[index] += border.said_mm is not None
+        predicted[index] += border.said_mm is not None
         missed[index] += border.said_mm is None
         invented[index] += border.true_mm is None
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
     found = [(index, border.error_mm) for index, border in borders if border.error_mm is not None]
     errors = np.array([error for _, error in found], dtype=np.float64)
-    owners = np.array([index for index, _ in found], dtype=np.int64)
+    case_of = np.array([index for index, _ in found], dtype=np.int64)
     return [
-        draws.quantile("border_signed_median_mm", errors, owners, 0.5, region=name),
-        draws.quantile("border_abs_median_mm", np.abs(errors), owners, 0.5, region=name),
-        draws.mean("border_abs_mean_mm", *_by_case(np.abs(errors), owners, cases), stage="decided", region=name),
-        draws.quantile("border_abs_p95_mm", np.abs(errors), owners, 0.95, region=name),
+        draws.quantile("border_signed_median_mm", errors, case_of, 0.5, region=name),
+        draws.quantile("border_abs_median_mm", np.abs(errors), case_of, 0.5, region=name),
+        draws.mean("border_abs_mean_mm", *_by_case(np.abs(errors), case_of, cases), stage="decided", region=name),
+        draws.quantile("border_abs_p95_mm", np.abs(errors), case_of, 0.95, region=name),
         *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
         *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
-        *draws.rates("border_invented", invented, said, stage="decided", regions=(name,)),
+        *draws.rates("border_invented", invented, predicted, stage="decided", regions=(name,)),
         *_interval_measures(name, borders, draws),
     ]
 
 
-def _by_case(values: NDArray[np.float64], owners: NDArray[np.int64], cases: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum and number (c,) of the values (v,) of each case."""
-    return np.asarray(np.bincount(owners, values, minlength=cases), dtype=np.float64), np.bincount(owners, minlength=cases)
+def _by_case(values: NDArray[np.float64], case_of: NDArray[np.int64], cases: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum and number (c,) of the values (v,) of each case, from the case that each value is of (v,)."""
+    return np.asarray(np.bincount(case_of, values, minlength=cases), dtype=np.float64), np.bincount(case_of, minlength=cases)
 
 
 def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
-    """How often the 90 % intervals of the borders that were found hold the true height, and how wide they are; nothing without any."""
+    """How often the 90 % intervals of the borders found hold the true height, and their median width; empty without intervals."""
     held, wanted = (np.zeros((len(draws.of_case), 1), dtype=np.int64) for _ in range(2))
     widths = []
     for index, border in borders:
@@ -228,16 +228,16 @@ def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: 
             widths.append((index, border.high_mm - border.low_mm))
     if not widths:
         return []
-    owners, wide = np.array([index for index, _ in widths], dtype=np.int64), np.array([width for _, width in widths])
+    case_of, wide = np.array([index for index, _ in widths], dtype=np.int64), np.array([width for _, width in widths])
     return [
         *draws.rates("border_interval_holds", held, wanted, stage="decided", regions=(name,)),
-        draws.quantile("border_interval_median_mm", wide, owners, 0.5, region=name),
+        draws.quantile("border_interval_median_mm", wide, case_of, 0.5, region=name),
     ]
 
 
 def _calibration_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """By stage, as far as every volume has it: expected calibration error, Brier score, negative log-likelihood; of the classes said; and
-    of the sets."""
+    """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume has; mean confidence by class
+    predicted; calibration of region sets."""
     slices = np.array([one.slices for one in tallies])
     total, measures = int(slices.sum()), []
     for stage in CALIBRATION_STAGES:
@@ -254,20 +254,20 @@ def _calibration_measures(tallies: Sequence[Tally], draws: Resampling, vocabular
 
 
 def _stated_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """How sure slices are, on average, that are said to show each class; how many of them are right is its positive predictive value."""
-    stated, said = (np.stack(arrays) for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True))
+    """Mean confidence of the slices predicted as each class, to be compared with the class's positive predictive value."""
+    stated, predicted = (np.stack(arrays) for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True))
     return [
-        draws.mean("stated_confidence", stated[:, column], said[:, column], stage="decided", region=name, most=1.0)
+        draws.mean("stated_confidence", stated[:, column], predicted[:, column], stage="decided", region=name, most=1.0)
         for column, name in enumerate(vocabulary.classes)
     ]
 
 
 def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """The stated probability of the said set of regions, on average, and its squared distance from what came true."""
-    told = [one.case.set_probability for one in tallies]
-    if any(each is None for each in told):
+    """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states none."""
+    probabilities = [one.case.set_probability for one in tallies]
+    if any(each is None for each in probabilities):
         return []
-    stated = np.array([each or 0.0 for each in told])
+    stated = np.array([each or 0.0 for each in probabilities])
     exact, one_each = np.array([one.exact for one in tallies], dtype=np.float64), np.ones(len(tallies))
     return [
         draws.mean("set_probability", stated, one_each, stage="decided", most=1.0),

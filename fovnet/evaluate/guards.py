@@ -1,7 +1,7 @@
-"""What stops an evaluation whose figures would be too good, or would be of something else.
+"""Checks that stop an evaluation of subjects used in training or tuning, or of labels that have changed.
 
-A subject is known by a mark: twelve digits of a hash of collection and id, so that a model may carry the marks of the people it
-learned from, and the test split can be held against them without naming anybody.
+A subject is identified by a mark, twelve hexadecimal digits of a hash of collection and id: a model carries the marks of the subjects
+it was made from, and the test split can be checked against them without names.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def mark(subject: str) -> str:
 def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0) -> dict[str, list[str]]:
     """The marks of the subjects in the training and in the validation split, as `ensemble.json` and `decision.json` keep them.
 
-    begun  facts of the ensemble whose networks were trained further on the pack, if any: the marks that it carries are taken over.
-           Simulated people have the same ids with every seed: where its `seed` was another one, those of the pack are other people
+    begun  facts of the ensemble whose networks were trained further on the pack, if any: its marks are included. Simulated subjects
+           have the same ids for every seed: if its `seed` was another, marks of the pack's simulated subjects are left out of them
     """
     of_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
@@ -47,9 +47,10 @@ def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int =
 
 
 def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str, Any]]) -> None:
-    """Nothing, when no evaluated subject taught what is evaluated.  Raises CollectionError "evaluate-tuned-on-test" with the first who did.
+    """Nothing, if no evaluated subject was used to make what is evaluated.  Raises CollectionError "evaluate-tuned-on-test" naming the
+    first who was.
 
-    made_from  by file: its facts, of which "subjects" holds the marks by split; files without, made by an older fovnet, are passed over
+    made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet, without marks, are not checked
     """
     evaluated = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
     for file, facts in made_from.items():
@@ -65,9 +66,9 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
 
 
 def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabulary) -> None:
-    """Nothing, when the tables still say of the test volumes what they said when these were cut; tables that are gone are passed over.
+    """Nothing, if the tables give the test volumes the labels that they had when cut; tables that no longer exist are not checked.
 
-    Raises CollectionError "evaluate-truth-changed" with the first volume whose labels are others now, and whatever is wrong in the tables.
+    Raises CollectionError "evaluate-truth-changed" naming the first volume whose labels differ, and as `read_collection`.
     """
     for name, folder in collections.items():
         if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():

@@ -1,7 +1,7 @@
-"""What the header says (Body Part Examined), what is true, and what was said: who is right where they differ?
+"""Header (Body Part Examined), truth and prediction of each volume: which of header and prediction is right where they differ.
 
-The column `body_part_examined` of volumes.tsv is read through the vocabulary's synonyms. A volume whose header says nothing that is
-understood takes part in the count of those alone. "Exact" is the very set of regions; "beside" names no region that the volume shows.
+The column `body_part_examined` of volumes.tsv is read through the vocabulary's synonyms. A volume whose header is not understood counts
+only towards `header_understood`. "Exact" is the same set of regions as the truth; "beside" shares no region with it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.tallies import Tally
@@ -22,7 +23,7 @@ COLUMN = "body_part_examined"
 
 @dataclass(frozen=True)
 class HeaderRow:
-    """So many volumes whose header says `text`, meaning `header`, that show `truth` and were said to show `said`."""
+    """How many `volumes` have the header `text`, meaning the regions `header`, show the regions `truth`, and are predicted as `said`."""
 
     text: str
     header: tuple[str, ...]
@@ -32,47 +33,49 @@ class HeaderRow:
 
 
 def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[HeaderRow, ...]:
-    """Header against truth against answer, most frequent first."""
+    """Every combination of header, true and predicted regions that occurs, most frequent first."""
     counted = Counter(
-        (text, told, _names(one, vocabulary, "has"), _names(one, vocabulary, "says")) for one, text, told in _read(tallies, vocabulary)
+        (text, header, _names(one.true_regions, vocabulary), _names(one.predicted_regions, vocabulary))
+        for one, text, header in _read(tallies, vocabulary)
     )
     return tuple(HeaderRow(*key, volumes) for key, volumes in sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def header_measures(tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Resampling) -> list[Measure]:
-    """Rates of header and answer over the same volumes; nothing where no volume has the column."""
+    """Rates of header and prediction over the same volumes; empty if no volume has the column."""
     if not any(one.case.attributes.get(COLUMN, "").strip() for one in tallies):
         return []
-    told = {one.case.volume_id: set(regions) for one, _, regions in _read(tallies, vocabulary)}
-    flags = np.array([_flags(one, told.get(one.case.volume_id), vocabulary) for one in tallies], dtype=np.int64)
-    read, exact, beside, said_exact, differ, said_right, header_right = flags.T[..., None]
+    headers = {one.case.volume_id: set(regions) for one, _, regions in _read(tallies, vocabulary)}
+    flags = np.array([_flags(one, headers.get(one.case.volume_id), vocabulary) for one in tallies], dtype=np.int64)
+    read, exact, beside, predicted_exact, differ, predicted_right, header_right = flags.T[..., None]
     ones = np.ones_like(read)
     return [
         *draws.rates("header_understood", read, ones),
         *draws.rates("header_exact", exact, read),
         *draws.rates("header_beside", beside, read),
-        *draws.rates("said_exact_where_header", said_exact, read, stage="decided"),
+        *draws.rates("said_exact_where_header", predicted_exact, read, stage="decided"),
         *draws.rates("header_and_said_differ", differ, read, stage="decided"),
-        *draws.rates("said_exact_where_they_differ", said_right, differ, stage="decided"),
+        *draws.rates("said_exact_where_they_differ", predicted_right, differ, stage="decided"),
         *draws.rates("header_exact_where_they_differ", header_right, differ, stage="decided"),
     ]
 
 
 def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple[bool, ...]:
-    """Understood, header exact, header beside, said exact, header and said differ; and of the last: said exact, header exact."""
+    """Header understood, exact, beside; prediction exact; the two differ; of those, prediction exact, header exact."""
     if header is None:
         return (False,) * 7
-    truth, said = set(_names(one, vocabulary, "has")), set(_names(one, vocabulary, "says"))
-    differ = header != said
+    truth, predicted = set(_names(one.true_regions, vocabulary)), set(_names(one.predicted_regions, vocabulary))
+    differ = header != predicted
     beside = not header & truth and header != truth
-    return True, header == truth, beside, said == truth, differ, differ and said == truth, differ and header == truth
+    return True, header == truth, beside, predicted == truth, differ, differ and predicted == truth, differ and header == truth
 
 
 def _read(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[tuple[Tally, str, tuple[str, ...]]]:
     """The volumes whose header is understood: the tally, the text, the regions meant."""
     texts = [(one, one.case.attributes.get(COLUMN, "").strip()) for one in tallies]
-    return [(one, text, told) for one, text in texts if (told := regions_told(text, vocabulary)) is not None]
+    return [(one, text, header) for one, text in texts if (header := regions_told(text, vocabulary)) is not None]
 
 
-def _names(one: Tally, vocabulary: Vocabulary, which: str) -> tuple[str, ...]:
-    return tuple(np.array(vocabulary.classes[:-1])[getattr(one, which)].tolist())
+def _names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Names of the regions and protocols present (k - 1,)."""
+    return tuple(np.array(vocabulary.classes[:-1])[present].tolist())

@@ -4,17 +4,17 @@
 
 The interval of a rate, in this order:
 
-* fewer than two subjects: not estimable, because one body says nothing about the next;
-* at most one observation a subject: Wilson's, which needs independent observations and has them;
-* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resampling equal values would claim certainty;
-* fewer than FEWEST_SUBJECTS subjects: not estimable, because they have too few different resamples;
-* else a bootstrap that resamples subjects, all slices and volumes of one subject travelling together: the bootstrap-t.
+* fewer than two subjects: not estimable, because one subject does not show how subjects vary;
+* at most one observation per subject: Wilson's, as the observations are independent;
+* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resamples of equal values do not vary;
+* fewer than FEWEST_SUBJECTS subjects: not estimable, because there are too few different resamples;
+* else the bootstrap-t over subjects, all slices and volumes of a subject being resampled together.
 
 Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, medians and areas under
-risk-coverage curves the percentile interval, widened for few subjects; the 95th percentile has that of order statistics, which few subjects
-are too few for. Where all values are one, neither is estimable. `fovnet bench intervals` shows how often such intervals hold the truth.
-Those of the expected calibration error hold it too seldom with few subjects (89 % of 200 simulated studies of 20, 91 % of
-50, 94 % of 100): it is not smooth, and larger in every resample.
+risk-coverage curves the percentile interval, widened for few subjects; the 95th percentile has that of order statistics, which needs more
+subjects. Where all values are equal, neither is estimable. `fovnet bench intervals` measures the coverage of these intervals. That of the
+expected calibration error is too low with few subjects (89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100): the
+statistic is not smooth, and biased upwards in resamples.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ Floats = NDArray[np.float64]
 
 NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = "not estimable", "bootstrap-t", "percentile", "order statistics"
 FEWEST_SUBJECTS = 5
-"""Below this a subgroup is flagged, and what fewer subjects show has no resampled interval: four have no more than 35 different resamples,
-and 95 % intervals from two held the truth in 52 % of simulated studies, from three in 80 %, from four in 92 %."""
+"""With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples, and 95 % intervals covered the
+true value in 52 % of simulated studies of two subjects, 80 % of three, 92 % of four."""
 TAIL = 0.9
-"""Quantiles from here on are worst cases, of which resamples know too little."""
+"""Quantiles from this on have intervals of order statistics: resamples underestimate how the tail varies."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Measure:
     name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are millimetres, in _nats nats, the rest
                  shares; a Brier score reaches from 0 to 2)
     stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border ("pelvis|abdomen"), or ""
-    numerator    None for what is no ratio of counts (a median);  denominator slices, volumes or borders it rests on
+    numerator    None if the measure is no ratio of counts (a median);  denominator its number of slices, volumes or borders
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
     interval     how the interval was made: "bootstrap-t", "percentile", "order statistics", "wilson", "wilson over subjects", or
                  "not estimable"
@@ -79,7 +79,7 @@ class Resampling:
     """The subjects of a group of cases, and the resamples all its measures share."""
 
     def __init__(self, subject_ids: Sequence[str], *, repeats: int, seed: int) -> None:
-        """`subject_ids` (c,) one a case; the order of cases does not matter, because subjects are numbered in sorted order."""
+        """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are numbered in sorted order."""
         subjects = sorted(set(subject_ids))
         number = {subject: index for index, subject in enumerate(subjects)}
         self.of_case = np.array([number[subject] for subject in subject_ids], dtype=np.int64)
@@ -87,7 +87,7 @@ class Resampling:
         self.weights = cluster_weights(self.subjects, repeats, seed)
 
     def by_subject(self, per_case: NDArray[Any]) -> Floats:
-        """Totals (n, ...) of what the cases (c, ...) contribute."""
+        """Totals (n, ...) by subject of contributions (c, ...) by case."""
         totals = np.zeros((self.subjects, *per_case.shape[1:]))
         np.add.at(totals, self.of_case, per_case)
         return totals
@@ -95,7 +95,7 @@ class Resampling:
     def rates(
         self, name: str, numerators: NDArray[Any], denominators: NDArray[Any], *, stage: str = "", regions: Sequence[str] = ("",)
     ) -> list[Measure]:
-        """q ratios of counts (c, q), one a region."""
+        """q ratios of counts (c, q), one per region."""
         parts, wholes = self.by_subject(numerators), self.by_subject(denominators)
         low, high = ratio_interval(parts, wholes, self.weights)
         return [
@@ -134,8 +134,8 @@ class Resampling:
         stage: str = "",
         numerator: float | None = None,
     ) -> Measure:
-        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k); whose totals are all 0 says nothing
-        of it, and is none of its subjects."""
+        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k); subjects whose totals are all 0 are
+        not counted in `subjects`."""
         totals = self.by_subject(per_case)
         subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _known(value_of(totals.sum(axis=0)[None])[0])
@@ -147,9 +147,9 @@ class Resampling:
     def mean(
         self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "", most: float = math.inf
     ) -> Measure:
-        """A mean over slices, volumes or borders of something that is no share: totals (c,) of the cases over how many they have (c,).
+        """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the cases over their numbers (c,).
 
-        most  no single value can be more, so that no end of the interval is
+        most  upper bound of a single value, to which the interval is clipped
         """
         totals, slices = self.by_subject(per_case[:, None]), self.by_subject(wholes[:, None])
         low, high = ratio_interval(totals, slices, self.weights, share=False)
@@ -161,7 +161,7 @@ class Resampling:
     def roc_area(
         self, name: str, scores: Floats, positive: NDArray[np.bool_], cases: NDArray[np.int64], *, stage: str = "", region: str = ""
     ) -> Measure:
-        """The area under the ROC curve of scores (s,), each of the case numbered in `cases` (s,); its denominator the positive slices."""
+        """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its denominator is the positive slices."""
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
         value = _known(roc_area(scores, positive))
@@ -174,7 +174,7 @@ class Resampling:
     def weighted(self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = "") -> Measure:
         """Any share that is a function of how often each case is drawn, from weights (B, c) to values (B,).
 
-        One of 0 or 1 has Wilson's interval over subjects: resampling subjects that are all alike would claim certainty.
+        A share of 0 or 1 has Wilson's interval over subjects, because its resamples do not vary.
         """
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
@@ -191,14 +191,14 @@ class Resampling:
         ends: tuple[Any, Any] = np.nan, np.nan
         if tail:
             ends = tail_interval(values, subject, share)
-        elif subjects > 1 and np.ptp(values) > 0:               # to resample equal values would claim certainty
+        elif subjects > 1 and np.ptp(values) > 0:               # resamples of equal values do not vary
             ends = percentile_interval(resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects))
         value, how = float(np.quantile(values, share)) if len(values) else None, ORDER if tail else PERCENTILE
         return self._spread(name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how)
 
     @staticmethod
     def _alike(name: str, stage: str, numerator: float | None, denominator: int, value: float, subjects: int) -> Measure:
-        """A share of 0 or 1, for which all subjects speak alike, with Wilson's interval over them."""
+        """A share of 0 or 1, the same in all subjects, with Wilson's interval over them."""
         low, high = wilson_interval(subjects * value, subjects)
         return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", subjects)
 

@@ -1,4 +1,4 @@
-"""What every network of an ablation says of the scored slices: from the ensemble's file where it keeps the members, else computed."""
+"""Probabilities of the scored slices by every network of an ablation: those kept with the ensemble, the others computed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def networks_of(
 ) -> Networks:
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
 
-    trials  of the search, among which the one that trained `start` is looked for;  weights  the folder of their networks
-    Raises ModelError where probabilities and ensemble do not belong together.
+    trials  of the search, one of which may have trained the configuration `start`;  weights  the folder of their networks
+    Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the ensemble's.
     """
     rows, members = scored["rows"], facts_of(ensemble)["members"]
     kept = scored.get("members")
@@ -57,7 +57,7 @@ def networks_of(
 
 
 def _trained(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
-    """The trial that trained the starting configuration to the end."""
+    """The completed trial of the starting configuration; None if there is none."""
     same = (trial for trial in trials if dict(trial.proposal.configuration) == dict(start))
     return next((trial for trial in same if trial.outcome.status == "completed"), None)
 
@@ -65,7 +65,7 @@ def _trained(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
 def _computed(
     pack: Pack, rows: NDArray[np.int64], ensemble: Path, more: Sequence[Path], with_members: bool, device: str, progress: Progress | None
 ) -> NDArray[np.float32]:
-    """(p, m, k) of the members, if they are wanted, and of the networks in further files."""
+    """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
     from fovnet.net.inference import member_probabilities
     from fovnet.net.training import choose_device
     from fovnet.net.weights import load_network

@@ -1,7 +1,7 @@
-"""Spans against spans: is a region's said stretch by and large its true one?
+"""Predicted spans against true spans of each region.
 
-A said span is right when it overlaps a true one of its region by at least half of what both cover together (intersection over union in
-millimetres). Slices whose truth does not tell the chain region are left out on both sides.
+A predicted span is right if its intersection over union in millimetres with a true span of its region is at least LEAST_OVERLAP. Slices
+whose true chain region is not labelled are left out of both.
 
 This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen (`decision/objective.py`) counts millimetres.
 
@@ -22,30 +22,31 @@ LEAST_OVERLAP = 0.5
 
 
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
-    """Spans that are right, true spans, said spans of one volume; F1 is 2 right / (true + said)."""
+    """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true + predicted)."""
     chain = len(vocabulary.chain)
-    told = ~untold(case.truth, chain)
+    labelled = ~untold(case.truth, chain)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     lower, upper = edges_mm[:-1], edges_mm[1:]
-    right = true = said = 0
+    right = true = predicted = 0
     for region in range(len(vocabulary.classes) - 1):
-        judged = told if region < chain else np.ones(len(told), dtype=bool)
-        ours = _runs(case.decided[:, region] & judged, lower, upper)
-        theirs = _runs(case.truth[:, region] & judged, lower, upper)
-        true, said = true + len(theirs), said + len(ours)
-        right += int((_overlap(ours, theirs) >= LEAST_OVERLAP - 1e-9).any(axis=1).sum()) if len(theirs) else 0
-    return right, true, said
+        judged = labelled if region < chain else np.ones(len(labelled), dtype=bool)
+        predicted_spans = _runs(case.decided[:, region] & judged, lower, upper)
+        true_spans = _runs(case.truth[:, region] & judged, lower, upper)
+        true, predicted = true + len(true_spans), predicted + len(predicted_spans)
+        if len(true_spans):
+            right += int((_overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9).any(axis=1).sum())
+    return right, true, predicted
 
 
 def _runs(shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(r, 2) where each run of slices begins and ends, in mm."""
+    """(r, 2) lower and upper end of each run of slices, in mm."""
     steps = np.diff(np.concatenate([[0], shown.astype(np.int8), [0]]))
     return np.stack([lower[np.flatnonzero(steps == 1)], upper[np.flatnonzero(steps == -1) - 1]], axis=1)
 
 
-def _overlap(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Intersection over union of every pair of runs."""
-    shared = np.minimum(ours[:, None, 1], theirs[None, :, 1]) - np.maximum(ours[:, None, 0], theirs[None, :, 0])
+def _overlap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Intersection over union (a, b) of every pair of runs (a, 2) and (b, 2)."""
+    shared = np.minimum(first[:, None, 1], second[None, :, 1]) - np.maximum(first[:, None, 0], second[None, :, 0])
     shared = np.maximum(shared, 0.0)
-    together = np.diff(ours)[:, None, 0] + np.diff(theirs)[None, :, 0] - shared
-    return np.asarray(shared / together)
+    union = np.diff(first)[:, None, 0] + np.diff(second)[None, :, 0] - shared
+    return np.asarray(shared / union)

@@ -1,7 +1,7 @@
-"""Two runs on the same volumes: what the second does better, with intervals that resample the subjects of both at once.
+"""Two runs on the same volumes: the difference in every measure, with paired intervals that resample the subjects of both at once.
 
-A volume that is hard is hard for both, so that the difference is far more certain than the two figures are. Each subject brings along
-what it contributes to both runs.
+Errors of the two runs on one volume are correlated, so that the difference has a narrower interval than either figure. A resampled
+subject enters with its contributions to both runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run did on one volume: what is wrong of its slices, its set of regions, its spans, its borders between regions.
+    """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its borders between regions.
 
-    spans  right, true, said; None where the run does not tell them;  wrong_raw likewise
-    true_borders  how many there are;  errors_mm  of those that were found, said minus true
+    spans  right, true, predicted; None where the run does not record them;  wrong_raw likewise
+    true_borders  how many there are;  errors_mm  of those that were found, predicted minus true
     """
 
     volume_id: str
@@ -81,7 +81,7 @@ HIGHER_IS_BETTER = frozenset({"span_f1", "exact_set", "border_within_10_mm"})
 
 
 def outcome_of(one: Tally) -> Outcome:
-    """What a comparison needs of a volume's counts."""
+    """The outcome of one volume, from its counts."""
     between = [border for border in one.borders if not border.is_end]
     return Outcome(
         one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong, one.exact, one.far, one.spans,
@@ -91,7 +91,7 @@ def outcome_of(one: Tally) -> Outcome:
 
 
 def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
-    """The measures of one run, of those that a comparison knows."""
+    """The measures of one run that `differences` compares."""
     found: list[Measure] = []
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
@@ -99,12 +99,12 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
             found.append(draws.mean(name, parts[:, 0], parts[:, 1], stage=stage))
         elif parts is not None:
             found += draws.rates(name, parts[:, :1], parts[:, 1:], stage=stage)
-    errors, owners = _errors(run)
-    return found + [draws.quantile(name, errors, owners, share) for name, share in QUANTILES.items()]
+    errors, volume_of = _errors(run)
+    return found + [draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()]
 
 
 def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling) -> list[Difference]:
-    """Second minus first in every measure that both tell; the outcomes are of the same volumes in the same order, as `draws` is."""
+    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes in the same order."""
     found = []
     for (name, stage), part in RATES.items():
         ours, theirs = _parts(first, part), _parts(second, part)
@@ -113,31 +113,31 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
         values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
         ends = difference_interval(totals, _ratio_difference, draws.weights)
-        telling = int((totals[:, 1] + totals[:, 3] > 0).sum())
-        found.append(_difference(name, stage, values, ends, WIDER, telling, bool((ours != theirs).any())))
-    (ours, whose), (theirs, of_whom) = _errors(first), _errors(second)
+        subjects = int((totals[:, 1] + totals[:, 3] > 0).sum())
+        found.append(_difference(name, stage, values, ends, WIDER, subjects, bool((ours != theirs).any())))
+    (ours, our_volumes), (theirs, their_volumes) = _errors(first), _errors(second)
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
         sides = [
-            resampled_quantile(errors, draws.weights[:, draws.of_case[owners]], share)
-            for errors, owners in ((ours, whose), (theirs, of_whom))
+            resampled_quantile(errors, draws.weights[:, draws.of_case[volume_of]], share)
+            for errors, volume_of in ((ours, our_volumes), (theirs, their_volumes))
         ]
         ends = quantile_difference_interval(sides[1] - sides[0], draws.subjects)
-        differ = not (np.array_equal(ours, theirs) and np.array_equal(whose, of_whom))
-        telling = len(set(draws.of_case[np.concatenate([whose, of_whom])].tolist()))
-        found.append(_difference(name, "decided", values, ends, PERCENTILE, telling, differ))
+        differ = not (np.array_equal(ours, theirs) and np.array_equal(our_volumes, their_volumes))
+        subjects = len(set(draws.of_case[np.concatenate([our_volumes, their_volumes])].tolist()))
+        found.append(_difference(name, "decided", values, ends, PERCENTILE, subjects, differ))
     return found
 
 
 def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
-    """(c, 2) numerators and denominators; None where a volume does not tell them."""
+    """(c, 2) numerators and denominators; None if a volume lacks them."""
     parts = [part(one) for one in run]
     known = [each for each in parts if each is not None]
     return np.array(known, dtype=np.float64) if len(known) == len(parts) else None
 
 
 def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
-    """Absolute errors (v,) of the borders found, and the volumes (v,) they belong to."""
+    """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
     errors = [(abs(error), index) for index, one in enumerate(run) for error in one.errors_mm]
     return np.array([error for error, _ in errors], dtype=np.float64), np.array([index for _, index in errors], dtype=np.int64)
 

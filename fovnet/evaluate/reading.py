@@ -1,4 +1,4 @@
-"""Cases from disk: what the decisions say of a split's volumes, beside what the packed slices know to be true."""
+"""Cases from disk: the decisions on a split's volumes, with the truth of the packed slices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, SaidBorder, Stretch
+from fovnet.evaluate.cases import Case, DecidedBorder, Stretch
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.adapters.grids import Grid
@@ -20,10 +20,10 @@ SPLIT = "test"
 
 
 def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
-    """One case a labelled volume of the test split, refused ones too, and one a refused volume of whom nobody knows the split: its
-    subject has no other.
+    """One case per labelled volume of the test split, refused ones included, and one per labelled, refused volume without a
+    split: no volume of its subject could be read.
 
-    temperature  of the rule that decided, which makes the calibrated probabilities of the raw ones
+    temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
     return [*(_decided(pack, index, decisions, temperature) for index in _of_split(pack)), *map(_refused, _unreadable(pack))]
@@ -48,47 +48,47 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
     record = pack.records[index]
     path = decisions / f"{record.volume_id}.json"
     try:
-        said = read_json(path)
+        decision = read_json(path)
     except (OSError, ValueError):
         raise CollectionError("decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again") from None
     rows = slice(record.first_row, record.first_row + record.slices)
-    if len(said["z_mm"]) != record.slices:
+    if len(decision["z_mm"]) != record.slices:
         raise CollectionError(
-            "decision-stale", f"{path}: {len(said['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
+            "decision-stale", f"{path}: {len(decision['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
         )
-    if said.get("checksum", record.checksum) != record.checksum or not np.allclose(said["z_mm"], pack.z_mm[rows], atol=1e-3):
+    if decision.get("checksum", record.checksum) != record.checksum or not np.allclose(decision["z_mm"], pack.z_mm[rows], atol=1e-3):
         raise CollectionError(
             "decision-stale", f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet decide` again"
         )
-    raw = np.array(said["raw"])
+    raw = np.array(decision["raw"])
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
         collection=record.collection,
-        status=said["status"],
-        message=said["message"],
+        status=decision["status"],
+        message=decision["message"],
         attributes=attributes_of(record),
         z_mm=pack.z_mm[rows],
         edges_mm=pack.stack(index).edges_mm,
         truth=pack.truth[rows],
         raw=raw,
-        smoothed=np.array(said["smoothed"]),
-        decided=np.array(said["decided"], dtype=bool),
-        confidence=np.array(said["slice_confidence"]),
-        spans=stretches(said["spans"]),
+        smoothed=np.array(decision["smoothed"]),
+        decided=np.array(decision["decided"], dtype=bool),
+        confidence=np.array(decision["slice_confidence"]),
+        spans=stretches(decision["spans"]),
         pixels=pack.pixels[rows],
-        side_mm=float(said["side_mm"]),
+        side_mm=float(decision["side_mm"]),
         calibrated=None if temperature is None else temper(raw, temperature),
-        borders=said_borders(said.get("boundaries")),
-        set_probability=said.get("set_probability"),
-        doubts=said_doubts(said),
-        empty=said_empty(said),
-        sure=said.get("confidence"),
+        borders=decided_borders(decision.get("boundaries")),
+        set_probability=decision.get("set_probability"),
+        doubts=doubt_codes(decision),
+        empty=empty_slices(decision),
+        sure=decision.get("confidence"),
     )
 
 
 def attributes_of(record: VolumeRecord) -> dict[str, str]:
-    """The columns of volumes.tsv, and what the volume itself tells: the spacing of its slices, and the plane where no column does."""
+    """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane where no column gives it."""
     known = dict(record.attributes)
     if record.vox_to_ras is None:
         return known
@@ -98,21 +98,21 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
 
 
-def said_doubts(said: Mapping[str, Any]) -> tuple[str, ...]:
-    """The codes of the doubts in a volume's JSON; none where it was written before there were any."""
-    return tuple(doubt["code"] for doubt in said.get("doubts") or () if doubt.get("code"))
+def doubt_codes(decision: Mapping[str, Any]) -> tuple[str, ...]:
+    """The codes of the doubts in a volume's JSON; empty for one of an older version that has no doubts."""
+    return tuple(doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code"))
 
 
-def said_empty(said: Mapping[str, Any]) -> NDArray[np.bool_] | None:
-    """(s,) which slices a volume's JSON calls all dark; None where it does not tell."""
-    return np.isin(np.arange(len(said["z_mm"])), said["empty"]) if "empty" in said else None
+def empty_slices(decision: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    """(s,) which slices are all dark by a volume's JSON; None where it does not hold them."""
+    return np.isin(np.arange(len(decision["z_mm"])), decision["empty"]) if "empty" in decision else None
 
 
-def said_borders(rows: list[dict[str, Any]] | None) -> tuple[SaidBorder, ...] | None:
-    """The decided borders in a volume's JSON; None where it was written before there were any."""
+def decided_borders(rows: list[dict[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
+    """The decided borders in a volume's JSON; None for one of an older version that has none."""
     if rows is None:
         return None
-    return tuple(SaidBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))) for row in rows)
+    return tuple(DecidedBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))) for row in rows)
 
 
 def _refused(record: VolumeRecord) -> Case:

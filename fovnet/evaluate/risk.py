@@ -1,10 +1,10 @@
-"""How wrong is what is answered, if only the surest volumes are?
+"""The risk-coverage curve: the error among the volumes answered, if only the most confident are.
 
     v  volumes    B  resamples
 
-The risk-coverage curve goes from the surest volume to all of them: the share answered, and the share that is wrong among those. Its
-area is the mean risk over the volumes, each taken as the last one answered: 0 where nothing is wrong, the overall risk where confidence
-says nothing. Volumes of equal confidence come in together.
+It goes from the most confident volume to all of them: the share answered (coverage), and the share wrong among those (risk). Its area
+is the mean risk over the volumes, each taken as the last one answered: 0 if nothing is wrong, the overall risk if confidence is not
+informative. Volumes of equal confidence enter together.
 
 Source: Geifman & El-Yaniv, *Selective classification for deep neural networks* (NIPS 2017); the area as in Geifman, Uziel & El-Yaniv
 (ICLR 2019), section 3.
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ranked:
-    """Volumes from the surest down: confidence (v,), what is wrong and of how much (v,), the place of the last of equals (v,)."""
+    """Volumes by falling confidence (v,): wrong out of total of each (v,), and the place of the last volume of equal confidence (v,)."""
 
     order: NDArray[np.int64]
     confidence: Floats
@@ -31,13 +31,13 @@ class Ranked:
     last: NDArray[np.int64]
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Confidence, coverage and risk (v',) at every place where answering may stop."""
+        """Confidence, coverage and risk (v',) at every distinct confidence."""
         stops = np.unique(self.last)
         risk = np.cumsum(self.wrong)[stops] / np.cumsum(self.total)[stops]
         return self.confidence[stops], (stops + 1) / len(self.last), risk
 
     def area(self, weights: Floats) -> Floats:
-        """The area (B,) where volume i, in the order it was given, is counted weights[:, i] times (B, v)."""
+        """The area (B,) with volume i, in the order given, counted weights[:, i] times (B, v)."""
         counted = weights[:, self.order]
         wrong, total = np.cumsum(counted * self.wrong, axis=1), np.cumsum(counted * self.total, axis=1)
         risk = np.divide(wrong, total, out=np.zeros_like(wrong), where=total > 0)[:, self.last]

@@ -1,8 +1,8 @@
-"""Which volumes belong together: by collection, and by every column of volumes.tsv that divides them sensibly.
+"""Subgroups of volumes: by collection, and by every column of volumes.tsv that divides them into a few groups.
 
-A column of words, or of a few numbers (field strength), makes a subgroup of each value, if there are two to twenty. A column of many
-numbers that measure something (an age, a spacing) is cut into bins: at customary ages, else at the quartiles of the volumes, rounded to
-two digits. Numbers count as measures when the column is called `age` or ends in a unit, or one of them has decimals; others may be names.
+A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are two to twenty. A column of many
+numbers that are measurements (an age, a spacing) is cut into bins: at the ages AGES, else at the quartiles of the volumes, rounded to
+two digits. Numbers are measurements if the column is called `age` or ends in a unit, or one of them has decimals; else they may be ids.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from fovnet.evaluate.cases import Case
 
 COLLECTION = "collection"
 MOST_VALUES = 20
-"""An attribute with more values than this names single volumes (a series number) and makes no subgroups."""
+"""An attribute with more values than this identifies single volumes (a series number) and gives no subgroups."""
 FEW_NUMBERS = 6
-"""So many different numbers are levels of their own; more, or one a volume, are cut into bins."""
+"""Up to this many different numbers are one subgroup each; more, or one per volume, are cut into bins."""
 AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
-UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")         # BIDS writes n/a; one such word must not make words of all ages
+UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")         # BIDS writes n/a; one such word must not make a column of numbers one of words
 UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
 def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
     """(attribute, value of each volume_id that has one): by collection where there is one, then by the attributes, sorted by their names.
 
-    Values come in the order in which they are to be shown, which is that of the numbers where they are bins.
+    Values are in display order, bins by their numbers.
     """
     found = [(COLLECTION, _sorted(named))] if (named := {case.volume_id: case.collection for case in cases if case.collection}) else []
     for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
         stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED}
         numbers = _numbers(name, stated)
         values = _sorted(stated) if numbers is None else _binned(name, numbers)
-        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):      # one value a volume divides nobody
+        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):      # one value per volume makes no groups
             found.append((name, values))
     return found
 
 
 def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
-    """The values as numbers, where they are numbers, many, and measure something."""
+    """The values as numbers, if they are to be cut into bins: numeric, many, and measurements; else None."""
     try:
         numbers = {volume: float(value) for volume, value in stated.items()}
     except ValueError:
@@ -52,7 +52,7 @@ def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
 
 
 def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
-    """The bin of every number, as words, from the lowest bin up."""
+    """The label of every number's bin, from the lowest bin up."""
     values = np.array(list(numbers.values()))
     edges = AGES if name.casefold() == AGE else sorted({float(f"{edge:.2g}") for edge in np.quantile(values, [0.25, 0.5, 0.75])})
     cuts = [edge for edge in edges if values.min() < edge <= values.max()]

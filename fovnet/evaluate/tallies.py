@@ -1,4 +1,4 @@
-"""What one volume contributes to every measure, counted once and summed in many ways."""
+"""The counts that one volume contributes to every measure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.overlaps import span_counts
-from fovnet.evaluate.slices import STAGES, confusion, far_apart, said_classes, true_rows, untrue
+from fovnet.evaluate.slices import STAGES, confusion, far_apart, predicted_classes, true_rows, untrue
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -25,22 +25,22 @@ class Tally:
 
     matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
     negatives   (k,) slices that do not show the class
-    has, says   (k - 1,) regions and protocols present in truth and in the decided answer, anywhere in the volume; in a volume with
-                slices whose truth does not tell the chain region, a chain region that is only said is not held against it
-    far, untrue  slices called a chain region that does not touch the true one, and slices of which anything untrue is said
+    true_regions, predicted_regions  (k - 1,) regions and protocols present in the truth and in the decision, anywhere in the volume; if
+                the true chain region of some slices is not labelled, chain regions that are only predicted are left out
+    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `untrue` (any label false)
     stated      (k,) confidences of the slices by the class decided, summed
-    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices that truly show one class alone
-    brier, log_loss  totals over the slices by stage, of probabilities alone
-    spans       spans that are right, true, said
-    confidence  the volume's, as its answer has it and as the bar is held against it: black margins are left out
-    lit         slices that are not all dark, and those of them that are wrong after the decision; all count where it is not known
+    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one true class only
+    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all classes, and none of these
+    spans       numbers of right, true and predicted spans
+    confidence  of the volume, as its answer states it and as abstention compares it with its threshold: black margins are left out
+    lit         slices that are not all dark, and those of them that are wrong after the decision; all slices if darkness is not known
     """
 
     case: Case
     matrices: NDArray[np.int64]
     negatives: NDArray[np.int64]
-    has: NDArray[np.bool_]
-    says: NDArray[np.bool_]
+    true_regions: NDArray[np.bool_]
+    predicted_regions: NDArray[np.bool_]
     far: int
     untrue: int
     borders: tuple[Border, ...]
@@ -70,35 +70,35 @@ class Tally:
 
     @property
     def exact(self) -> bool:
-        """Whether the said set of regions is the true one."""
-        return bool((self.has == self.says).all())
+        """Whether the predicted set of regions is the true one."""
+        return bool((self.true_regions == self.predicted_regions).all())
 
 
 def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
     classes, chain = len(vocabulary.classes), len(vocabulary.chain)
-    said = {stage: said_classes(case, stage, vocabulary) for stage in STAGES}
-    matrices = np.stack([confusion(true_rows(case.truth, said[stage], vocabulary), said[stage], classes) for stage in STAGES])
-    has, says = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
+    predicted = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
+    matrices = np.stack([confusion(true_rows(case.truth, column, vocabulary), column, classes) for column in predicted.values()])
+    true_regions, predicted_regions = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
     if untold(case.truth, chain).any():
-        says = says & (has | (np.arange(classes - 1) >= chain))
-    told = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
-    probabilities = {stage: array for stage, array in told.items() if array is not None}
+        predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
+    by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
+    probabilities = {stage: array for stage, array in by_stage.items() if array is not None}
     every = np.arange(len(case.z_mm))
     stated = {stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
-    stated["decided"] = case.confidence, case.truth[every, said["decided"]]
+    stated["decided"] = case.confidence, case.truth[every, predicted["decided"]]
     plain = case.truth.sum(axis=1) == 1
     lit = np.ones(len(every), dtype=bool) if case.empty is None else ~case.empty
     return Tally(
         case=case,
         matrices=matrices,
         negatives=np.asarray((~case.truth).sum(axis=0)),
-        has=np.asarray(has),
-        says=np.asarray(says),
+        true_regions=np.asarray(true_regions),
+        predicted_regions=np.asarray(predicted_regions),
         far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
         untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
-        stated=np.asarray(np.bincount(said["decided"], weights=case.confidence, minlength=classes), dtype=np.float64),
+        stated=np.asarray(np.bincount(predicted["decided"], weights=case.confidence, minlength=classes), dtype=np.float64),
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
         plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},

@@ -25,7 +25,7 @@ TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEA
 
 
 def facts(evaluation: Evaluation) -> dict[str, Any]:
-    """Everything measured, as plain JSON-able values; None where a number is not defined."""
+    """All measures as values that JSON can hold; None where a number is not defined."""
     error = evaluation.answered and evaluation.answered.find("slice_error", "decided")
     return {
         "classes": list(evaluation.vocabulary.classes),
@@ -72,8 +72,8 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
     """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv where headers were understood.
 
-    `settings` is the section of the configuration that made the evaluation; its hash goes into the JSON.  Raises ConfigError "out-foreign"
-    where a file of one of these names is somebody else's, as the volumes.tsv of a collection is.
+    `settings` is the section of the configuration that made the evaluation; its hash is written in the JSON.  Raises ConfigError
+    "out-foreign" where a file of one of these names is not an evaluation's, such as the volumes.tsv of a collection.
     """
     refuse_others(out)
     volumes = [
@@ -95,7 +95,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
 
 
 def refuse_others(out: Path) -> None:
-    """Nothing, where the files of an evaluation may be written in a folder.  Raises ConfigError "out-foreign"."""
+    """Nothing, if the files of an evaluation may be written in a folder.  Raises ConfigError "out-foreign"."""
     for name, columns in TABLES.items():
         refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))         # columns were added at the end
     refuse_foreign(out / "evaluation.json", is_our_json)

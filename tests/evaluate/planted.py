@@ -41,14 +41,14 @@ def spans(rows, z_mm, confidence):
 
 
 def case(
-    truth, said=None, *, raw=None, volume_id="v1", subject_id=None, collection="phantom", status="ok", message="",
+    truth, predicted=None, *, raw=None, volume_id="v1", subject_id=None, collection="phantom", status="ok", message="",
     attributes=None, spacing_mm=5.0, confidence=None, pixels=None, side_mm=420.0,
 ):
-    """A case from names of classes slice by slice; what was not given was said rightly."""
-    said = truth if said is None else said
-    raw = said if raw is None else raw
+    """A case from names of classes slice by slice; what is not given is predicted rightly."""
+    predicted = truth if predicted is None else predicted
+    raw = predicted if raw is None else raw
     z_mm = np.arange(len(truth)) * spacing_mm
-    decided = labels(said)
+    decided = labels(predicted)
     sure = np.full(len(truth), 0.9) if confidence is None else np.asarray(confidence, dtype=float)
     return Case(
         volume_id, subject_id or f"subject-{volume_id}", collection, status, message, attributes or {}, z_mm, labels(truth),
@@ -82,7 +82,7 @@ def body(truth, rng):
 
 
 def whole_body(rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, flicker=0.08, air=6, spine=False, **more):
-    """A volume from region `first` to `last` of the chain: said borders shifted by about `shift` slices, raw answers that flicker."""
+    """A volume from region `first` to `last` of the chain: predicted borders shifted by about `shift` slices, raw classes that flicker."""
     lengths = (rng.normal((70, 22, 24, 26, 34), 2) * 6 / spacing_mm).astype(int)[first : last + 1]
     names = [CHAIN[first + index] for index, length in enumerate(lengths) for _ in range(length)]
     truth = names + ["none"] * (air if last == len(CHAIN) - 1 else 0)
@@ -91,17 +91,17 @@ def whole_body(rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, fl
     for edge, step in zip(np.flatnonzero([a != b for a, b in pairwise(truth)]), offset, strict=False):
         span = slice(edge + 1, edge + 1 + step) if step > 0 else slice(edge + 1 + step, edge + 1)
         moved[span] = edge if step > 0 else edge + 1
-    said = [truth[index] for index in moved]
+    predicted = [truth[index] for index in moved]
     if spine:
-        truth, said = [f"spine+{name}" for name in truth], [f"spine+{name}" for name in said]
-    blurred = probabilities(labels(said), 0.86)
+        truth, predicted = [f"spine+{name}" for name in truth], [f"spine+{name}" for name in predicted]
+    blurred = probabilities(labels(predicted), 0.86)
     raw = 0.85 * blurred + 0.15 * rng.dirichlet(np.full(len(CLASSES), 0.3), len(truth))
     wrong = rng.random(len(truth)) < flicker
     raw[wrong] = rng.dirichlet(np.full(len(CLASSES), 0.25), int(wrong.sum()))
     kernel = np.exp(-0.5 * (np.arange(-4, 5) / 1.6) ** 2)
     smooth = np.stack([np.convolve(np.pad(column, 4, mode="edge"), kernel / kernel.sum(), "valid") for column in raw.T], axis=1)
     z_mm = -400.0 + np.arange(len(truth)) * spacing_mm
-    decided, sure = labels(said), np.clip(smooth.max(1) + 0.08, 0, 1)
+    decided, sure = labels(predicted), np.clip(smooth.max(1) + 0.08, 0, 1)
     return Case(
         volume_id, more.get("subject_id", f"subject-{volume_id}"), more.get("collection", "phantom"), more.get("status", "ok"),
         more.get("message", ""), more.get("attributes", {}), z_mm, labels(truth), raw, smooth / smooth.sum(1, keepdims=True),

@@ -36,11 +36,11 @@ RULE = Rule(temperature=3.0, sigma_mm=8.0, protocol_threshold=0.6)
 def study(packed):
     """Twelve people: four to tune on, eight to test; three members, the first the best, and a start that hardly knows anything."""
     rng = np.random.default_rng(0)
-    truths = [packed.truth_of(rng.integers(4, 9, 5)) for _ in range(13)]
-    pack = packed.pack_of(truths, ["train", *["validation"] * 4, *["test"] * 8])
-    rows = np.arange(len(truths[0]), len(pack.truth))
-    members = np.stack([packed.said_of(pack.truth[rows], rng, noise) for noise in (2.5, 3.0, 3.5)]).astype(np.float32)
-    start = packed.said_of(pack.truth[rows], rng, 6.0)
+    labels = [packed.truth_of(rng.integers(4, 9, 5)) for _ in range(13)]
+    pack = packed.pack_of(labels, ["train", *["validation"] * 4, *["test"] * 8])
+    rows = np.arange(len(labels[0]), len(pack.truth))
+    members = np.stack([packed.probabilities_of(pack.truth[rows], rng, noise) for noise in (2.5, 3.0, 3.5)]).astype(np.float32)
+    start = packed.probabilities_of(pack.truth[rows], rng, 6.0)
     shipped = members.mean(axis=0, dtype=np.float64)
     validation = np.isin(rows, pack.rows("validation"))
     networks = Networks(shipped, members, np.array([0.3, 0.4, 0.5]), start, validation, pack.truth[rows], pack.volume[rows])
@@ -105,14 +105,14 @@ def test_gains_are_differences_to_the_arm_before_and_to_the_first(found):
 def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
     rows = {(row["ladder"], row["arm"], row["measure"]): row for row in rows_of(found)}
     first = {ladder: arms[0].name for ladder, arms in LADDERS.items()}
-    told = 0
+    compared = 0
     for row in rows.values():
         for name, other in (("gain", row["against"]), ("since_first", first[row["ladder"]])):
             if row.get(name) is not None:
-                told += 1
+                compared += 1
                 assert row[name] == pytest.approx(row["value"] - rows[row["ladder"], other, row["measure"]]["value"])
                 assert row[f"{name}_low"] is None or row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
-    assert told >= 2 * 5 * (len(rows) // len(found.steps))
+    assert compared >= 2 * 5 * (len(rows) // len(found.steps))
 
 
 def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, study):
@@ -122,10 +122,10 @@ def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, st
     assert again.steps[0].temperature == found.steps[0].temperature
 
 
-def test_a_start_that_was_not_trained_is_left_out_and_says_why(study):
+def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
     pack, networks, rows = study
-    told = vars(networks) | {"start": None}
-    found = ablate(pack, Networks(**told), rows, DEFAULT, RULE, bootstrap=100, seed=1)
+    without_start = vars(networks) | {"start": None}
+    found = ablate(pack, Networks(**without_start), rows, DEFAULT, RULE, bootstrap=100, seed=1)
     ((ladder, arm, why),) = found.left_out
     assert (ladder, arm) == ("network", "starting network") and "did not complete" in why
     assert next(step for step in found.steps if step.arm == "best found").against == ""
@@ -152,8 +152,8 @@ def test_same_seed_same_tables(found, study, tmp_path):
 def test_the_best_member_is_the_one_with_the_lowest_validation_loss(study):
     _, networks, _ = study
     for scores in permutations((0.3, 0.4, 0.5)):
-        told = replace(networks, scores=np.array(scores))
-        np.testing.assert_array_equal(best_member(told), networks.members[scores.index(0.3)])
+        scored = replace(networks, scores=np.array(scores))
+        np.testing.assert_array_equal(best_member(scored), networks.members[scores.index(0.3)])
 
 
 @pytest.mark.parametrize(("arm", "way"), [(weighted, "by-loss"), (greedy, "greedy")])
@@ -176,16 +176,16 @@ class TestReadings:
 
     def test_without_none_every_slice_shows_a_region(self, packed):
         truth = packed.truth_of((4, 4, 4, 4, 4), air=10)
-        p = packed.said_of(truth, np.random.default_rng(0), 0.5)
+        p = packed.probabilities_of(truth, np.random.default_rng(0), 0.5)
         shown = exact_without_none(p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE)
         assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()
 
     def test_only_the_arms_that_know_heights_are_moved_by_them(self, packed):
-        """A chest of 160 mm, where chests are told to have 250, give or take 5."""
+        """A chest of 160 mm, where the rule expects 250 of a chest, give or take 5."""
         truth = packed.truth_of((20, 20, 20, 20, 20))
-        p, z_mm = packed.said_of(truth, np.random.default_rng(0), 2.0), np.arange(len(truth)) * 8.0
+        p, z_mm = packed.probabilities_of(truth, np.random.default_rng(0), 2.0), np.arange(len(truth)) * 8.0
         edges_mm = np.append(z_mm - 4.0, z_mm[-1] + 4.0)
-        told = replace(RULE, heights=tuple(Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain))
-        moved = {arm: (arm(p, z_mm, edges_mm, DEFAULT, told) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
+        expecting = replace(RULE, heights=tuple(Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain))
+        moved = {arm: (arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
                  for arm in (exact, exact_without_none, exact_without_heights, intersections)}
         assert moved == {exact: True, exact_without_none: True, exact_without_heights: False, intersections: False}

@@ -39,7 +39,7 @@ def collection(folder: Path, labels: str) -> Path:
 
 
 def predicted(folder: Path, out: Path) -> Path:
-    """Pelvis below slice 10 and abdomen from it on are said of both volumes that could be read, each slice standing for two.
+    """Pelvis below slice 10 and abdomen from it on are predicted for both volumes that could be read, each slice standing for two.
 
     The two lowest slices and two in the middle are dark.
     """
@@ -52,9 +52,9 @@ def predicted(folder: Path, out: Path) -> Path:
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
-        said = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs(1.0, 0.0), RULE, DEFAULT)
-        write_json(out / f"renamed-{name}.json", facts(said, stack, p, DEFAULT))
-        rows += table_rows(said, stack)
+        answered = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs(1.0, 0.0), RULE, DEFAULT)
+        write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
+        rows += table_rows(answered, stack)
     refused = refusal("broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short"))
     write_json(out / "broken.json", facts(refused, None, None, DEFAULT))
     write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
@@ -85,20 +85,20 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
 def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_surer(tmp_path: Path) -> None:
     """The bar is held against this confidence; the mean over all slices would put volumes above it that are not answered."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
-    said = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**said, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]})
+    stored = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**stored, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]})
     cases, _, _ = answered_cases(answers, read_collection(tmp_path), DEFAULT)
     right, half = (tally(case, DEFAULT) for case in cases[:2])
-    assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(said["slice_confidence"]))
+    assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(stored["slice_confidence"]))
 
 
 def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(tmp_path: Path) -> None:
     """Right's file was answered under the name that the collection gives to half, whose own was not."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
-    said = read_json(answers / "renamed-right.json")
+    stored = read_json(answers / "renamed-right.json")
     for name in ("renamed-right", "renamed-half"):
         (answers / f"{name}.json").unlink()
-    write_json(answers / "half.json", {**said, "volume_id": "half"})
+    write_json(answers / "half.json", {**stored, "volume_id": "half"})
     rows = [{**row, "volume_id": "half"} for row in read_tsv(answers / "spans.tsv") if row["volume_id"] == "renamed-right"]
     write_tsv(answers / "spans.tsv", COLUMNS, rows)
     cases, lacking, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
@@ -108,21 +108,21 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
 def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_on_another(tmp_path: Path) -> None:
     """Right's file was answered as renamed-right; somebody else's scan, which nobody labelled, was answered as right."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
-    said = read_json(answers / "renamed-right.json")
-    write_json(answers / "right.json", {**said, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"})
+    stored = read_json(answers / "renamed-right.json")
+    write_json(answers / "right.json", {**stored, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"})
     rows = read_tsv(answers / "spans.tsv")
     theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
     write_tsv(answers / "spans.tsv", COLUMNS, [*theirs, *rows])
     cases, _, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
-    assert cases[0].volume_id == "right" and cases[0].message == said["message"] != "theirs" and beyond == ["right"]
+    assert cases[0].volume_id == "right" and cases[0].message == stored["message"] != "theirs" and beyond == ["right"]
 
 
 def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new_labels(tmp_path: Path) -> None:
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     path = tmp_path / "right.nii.gz"
     path.write_bytes(b"as it was answered")
-    said = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**said, "file": {"places": kept.places(path), "sha256": kept.content(path)}})
+    stored = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**stored, "file": {"places": kept.places(path), "sha256": kept.content(path)}})
     assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0]
     os.utime(path, (1, 1))
     assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0], "touched, and the same"
@@ -131,7 +131,7 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
         answered_cases(answers, read_collection(tmp_path), DEFAULT)
 
 
-def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_told(tmp_path: Path) -> None:
+def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_path: Path) -> None:
     """Somebody's scan1.nii is not somebody else's; a copy that was moved is."""
     (tmp_path / "elsewhere").mkdir()
     answers = predicted(tmp_path / "elsewhere", tmp_path / "answers")
@@ -140,8 +140,8 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_told(tmp_path: 
     labelled = read_collection(tmp_path)
     for folder, held in ((tmp_path / "elsewhere", b"a head"), (tmp_path, b"an abdomen")):
         (folder / "right.nii.gz").write_bytes(held)
-    said, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
-    write_json(answers / "renamed-right.json", {**said, "file": {"places": kept.places(file), "sha256": kept.content(file)}})
+    stored, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
+    write_json(answers / "renamed-right.json", {**stored, "file": {"places": kept.places(file), "sha256": kept.content(file)}})
     assert by_name_alone(answers, labelled) == ["renamed-right"]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
     assert by_name_alone(answers, labelled) == []
@@ -192,8 +192,8 @@ def test_a_link_that_leads_to_itself_stops_no_examination(tmp_path: Path) -> Non
 def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> None:
     """Straightened from 60 slices to 40: labels up to slice 59 are right, beyond it they are another volume's."""
     answers = predicted(tmp_path, tmp_path / "answers")
-    said = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**said, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60})
+    stored = read_json(answers / "renamed-right.json")
+    write_json(answers / "renamed-right.json", {**stored, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60})
     cases, _, _ = answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")), DEFAULT)
     assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
     with pytest.raises(CollectionError, match="the last slice is 59"):
@@ -220,8 +220,8 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
 def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path, name: str) -> None:
     """Exports are called as answers are: a stranger's led out of --out, where files were replaced and removed."""
     answers = predicted(tmp_path, tmp_path / "answers")
-    told = read_json(answers / "renamed-right.json")
-    (answers / "renamed-right.json").write_text(json.dumps({**told, "volume_id": name}))
+    stored = read_json(answers / "renamed-right.json")
+    (answers / "renamed-right.json").write_text(json.dumps({**stored, "volume_id": name}))
     with pytest.raises(CollectionError, match="answers-missing"):
         read_answers(answers)
     table = (answers / "spans.tsv").read_text()
@@ -230,7 +230,7 @@ def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path
         read_answers(answers)
 
 
-def test_answers_of_other_regions_are_told_before_every_label_is_at_fault(tmp_path: Path) -> None:
+def test_answers_of_other_regions_are_refused_before_every_label_is_at_fault(tmp_path: Path) -> None:
     """Whoever forgets --regions learned of 71 faulty lines, and nothing of --regions."""
     answers = predicted(tmp_path, tmp_path / "answers")
     collection(tmp_path, "right\tcalf\t0\t19\nhalf\tcalf\t0\t9\n")

@@ -1,4 +1,4 @@
-"""Borders between regions: where they lie, how far off they are said, which are missed and which invented."""
+"""Borders between regions: where they lie, how far off they are predicted, which are missed and which invented."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis.strategies import integers, lists
 
 from fovnet.evaluate.borders import Border, _paired, borders_of
-from fovnet.evaluate.cases import SaidBorder
+from fovnet.evaluate.cases import DecidedBorder
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.groups import ALL_BORDERS
 from fovnet.regions import DEFAULT
 
 
-def test_a_border_said_two_slices_too_high_is_off_by_two_spacings(planted):
+def test_a_border_predicted_two_slices_too_high_is_off_by_two_spacings(planted):
     case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 7 + ["pelvis"] * 3, spacing_mm=4.0)
     (border,) = borders_of(case, DEFAULT)
     assert (border.kind, border.true_mm, border.said_mm, border.error_mm) == ("legs|pelvis", 18.0, 26.0, 8.0)
@@ -31,7 +31,7 @@ def test_a_border_lies_where_slices_meet_also_where_they_are_not_equally_high(pl
     assert halfway.true_mm == 10.0
 
 
-def test_a_region_never_said_leaves_missed_and_invented_borders(planted):
+def test_a_region_never_predicted_leaves_missed_and_invented_borders(planted):
     case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
     found = {border.kind: (border.true_mm, border.said_mm) for border in borders_of(case, DEFAULT)}
     assert found == {"legs|pelvis": (2.5, None), "pelvis|abdomen": (7.5, None), "legs|abdomen": (None, 7.5)}
@@ -52,15 +52,15 @@ def test_a_spine_volume_with_chain_labels_does(planted):
     assert [border.error_mm for border in borders_of(case, DEFAULT)] == [-5.0]
 
 
-@given(true=lists(integers(0, 100), max_size=4), said=lists(integers(0, 100), max_size=4))
-def test_pairing_has_the_least_total_distance_of_all_pairings(true, said):
-    pairs = _paired([float(height) for height in true], [float(height) for height in said])
+@given(true=lists(integers(0, 100), max_size=4), predicted=lists(integers(0, 100), max_size=4))
+def test_pairing_has_the_least_total_distance_of_all_pairings(true, predicted):
+    pairs = _paired([float(height) for height in true], [float(height) for height in predicted])
     matched = [(one, other) for one, other in pairs if one is not None and other is not None]
-    short, long = sorted((true, said), key=len)
+    short, long = sorted((true, predicted), key=len)
     best = min(sum(abs(a - b) for a, b in zip(short, order, strict=True)) for order in permutations(long, len(short)))
     assert sum(abs(one - other) for one, other in matched) == best and len(matched) == len(short)
     assert sorted(one for one, _ in pairs if one is not None) == sorted(true)
-    assert sorted(other for _, other in pairs if other is not None) == sorted(said)
+    assert sorted(other for _, other in pairs if other is not None) == sorted(predicted)
 
 
 def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted):
@@ -89,11 +89,11 @@ class TestIntervals:
     """The 90 % interval that a decision gives each border, held against the true height."""
 
     def whole(self, planted, ends):
-        """Four volumes whose border is truly at 22.5 mm and said at 27.5, with these intervals."""
+        """Four volumes whose border is truly at 22.5 mm and predicted at 27.5, with these intervals."""
         cases = []
         for number, (low, high) in enumerate(ends):
             case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 6 + ["pelvis"] * 4, volume_id=f"v{number}")
-            cases.append(replace(case, borders=(SaidBorder("legs", "pelvis", 27.5, low, high),)))
+            cases.append(replace(case, borders=(DecidedBorder("legs", "pelvis", 27.5, low, high),)))
         return evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
 
     def test_they_are_counted_where_they_hold_the_true_height(self, planted):
@@ -105,29 +105,29 @@ class TestIntervals:
         """A tenth and two tenths are a little more than three, as floats go."""
         assert Border("v1", "legs", "pelvis", true, 0.5, low, high).held
 
-    def test_their_median_width_is_told(self, planted):
+    def test_their_median_width_is_a_measure(self, planted):
         width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_median_mm", "decided", "legs|pelvis")
         assert width.value == 10.0 and width.denominator == 4
 
-    def test_without_any_nothing_is_told(self, planted):
+    def test_without_any_there_is_no_measure(self, planted):
         whole = evaluate([planted.case(["legs", "pelvis"])], DEFAULT, bootstrap=20, seed=0).everything
         assert whole.find("border_interval_holds", "decided", "regions") is None
 
     def test_a_missed_or_an_invented_border_has_none_to_be_judged(self, planted):
         case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
-        case = replace(case, borders=(SaidBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
+        case = replace(case, borders=(DecidedBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
         assert [border.held for border in borders_of(case, DEFAULT)] == [None] * 3
 
     def test_an_edge_that_the_decision_calls_no_border_has_none_and_not_the_next_ones(self, planted):
         """A chest is labelled in two stretches; the decision sees a signal void there, and gives an interval to its lower end alone."""
         case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
-        case = replace(case, borders=(SaidBorder("none", "chest", 47.5, 38.5, 54.2),))
+        case = replace(case, borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
         assert [(border.said_mm, border.held) for border in begins] == [(47.5, True), (177.5, None)]
 
 
 def test_where_a_spine_without_chain_labels_begins_nothing_of_the_chain_ends(planted):
-    """Below it nobody told what region is shown: the chest may have gone on, as it was said to."""
+    """Below it the chain is not labelled: the chest may have gone on, as predicted."""
     case = planted.case(["chest"] * 3 + ["spine"] * 3, ["chest"] * 6)
     assert borders_of(case, DEFAULT) == ()
 
@@ -139,8 +139,8 @@ def test_a_border_ten_millimetres_off_agrees_and_one_a_slice_further_does_not(pl
     assert (near.numerator, near.denominator) == (2, 3)
 
 
-def test_invented_borders_are_a_share_of_those_said(planted):
-    """Two said, one of them true: half of them are invented, though there is but one to find."""
+def test_invented_borders_are_a_share_of_those_predicted(planted):
+    """Two predicted, one of them true: half of them are invented, though there is but one to find."""
     cases = [planted.case(["legs", "pelvis", "pelvis"], ["legs", "pelvis", "abdomen"], volume_id=f"v{number}") for number in range(5)]
     invented = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("border_invented", "decided", ALL_BORDERS)
     assert (invented.numerator, invented.denominator) == (5, 10)

@@ -29,8 +29,8 @@ def runs(planted, tmp_path_factory):
     for number in range(24):
         wrong = int(rng.integers(3, 14))
         for run, errs in ((first, wrong), (second, wrong + (2 if number == 5 else -1))):
-            said = ["chest"] * (10 + errs) + ["head"] * (30 - errs)
-            run.append(planted.case(["chest"] * 10 + ["head"] * 30, said, volume_id=f"v{number:02d}", subject_id=f"p{number // 2}"))
+            predicted = ["chest"] * (10 + errs) + ["head"] * (30 - errs)
+            run.append(planted.case(["chest"] * 10 + ["head"] * 30, predicted, volume_id=f"v{number:02d}", subject_id=f"p{number // 2}"))
     return written(first, folder / "first" / "evaluation"), written(second, folder / "second")
 
 
@@ -55,23 +55,23 @@ def test_differences_are_those_of_the_two_evaluations(found, runs):
     assert {"slice_error", "span_f1", "exact_set", "border_abs_median_mm"} <= {one.measure for one in found.differences}
 
 
-def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_tells_nothing_of_them(planted, tmp_path):
-    """Seven people: three show one region alone, and of one the border is missed.  Either run is told as its own evaluation tells it."""
+def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_does_not_count(planted, tmp_path):
+    """Seven people: three show one region alone, and of one the border is missed.  Either run has the figures of its own evaluation."""
     folders = []
     for run, offs in (("first", (-3, -1, 3, 9)), ("second", (-4, -2, 2, 9))):
         cases = [planted.case(["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off), volume_id=f"b{number}")
                  for number, off in enumerate(offs)]
         cases += [planted.case(["head"] * 9, ["head"] * 8 + ["none"], volume_id=f"h{number}") for number in range(3)]
         folders.append(written(cases, tmp_path / run))
-    told = by_name(compare(*folders, bootstrap=100))
+    compared = by_name(compare(*folders, bootstrap=100))
     stored = [read_json(folder / "evaluation.json")["groups"][0]["measures"] for folder in folders]
     for name in ("border_within_10_mm", "border_missed", "border_abs_mean_mm", "border_abs_median_mm"):
         ours, theirs = (next(one for one in run if (one["name"], one["region"]) == (name, "regions")) for run in stored)
-        one = told[name, "decided"]
+        one = compared[name, "decided"]
         assert (one.first, one.second, one.subjects) == pytest.approx((ours["value"], theirs["value"], ours["subjects"]))
         assert one.subjects <= 4 and one.low is None
-    assert (told["border_within_10_mm", "decided"].first, told["border_missed", "decided"].first) == (0.25, 0.25)
-    assert told["slice_error", "decided"].subjects == 7
+    assert (compared["border_within_10_mm", "decided"].first, compared["border_missed", "decided"].first) == (0.25, 0.25)
+    assert compared["slice_error", "decided"].subjects == 7
 
 
 def test_a_volume_that_is_hard_for_both_widens_nothing(found, runs):
@@ -105,7 +105,7 @@ def test_a_run_beside_itself_differs_in_nothing(runs):
     assert {one.interval for one in compare(runs[0], runs[0], bootstrap=100).differences} == {"no volume differs"}
 
 
-def test_tables_tell_it_all(found, tmp_path):
+def test_tables_hold_it_all(found, tmp_path):
     write_comparison(tmp_path, found)
     rows = read_tsv(tmp_path / "comparison.tsv")
     assert len(rows) == len(found.differences) == len(read_json(tmp_path / "comparison.json")["differences"])

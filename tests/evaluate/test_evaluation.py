@@ -102,7 +102,7 @@ class TestWhatStopsIt:
 
 
 class TestWhatLiesOnDisk:
-    def test_tables_and_json_tell_the_same_numbers(self, evaluation, tmp_path):
+    def test_tables_and_json_hold_the_same_numbers(self, evaluation, tmp_path):
         write_evaluation(tmp_path, evaluation, settings={"bootstrap": 100})
         rates = read_tsv(tmp_path / "rates.tsv")
         error = next(row for row in rates if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided"))
@@ -147,41 +147,41 @@ def test_gross_confusions_are_counted_in_slices_and_volumes(planted):
 
 
 class TestWhatAnswersSayOfThemselves:
-    """Set probabilities and doubts, as far as the decisions tell them."""
+    """Set probabilities and doubts, as far as the decisions hold them."""
 
     @pytest.fixture
-    def told(self, planted):
-        """Five right sets and one wrong one, each said to be right with 0.8; two volumes doubted."""
+    def cases(self, planted):
+        """Five right sets and one wrong one, each with a set probability of 0.8; two volumes doubted."""
         cases = [planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}") for number in range(6)]
         doubts = [("low-confidence", "two-answers", "low-confidence"), ("low-confidence",), (), (), (), ()]
         return [replace(case, set_probability=0.8, doubts=codes) for case, codes in zip(cases, doubts, strict=True)]
 
-    def test_stated_set_probabilities_are_held_against_what_came_true(self, told):
-        whole = evaluate(told, DEFAULT, bootstrap=50, seed=0).everything
+    def test_stated_set_probabilities_are_held_against_what_came_true(self, cases):
+        whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
         assert whole.find("set_probability", "decided").value == pytest.approx(0.8)
         assert whole.find("exact_set", "decided").value == pytest.approx(5 / 6)
         assert whole.find("set_brier", "decided").value == pytest.approx((5 * 0.2**2 + 0.8**2) / 6)
 
-    def test_one_volume_that_does_not_tell_leaves_them_out(self, told):
-        whole = evaluate([*told[:5], replace(told[5], set_probability=None)], DEFAULT, bootstrap=50, seed=0).everything
+    def test_one_volume_without_them_leaves_them_out(self, cases):
+        whole = evaluate([*cases[:5], replace(cases[5], set_probability=None)], DEFAULT, bootstrap=50, seed=0).everything
         assert whole.find("set_probability", "decided") is None
 
-    def test_doubts_are_counted_with_what_was_wrong_among_them(self, told, tmp_path):
-        evaluation = evaluate(told, DEFAULT, bootstrap=50, seed=0)
+    def test_doubts_are_counted_with_what_was_wrong_among_them(self, cases, tmp_path):
+        evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=0)
         counted = [(row.code, row.volumes, row.wrong, row.wrong_slices, row.slices) for row in evaluation.doubts]
         assert counted == [("low-confidence", 2, 1, 3, 6), ("two-answers", 1, 1, 3, 3)]
         write_evaluation(tmp_path, evaluation)
         assert read_tsv(tmp_path / "volumes.tsv")[0]["doubts"] == "low-confidence two-answers"
 
-    def test_the_risk_curve_ends_where_all_are_answered(self, told):
-        evaluation = evaluate(told, DEFAULT, bootstrap=50, seed=0)
+    def test_the_risk_curve_ends_where_all_are_answered(self, cases):
+        evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=0)
         risk, whole = evaluation.risk, evaluation.everything
         assert risk.coverage[-1] == 1.0 and risk.slice_error[-1] == pytest.approx(whole.find("slice_error", "decided").value)
         assert risk.wrong_sets[-1] == pytest.approx(1 - whole.find("exact_set", "decided").value)
         assert whole.find("risk_coverage_slices", "decided").interval == "percentile"
 
 
-def test_a_chain_region_beside_a_spine_whose_chain_nobody_told_is_no_wrong_set(planted):
+def test_a_chain_region_beside_a_spine_whose_chain_is_not_labelled_is_no_wrong_set(planted):
     """The volume is labelled spine and nothing else; a second spine called chest is wrong all the same."""
     cases = [
         planted.case(["spine"] * 3, ["spine+chest"] * 3, volume_id="beside"),
@@ -221,7 +221,7 @@ def test_a_promise_is_not_broken_by_what_chance_may_have_done(planted):
 
 
 def test_people_who_show_none_of_the_regions_make_no_figure_of_theirs_surer(planted):
-    """Forty people of nothing, and one chest: of one person no interval can be told."""
+    """Forty people of nothing, and one chest: of one person no interval can be estimated."""
     cases = [planted.case(["none"] * 4, volume_id=f"n{number}") for number in range(40)] + [planted.case(["chest"] * 4, volume_id="chest")]
     measure = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("presence_f1_weighted", "decided")
     assert (measure.value, measure.subjects, measure.interval, measure.low) == (1.0, 1, "not estimable", None)

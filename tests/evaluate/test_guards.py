@@ -14,8 +14,8 @@ from fovnet.regions import DEFAULT
 
 @pytest.fixture
 def pack(packed):
-    truths = [packed.truth_of((3, 4, 5, 4, 3)) for _ in range(4)]
-    return packed.pack_of(truths, ["train", "train", "validation", "test"])
+    labels = [packed.truth_of((3, 4, 5, 4, 3)) for _ in range(4)]
+    return packed.pack_of(labels, ["train", "train", "validation", "test"])
 
 
 def code_of(action, *arguments):
@@ -26,7 +26,7 @@ def code_of(action, *arguments):
 
 
 class TestPeople:
-    def test_marks_name_nobody_and_tell_the_splits_apart(self, pack):
+    def test_marks_name_nobody_and_distinguish_the_splits(self, pack):
         learned = learned_from(pack)
         assert {split: len(marks) for split, marks in learned.items()} == {"train": 2, "validation": 1}
         assert not any(name in json.dumps(learned) for name in ("p00", "p01", "p02", "p03", "made"))
@@ -63,7 +63,7 @@ class TestPeople:
         unread = planted.refused("v", "v.nii: empty.", subject_id="made/p00")
         check_not_learned([unread], {"ensemble.json": {"subjects": learned_from(pack)}})
 
-    def test_files_of_an_older_fovnet_say_nothing(self, planted):
+    def test_files_of_an_older_fovnet_are_not_checked(self, planted):
         check_not_learned([planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}})
 
 
@@ -102,7 +102,7 @@ class TestTables:
 
 class TestDecisions:
     @pytest.fixture
-    def said(self, pack, tmp_path):
+    def decision(self, pack, tmp_path):
         """The answer on the one test volume, as an older fovnet wrote it."""
         truth = pack.truth[-23:].astype(float)
         facts = {
@@ -113,23 +113,23 @@ class TestDecisions:
         self.path.write_text(json.dumps(facts))
         return facts
 
-    def test_of_an_older_fovnet_are_read_and_say_no_more_than_they_do(self, pack, said, tmp_path):
+    def test_of_an_older_fovnet_are_read_without_what_they_lack(self, pack, decision, tmp_path):
         (case,) = read_cases(pack, tmp_path)
         assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (None, None, None, ())
         assert dict(case.attributes) == {"plane": "isotropic", "slice_spacing_mm": "8"}
 
-    @pytest.mark.parametrize(("split", "told"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)])
-    def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(self, pack, said, tmp_path, split, told):
+    @pytest.mark.parametrize(("split", "counted"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)])
+    def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(self, pack, decision, tmp_path, split, counted):
         lost = replace(pack.records[0], volume_id="lost", status="refused", split=split, slices=0, first_row=0, message="cut short")
         cases = read_cases(replace(pack, records=(*pack.records, lost)), tmp_path)
-        assert [case.status for case in cases] == ["ok", "refused"][:told]
+        assert [case.status for case in cases] == ["ok", "refused"][:counted]
 
-    def test_what_newer_ones_say_beside_is_read(self, pack, said, tmp_path):
+    def test_what_newer_ones_hold_beside_is_read(self, pack, decision, tmp_path):
         more = {
             "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}], "set_probability": 0.75,
             "doubts": [{"code": "low-confidence", "sentence": "confidence 0.4 is below 0.7"}],
         }
-        self.path.write_text(json.dumps(said | more))
+        self.path.write_text(json.dumps(decision | more))
         (case,) = read_cases(pack, tmp_path, temperature=2.0)
         (border,) = case.borders
         assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == ("legs", "pelvis", 20.0, 12.5, 28.0)
@@ -137,13 +137,13 @@ class TestDecisions:
         assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(np.ones(23))
 
     @pytest.mark.parametrize("change", [{"checksum": "another file"}, {"z_mm": list(range(23))}])
-    def test_on_another_file_or_other_slices_are_stale(self, pack, said, tmp_path, change):
-        self.path.write_text(json.dumps(said | change))
+    def test_on_another_file_or_other_slices_are_stale(self, pack, decision, tmp_path, change):
+        self.path.write_text(json.dumps(decision | change))
         assert code_of(read_cases, pack, tmp_path) == "decision-stale"
 
-    def test_the_plane_of_the_table_stands_before_that_of_the_voxels(self, pack, said, tmp_path):
+    def test_the_plane_of_the_table_stands_before_that_of_the_voxels(self, pack, decision, tmp_path):
         thick = ((1.0, 0, 0, 0), (0, 6.0, 0, 0), (0, 0, 1.0, 0), (0, 0, 0, 1))
-        for stated, told in (({}, "coronal"), ({"plane": "oblique"}, "oblique")):
+        for stated, plane in (({}, "coronal"), ({"plane": "oblique"}, "oblique")):
             records = (*pack.records[:-1], replace(pack.records[-1], vox_to_ras=thick, attributes=stated))
             (case,) = read_cases(replace(pack, records=records), tmp_path)
-            assert dict(case.attributes) == {"plane": told, "slice_spacing_mm": "6"}
+            assert dict(case.attributes) == {"plane": plane, "slice_spacing_mm": "6"}

@@ -40,12 +40,13 @@ def test_a_table_shows_known_words_alone(text, shown):
 
 @pytest.fixture
 def evaluation(planted):
-    """A right header, one that names only a part, one beside the volume, two that say nothing; the answer errs in the fourth."""
+    """A right header, one that names only a part, one beside the volume, two that name no region; the prediction errs in the fourth."""
     rows = [
         ("a", ["head"], ["head"], "BRAIN"), ("b", ["chest", "head"], ["chest", "head"], "HEAD"), ("c", ["legs"], ["legs"], "ABDOMEN"),
         ("d", ["pelvis"], ["legs"], "PELVIS"), ("e", ["head"], ["head"], "MR 12"), ("f", ["head"], ["head"], ""),
     ]
-    cases = [planted.case(truth, said, volume_id=name, attributes={"body_part_examined": text}) for name, truth, said, text in rows]
+    cases = [planted.case(truth, predicted, volume_id=name, attributes={"body_part_examined": text})
+             for name, truth, predicted, text in rows]
     return evaluate(cases, DEFAULT, bootstrap=50, seed=0)
 
 
@@ -57,7 +58,7 @@ def test_rates_are_over_the_volumes_whose_header_is_understood(evaluation):
     }
 
 
-def test_the_table_tells_header_truth_and_answer(evaluation, tmp_path):
+def test_the_table_holds_header_truth_and_prediction(evaluation, tmp_path):
     write_evaluation(tmp_path, evaluation)
     rows = {row["text"]: row for row in read_tsv(tmp_path / "headers.tsv")}
     assert rows["HEAD"] == {"text": "HEAD", "header": "head", "truth": "chest+head", "said": "chest+head", "volumes": "1"}

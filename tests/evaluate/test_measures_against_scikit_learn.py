@@ -64,19 +64,19 @@ class TestEachStage:
 
     @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
     def test_balanced_accuracy_and_error(self, cases, evaluation, stage):
-        truth, said = flat(cases, stage)
-        assert evaluation.everything.find("balanced_accuracy", stage).value == pytest.approx(balanced_accuracy_score(truth, said))
+        truth, predicted = flat(cases, stage)
+        assert evaluation.everything.find("balanced_accuracy", stage).value == pytest.approx(balanced_accuracy_score(truth, predicted))
         error = evaluation.everything.find("slice_error", stage)
-        assert error.numerator == (truth != said).sum() and error.denominator == len(truth)
+        assert error.numerator == (truth != predicted).sum() and error.denominator == len(truth)
         assert error.low < error.value < error.high
 
 
 def test_confidence_stated_of_a_class_is_the_mean_over_the_slices_called_it(cases, evaluation):
-    said, sure = flat(cases, "decided")[1], np.concatenate([case.confidence for case in cases])
+    predicted, sure = flat(cases, "decided")[1], np.concatenate([case.confidence for case in cases])
     for index, region in enumerate(CLASSES):
         ours = evaluation.everything.find("stated_confidence", "decided", region)
-        assert ours.denominator == (said == index).sum()
-        assert ours.value is None or ours.value == pytest.approx(sure[said == index].mean())
+        assert ours.denominator == (predicted == index).sum()
+        assert ours.value is None or ours.value == pytest.approx(sure[predicted == index].mean())
         assert ours.value is None or ours.low is None or ours.low <= ours.value <= ours.high <= 1.0
 
 
@@ -104,10 +104,10 @@ def test_a_slice_of_two_classes_is_a_positive_of_both_areas(planted):
 
 @pytest.mark.parametrize("stage", ["raw", "calibrated", "smoothed"])
 def test_negative_log_likelihood_before_and_after(cases, stage):
-    told = [replace(case, calibrated=temper(case.raw, 1.4)) for case in cases]
-    whole = evaluate(told, DEFAULT, bootstrap=20, seed=0)
-    truth = np.concatenate([case.truth.argmax(1) for case in told])
-    p = np.clip(np.concatenate([getattr(case, stage) for case in told]), LEAST_PROBABILITY, None)
+    calibrated = [replace(case, calibrated=temper(case.raw, 1.4)) for case in cases]
+    whole = evaluate(calibrated, DEFAULT, bootstrap=20, seed=0)
+    truth = np.concatenate([case.truth.argmax(1) for case in calibrated])
+    p = np.clip(np.concatenate([getattr(case, stage) for case in calibrated]), LEAST_PROBABILITY, None)
     theirs = log_loss(truth, p / p.sum(1, keepdims=True), labels=range(len(CLASSES)))
     assert whole.everything.find("log_loss_nats", stage).value == pytest.approx(theirs, rel=1e-4)
     assert set(whole.reliability) == {"raw", "calibrated", "smoothed", "decided"}
@@ -116,11 +116,11 @@ def test_negative_log_likelihood_before_and_after(cases, stage):
 
 def test_planted_miscalibration_is_found_and_mended(planted):
     """Answers right three times in five at a stated 0.95: the error is 0.35 before, and none at the temperature that undoes it."""
-    said = ["head"] * 6 + ["chest"] * 4
-    raw = planted.probabilities(planted.labels(said), 0.95)
-    mended = planted.probabilities(planted.labels(said), 0.6)
+    predicted = ["head"] * 6 + ["chest"] * 4
+    raw = planted.probabilities(planted.labels(predicted), 0.95)
+    mended = planted.probabilities(planted.labels(predicted), 0.6)
     cases = [
-        replace(planted.case(["head"] * 10, said, volume_id=f"v{number}"), raw=raw, calibrated=mended) for number in range(4)
+        replace(planted.case(["head"] * 10, predicted, volume_id=f"v{number}"), raw=raw, calibrated=mended) for number in range(4)
     ]
     whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
     errors = [whole.find("expected_calibration_error", stage).value for stage in ("raw", "calibrated")]
@@ -134,7 +134,7 @@ def test_the_error_of_slices_of_one_class_leaves_out_those_of_two(planted):
     whole = evaluate([both, plain], DEFAULT, bootstrap=50, seed=0).everything
     one, every = (whole.find(f"expected_calibration_error{name}", "raw") for name in ("_one_class", ""))
     assert (one.value, one.denominator) == (pytest.approx(0.0, abs=1e-9), 10)
-    assert (every.value, every.denominator) == (pytest.approx(0.3), 20)            # half of the slices say 0.4 and are always right
+    assert (every.value, every.denominator) == (pytest.approx(0.3), 20)        # half of the slices: confidence 0.4, always right
 
 
 def test_brier_score_of_the_smoothed_probabilities(cases, evaluation):
@@ -152,14 +152,14 @@ def test_presence_of_regions_in_volumes(planted):
         planted.case(["none", "none"], ["none", "head"], volume_id="d"),
     ]
     whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
-    has = np.stack([case.truth[:, :-1].any(0) for case in cases])
-    says = np.stack([case.decided[:, :-1].any(0) for case in cases])
-    theirs = f1_score(has, says, average="weighted", zero_division=0.0)
+    true = np.stack([case.truth[:, :-1].any(0) for case in cases])
+    predicted = np.stack([case.decided[:, :-1].any(0) for case in cases])
+    theirs = f1_score(true, predicted, average="weighted", zero_division=0.0)
     assert whole.find("presence_f1_weighted", "decided").value == pytest.approx(theirs)
     for index, region in enumerate(CLASSES[:-1]):
         ours = whole.find("presence_f1", "decided", region)
         if ours.value is not None:
-            assert ours.value == pytest.approx(f1_score(has[:, index], says[:, index]))
+            assert ours.value == pytest.approx(f1_score(true[:, index], predicted[:, index]))
     assert (whole.find("exact_set", "decided").numerator, whole.find("exact_set", "decided").denominator) == (1, 4)
 
 
@@ -186,8 +186,8 @@ class TestTheRuleOfIntervals:
         """Ten subjects, half of them all wrong: the interval is that of ten coins, however many slices each has."""
         ends = []
         for slices in (2, 40):
-            said = [["head" if number % 2 else "chest"] * slices for number in range(10)]
-            cases = [planted.case(["head"] * slices, one, volume_id=f"v{number}") for number, one in enumerate(said)]
+            predicted = [["head" if number % 2 else "chest"] * slices for number in range(10)]
+            cases = [planted.case(["head"] * slices, one, volume_id=f"v{number}") for number, one in enumerate(predicted)]
             error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
             assert error.interval == "bootstrap-t"
             ends.append((error.low, error.high))
@@ -195,10 +195,10 @@ class TestTheRuleOfIntervals:
         theirs = binomtest(5, 10).proportion_ci(method="exact")
         assert ends[0] == pytest.approx((theirs.low, theirs.high), abs=0.08)
 
-    def test_subjects_that_err_alike_tell_as_much_as_so_many_coins(self, planted):
+    def test_subjects_that_err_alike_have_the_interval_of_so_many_coins(self, planted):
         """Ten subjects with one of five slices wrong each: ten observations, not fifty."""
-        said = ["head"] * 4 + ["chest"]
-        cases = [planted.case(["head"] * 5, said, volume_id=f"v{number}") for number in range(10)]
+        predicted = ["head"] * 4 + ["chest"]
+        cases = [planted.case(["head"] * 5, predicted, volume_id=f"v{number}") for number in range(10)]
         error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
         theirs = binomtest(2, 10).proportion_ci(method="wilson")
         assert error.interval == "wilson over subjects" and (error.low, error.high) == pytest.approx((theirs.low, theirs.high))
@@ -227,7 +227,7 @@ class TestTheRuleOfIntervals:
         assert (weighed.low, weighed.high) == pytest.approx(np.quantile(often @ shown / subjects, shares))
 
 
-def test_the_worst_of_twenty_bodies_say_little_of_the_worst_in_twenty():
+def test_twenty_bodies_give_a_wide_interval_of_the_worst_in_twenty():
     """Woodruff (1952): where the limit lies beyond the sample there is none; of 400 bodies there is one, of ranks and not of resamples."""
     values = np.random.default_rng(0).exponential(size=400)
     for people, how in ((20, "not estimable"), (400, "order statistics")):

@@ -58,24 +58,25 @@ def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
     assert areas == pytest.approx([(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6])
 
 
-def test_the_area_told_is_the_mean_of_the_curve_over_volumes_of_different_confidence(planted):
+def test_the_area_is_the_mean_of_the_curve_over_volumes_of_different_confidence(planted):
     """The surer half is right, the others are wrong in one slice of ten more each."""
     cases = [
         planted.case(["chest"] * 10, ["chest"] * (10 - wrong) + ["head"] * wrong, volume_id=f"v{wrong}", confidence=np.full(10, sure))
         for wrong, sure in enumerate((0.9, 0.8, 0.7, 0.6, 0.5, 0.4))
     ]
-    told = evaluate(cases, DEFAULT, bootstrap=50, seed=1)
-    slices, sets = (told.everything.find(name, "decided").value for name in ("risk_coverage_slices", "risk_coverage_sets"))
-    assert slices == pytest.approx(np.mean([0, 1 / 20, 3 / 30, 6 / 40, 10 / 50, 15 / 60])) == pytest.approx(told.risk.slice_error.mean())
-    assert sets == pytest.approx(np.mean([0, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 6])) == pytest.approx(told.risk.wrong_sets.mean())
+    evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=1)
+    slices, sets = (evaluation.everything.find(name, "decided").value for name in ("risk_coverage_slices", "risk_coverage_sets"))
+    assert slices == pytest.approx(np.mean([0, 1 / 20, 3 / 30, 6 / 40, 10 / 50, 15 / 60]))
+    assert slices == pytest.approx(evaluation.risk.slice_error.mean())
+    assert sets == pytest.approx(np.mean([0, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 6])) == pytest.approx(evaluation.risk.wrong_sets.mean())
 
 
-@pytest.mark.parametrize(("said", "wrong"), [("chest", 0.0), ("head", 1.0)])
-def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(planted, said, wrong):
-    cases = [planted.case(["chest"] * 10, [said] * 10, volume_id=f"v{number}") for number in range(12)]
-    told = evaluate(cases, DEFAULT, bootstrap=50, seed=1).everything
+@pytest.mark.parametrize(("predicted", "wrong"), [("chest", 0.0), ("head", 1.0)])
+def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(planted, predicted, wrong):
+    cases = [planted.case(["chest"] * 10, [predicted] * 10, volume_id=f"v{number}") for number in range(12)]
+    everything = evaluate(cases, DEFAULT, bootstrap=50, seed=1).everything
     for name in ("risk_coverage_slices", "risk_coverage_sets"):
-        found = told.find(name, "decided")
+        found = everything.find(name, "decided")
         assert found.value == wrong and (found.low, found.high) == pytest.approx(wilson_interval(12 * wrong, 12))
 
 
