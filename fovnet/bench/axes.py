@@ -1,9 +1,9 @@
-"""How often an ensemble notices that a volume's axes are not what its header calls them, and how often it thinks so wrongly.
+"""How often an ensemble detects that a volume's axes are not those of its header, and how often it reports so wrongly.
 
-Volumes of a labelled split lie as their headers say, but those whose headers say nothing, which are left out, as are those too thin to tell
-anything.  Each is looked at as it is, and turned twice, by a turn drawn from those that run from head to feet, and by one from those
-whose slices run along another axis.  It is their pictures that are turned, and not their files, which would be cut anew; and what the
-networks say, whom a volume that shows nothing is not doubted for, is not asked.
+The volumes of a labelled split are taken to lie as their headers state; those whose headers state no orientation and those too thin to
+show one are left out.  Each is tested as it is and turned twice: by a turn drawn from those that reverse the feet-head axis, and by one
+from those whose slices run along another axis.  The outlines are turned, not the file, which would have to be cut again.
+The region probabilities are not used, although in use a volume that shows no region raises no doubt about its axes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from fovnet.volume.pack import Pack
 
 COLUMNS = ("shows", "axes", "count", "of", "share", "low", "high")
-AS_TOLD, OVER, ASIDE = "as told", "head to feet", "along another axis"
+AS_STATED, OVER, ASIDE = "as told", "head to feet", "along another axis"
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """Of volumes that show a region, or of all, lying as they do or turned, how many were thought to lie otherwise than told."""
+    """The share of volumes found to lie otherwise than stated, of those that show a region, or of all, as they are or turned (`axes`)."""
 
     shows: str
     axes: str
@@ -44,12 +44,12 @@ class Noticed:
 
     @property
     def row(self) -> dict[str, Any]:
-        """In COLUMNS."""
+        """The values of COLUMNS."""
         return {"shows": self.shows, "axes": self.axes, **{name: value for name, value in self.share.row.items() if name != "what"}}
 
 
 def turned(seen: NDArray[np.float32], turn: int) -> NDArray[np.float32]:
-    """The outlines (3, places, ...) that a volume of these outlines would have if its body were turned so; `turn` is a row of TURNS."""
+    """The outlines (3, places, ...) of a volume after its body is turned; `turn` is a row of TURNS."""
     sources = [SOURCES[view] for view in TURNS[turn]]
     return np.stack([moved(seen[plane], MOVES[move]) for plane, move in sources])
 
@@ -57,19 +57,19 @@ def turned(seen: NDArray[np.float32], turn: int) -> NDArray[np.float32]:
 def noticed(
     ensemble: Ensemble, pack: Pack, split: str, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Noticed]:
-    """A count a region and way of lying, of all volumes first; `seed` draws the turns.  A volume of two regions counts with both.
+    """One share per region and orientation, all volumes first; `seed` draws the turns.  A volume of two regions counts with both.
 
-    Raises ModelError "orientation-missing" where the ensemble cannot tell which way a body lies, or has no bar for it,
-    "weights-other-classes" or "slices-differ" where it knows other regions or slices, and CollectionError "bench-unlabelled" where the
-    split has no volume to ask about.
+    Raises ModelError "orientation-missing" where the ensemble has no network of orientation, or no threshold for it,
+    "weights-other-classes" or "slices-differ" where it has other regions or slices, and CollectionError "bench-unlabelled" where the
+    split has no volume to test.
     """
     if ensemble.orientation is None or not ensemble.rule.least_upright:
         raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
                                                 "it, or by an earlier fovnet; name another with --model")
     refuse_unfit("the ensemble", ensemble, pack)
     rng, tallies = np.random.default_rng(seed), dict[str, Tally]()
-    ways = {AS_TOLD: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
-    volumes = list(_asked(pack, split))
+    ways = {AS_STATED: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}
+    volumes = list(_tested(pack, split))
     for done, index in enumerate(volumes, start=1):
         shown = pictures(pack.stack(index))
         seen = outlines(shown.reshape(-1, *shown.shape[2:])).reshape(*shown.shape[:2], *SHAPE)
@@ -90,8 +90,8 @@ def noticed(
     ]
 
 
-def _asked(pack: Pack, split: str) -> Iterator[int]:
-    """Labelled volumes of a split that show a region, are thick enough, and whose headers tell their axes."""
+def _tested(pack: Pack, split: str) -> Iterator[int]:
+    """Numbers of the labelled volumes of a split that show a region, are thick enough, and whose headers state their axes."""
     for index, record in enumerate(pack.records):
         if record.split == split and record.status == "ok" and record.labelled:
             stack, truth = pack.stack(index), pack.truth[record.first_row : record.first_row + record.slices]

@@ -1,4 +1,4 @@
-"""How many draws random search needs until it has probably drawn one of the best rows: the bound that any search is held against.
+"""The number of draws after which random search has probably drawn one of the best rows: the baseline of every search.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", for the closed form; for a finite space see maths/draws.py.
 """
@@ -15,7 +15,7 @@ CERTAINTIES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class Bound:
-    """The fewest draws among `rows` that hold one of the best `share`, which are `good` rows, with more than `certainty`."""
+    """The fewest draws from `rows` that include one of the best `share`, which are `good` rows, with a probability above `certainty`."""
 
     rows: int
     share: float

@@ -1,9 +1,8 @@
-"""How often do 95 % intervals hold the truth, when the slices of one body are alike?
+"""The coverage of 95 % intervals where the slices of one body are correlated.
 
-Studies are simulated whose truth is known, of bodies that differ: each has its own error rates (beta distributed about the true
-mean, with a stated intra-body correlation), its own offset at the borders and on the scores, one to three volumes, and as many slices
-as it happens to have. Each interval that the evaluation uses is made for every study, beside the simpler ones that it might have used, and
-beside the one that treats every slice as a body of its own.
+Studies with known true values are simulated: each body has its own error rates (beta distributed about the true mean, with a stated
+intra-body correlation), its own offset at the borders and on the scores, one to three volumes, and a random number of slices. For every
+study the intervals that the evaluation uses are computed, simpler alternatives, and the one that takes all slices as independent.
 
     n  bodies    k  classes, 3: one that every body shows, two that some do not
 """
@@ -39,11 +38,11 @@ Ends = tuple[float, float]
 WRONG = (0.05, 0.10, 0.20)
 """True error rates of the three classes."""
 SHOWN = (1.0, 0.6, 0.5)
-"""Share of bodies that show each."""
+"""Share of bodies that show each class."""
 KEPT, ADDED = 0.5, 0.02
-"""Of the slices that the first run gets wrong the second gets so many wrong too, and of the others so many."""
+"""Share of the first run's wrong slices that the second gets wrong too, and of the first run's right ones that it gets wrong."""
 FEW = 0.1
-"""Share of the bodies that two equally good runs differ in, each way as often."""
+"""Share of the bodies in which two equally good runs differ, in either direction with equal probability."""
 OFFSET_MM, JITTER_MM = 6.0, 6.0
 """Standard deviations of a border's error: of the body's own offset, and from volume to volume."""
 APART, OFFSET, JITTER = 2.0, 0.7, 1.0
@@ -54,8 +53,9 @@ APART, OFFSET, JITTER = 2.0, 0.7, 1.0
 class Study:
     """One simulated study.
 
-    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, of which it judges `moved` otherwise
-    border_mm, of_border (v,) errors and whose they are;  score, positive, of_score (s,) likewise
+    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, `moved` of which it decides otherwise
+    border_mm, of_border (v,) errors and the body of each;  score, positive, of_score (s,) likewise
+    few  (n,) -1, 0 or 1, the difference of two equally good runs in each body
     """
 
     slices: NDArray[np.int64]
@@ -72,10 +72,10 @@ class Study:
 
 @dataclass(frozen=True)
 class Coverage:
-    """In how many of `studies` the interval of `method` held the true `value`; low and high, the 95 % interval of that share.
+    """The number `held` of `studies` in which the interval of `method` holds the true `value`, its share, and the share's 95 % interval.
 
-    used   whether the evaluation makes its intervals so;  width  median width of the intervals
-    undefined  studies in which there was no interval, counted as not held: of fewer than 50 bodies the 95th percentile often has none
+    used   whether the evaluation uses this method;  width  median width of the intervals
+    undefined  studies without an interval, counted as not held: the 95th percentile often has none for fewer than 50 bodies
     """
 
     statistic: str
@@ -114,8 +114,8 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     return Study(slices, wrong, kept + added, wrong - kept + added, border_mm, of_border, score, positive, of_score, few)
 
 
-def truths() -> dict[str, float]:
-    """What the statistics tend to as studies grow."""
+def true_values() -> dict[str, float]:
+    """The true value of every statistic, its limit for large studies."""
     share = np.array(SHOWN) / sum(SHOWN)
     error = float(share @ np.array(WRONG))
     return {
@@ -140,7 +140,7 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
     distance = np.abs(study.border_mm)
     medians = resampled_quantile(distance, weights[:, study.of_border], 0.5)
     pairs = pairs_of(study.score, study.positive, study.of_score, len(slices))
-    names = iter(truths())
+    names = iter(true_values())
     return {
         next(names): _of_ratio(all_wrong, every, weights),
         next(names): _of_ratio(right, slices[:, -1], weights),
@@ -172,7 +172,7 @@ def coverage(
     subjects: Sequence[int], *, studies: int, correlation: float, repeats: int, seed: int,
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[Coverage]:
-    """How often each interval holds the truth, for each number of bodies; the same seed gives the same studies."""
+    """The coverage of each interval for each number of bodies; the same seed gives the same studies."""
     for place, count in enumerate(subjects):
         ends: dict[tuple[str, str], list[Ends]] = {}
         for number in range(studies):
@@ -189,7 +189,7 @@ def coverage(
 
 
 def _counted(statistic: str, subjects: int, correlation: float, method: str, used: bool, ends: Floats) -> Coverage:
-    value = truths()[statistic]
+    value = true_values()[statistic]
     held = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
     low, high = wilson_interval(held, len(ends))
     defined = np.isfinite(ends).all(axis=1)
@@ -209,9 +209,10 @@ def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floa
 def _of_difference(
     change: NDArray[np.int64], moved: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats
 ) -> dict[str, Ends]:
-    """Of so many bodies (n,): `change` slices more are wrong, `moved` are judged otherwise, which may cancel within a body.
+    """Intervals of a difference of two runs, from the slices of each body (n,) that are wrong more often (`change`), decided otherwise
+    (`moved`, which may cancel in `change`), and in all (`wholes`).
 
-    Where the runs do not differ in any body there is nothing to be uncertain of.
+    Where the runs differ in no body every interval is (0, 0).
     """
     if not change.any():
         names = ("wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body")
@@ -232,7 +233,7 @@ def _plain(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats)
 
 
 def _independent_difference(change: int, moved: int, total: int) -> Ends:
-    """The interval of a difference of two runs on `total` slices taken as independent, of which `moved` differ, by one each."""
+    """The interval of a difference of two runs on `total` slices taken as independent, `moved` of which differ by one."""
     mean = change / total
     half = float(ndtri(0.975)) * float(np.sqrt((moved / total - mean**2) / total))
     return float(mean - half), float(mean + half)

@@ -1,9 +1,9 @@
-"""How well the borders of a volume stay where they are when a part of it is cut away.
+"""How far decided borders move when a part of the volume is cropped.
 
 Every volume of a labelled split is decided whole, and again as some of its windows; a border is *left* in a window that holds MARGIN_MM
-of body on either side of it.  Knowing how high a region usually is finds more borders than the slices alone do, and it knows less of a
-region that is cut: a border that the slices hardly tell may then move.  Hence three rules, with usual heights, with heights that tell
-presence alone, and without; and beside the borders that move at most one slice those that move farther and those that are not found.
+of body on either side of it.  Usual heights of regions find more borders than the slices alone, but constrain a cropped region less: a
+border with little evidence in the slices may then move.  Hence three rules are compared: usual heights, heights used for presence alone,
+and none.  Counted are the borders that move at most one slice, those that move farther, and those not found.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from fovnet.regions import NONE, Vocabulary
 
 MARGIN_MM = 30.0
 WINDOWS = 6
-"""Of each volume."""
+"""Windows of each volume."""
 STAYED = ("within a slice", "farther", "not found")
 LEAST = 8
-"""Slices of a window: with fewer hardly a border has its margins."""
+"""Fewest slices of a window: with fewer hardly any border has its margins."""
 
 
 def cropped(
     volumes: Sequence[LabelledVolume], vocabulary: Vocabulary, rule: Rule, *, seed: int, progress: Callable[[int, int], Any] | None = None
 ) -> list[Share]:
-    """Shares of the borders left, by each use of heights, where the rule knows any, and without; `seed` draws the windows."""
+    """Shares of the borders left that stay, move, or are not found, for each use of heights; `seed` draws the windows."""
     rules = {"no heights": replace(rule, heights=())}
     if rule.heights:
         rules = {"usual heights": replace(rule, heights_for="all"), "for presence": replace(rule, heights_for="presence"), **rules}
@@ -50,19 +50,19 @@ def cropped(
 
 
 def _windows(one: LabelledVolume, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
-    """Heights (m,) of windows of a volume, and what the networks say of their slices (m, k)."""
+    """Heights (m,) in mm of each window of a volume, and the networks' probabilities (m, k) of its slices."""
     if len(one.z_mm) <= LEAST:
         return
     for low, high in np.sort(rng.integers(0, len(one.z_mm) + 1, (WINDOWS, 2)), axis=1):
         if high - low >= LEAST:
-            yield one.z_mm[low:high], one.said(np.arange(low, high), one.z_mm[low:high])
+            yield one.z_mm[low:high], one.probabilities_at(np.arange(low, high), one.z_mm[low:high])
 
 
 def _moves(one: LabelledVolume, windows: Sequence[tuple[Floats, Floats]], vocabulary: Vocabulary, rule: Rule) -> Iterator[str]:
-    """For each border left in each window "left", and what is true of it beside."""
+    """For each border left in each window "left", and its category of STAYED."""
     whole = _borders(decide(one.probabilities, one.z_mm, vocabulary, rule).boundaries)
-    for z_mm, said in windows if whole else ():
-        seen = _borders(decide(said, z_mm, vocabulary, rule).boundaries)
+    for z_mm, probabilities in windows if whole else ():
+        seen = _borders(decide(probabilities, z_mm, vocabulary, rule).boundaries)
         slice_mm = float(np.median(np.diff(one.z_mm)))
         for kind, border in whole.items():
             if not z_mm[0] + MARGIN_MM <= border.mm <= z_mm[-1] - MARGIN_MM:

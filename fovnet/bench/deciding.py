@@ -1,11 +1,11 @@
-"""How long a decision takes: everything `decide` does with a volume, beside the recursions as textbooks write them.
+"""The time of a decision: all of `decide` on a volume, compared with the plain recursions of textbooks.
 
-    body       clear: five regions and noisy scores; or nothing: scores that know no region, slice by slice anew
+    body       clear: five regions and noisy scores; or nothing: pure noise, independent from slice to slice
     known      whether the usual heights of the regions are used
-    textbook   the best path and the forward-backward posterior alone, without what else a decision takes: slice by slice (Rabiner 1989)
-               where no heights are used, over all pairs of edges (Yu 2010) where they are
+    textbook   the best path and the forward-backward posterior alone, without the other parts of a decision: slice by slice (Rabiner
+               1989) where no heights are used, over all pairs of edges (Yu 2010) where they are
 
-Both take turns in one process with one thread.
+Both are timed alternately in one process with one thread.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DecidingTime:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the textbook takes."""
+        """Time of the textbook over fovnet's."""
         return self.textbook_ms / self.ours_ms
 
 
@@ -54,7 +54,7 @@ COLUMNS = (*(field.name for field in fields(DecidingTime)), "ratio")
 
 
 def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[DecidingTime]:
-    """The times for whole bodies in so many slices, each size with both bodies, without and with known heights."""
+    """The times for whole bodies of each number of slices in `sizes`, for both kinds of BODIES, without and with known heights."""
     for s in sizes:
         for body in BODIES:
             probabilities, z_mm = simulated(s, body, seed)

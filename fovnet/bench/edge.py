@@ -1,11 +1,11 @@
-"""Searching along the edge of memory: how many draws fail before the best network that can be trained is drawn.
+"""Search near the limit of memory: how many draws fail before the best network that can be trained is drawn.
 
-    M  rows drawn from the paper's space          memory    (M,) the bytes that each really needs
-    loss  (M,), made up, falls towards larger networks          limit  of the device, hidden: a quantile of `memory`
-    estimate  (M,) what the search is told of memory: true but for a lognormal error of NOISE
+    M  rows drawn from the paper's space          memory    (M,) the bytes that each needs
+    loss  (M,) simulated, falls towards larger networks          limit  of the device, unknown to the search: a quantile of `memory`
+    estimate  (M,) memory as the search is given it, with a lognormal error of NOISE
 
-A larger network is better until it no longer fits, so that the best row that trains lies near the limit, where the search must learn
-to stop.  About two thirds of the 300 trials of Bertrand et al. (ISBI 2017) could not be trained for lack of memory.
+A larger network is better until it no longer fits: the best row that trains lies near the limit, which the search must learn.
+About two thirds of the 300 trials of Bertrand et al. (ISBI 2017) could not be trained for lack of memory.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ DIVERGING = 0.2
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is searched, and what fails beside memory.
+    """How the loss depends on memory, and what fails besides memory.
 
     slope      how far the loss falls over a standard deviation of log memory, in standard deviations of its smooth ups and downs
     diverging  a share DIVERGING of all rows: any of them, or those of the highest learning rates
     killed     the share of all trainings that the machine ends, each tried again
-    told       whether the search is given estimates of the memory
+    estimated  whether the search is given `estimate`
     """
 
     slope: float = 2.0
     diverging: Literal["none", "rows", "rates"] = "none"
     killed: float = 0.0
-    told: bool = True
+    estimated: bool = True
 
 
 SCENARIOS: Mapping[str, Scenario] = {
     "memory":          Scenario(),
     "steep":           Scenario(slope=6.0),
-    "untold":          Scenario(told=False),
+    "untold":          Scenario(estimated=False),
     "diverging-rows":  Scenario(diverging="rows"),
     "diverging-rates": Scenario(diverging="rates"),
     "killed":          Scenario(killed=0.05),
@@ -64,7 +64,7 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """One seed's problem; `fits` and `diverges` (M,) say what would become of each row, whatever the search believes."""
+    """One seed's problem; `fits` and `diverges` (M,) are the true outcome of each row, independent of what the search is given."""
 
     space: Space
     loss: Floats
@@ -87,9 +87,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Walk:
-    """What a search met until it drew the best row that trains: draws in all, and how many of them ended how.
+    """Draws of a search until the best row that trains, in all and by the status of those that failed.
 
-    kills  trainings that were killed and tried again, which are no draws of their own           found  False where all rows were used up
+    kills  trainings that were killed and tried again, not counted as draws           found  False where all rows were used up
     """
 
     draws: int
@@ -101,7 +101,7 @@ class Walk:
 
     @property
     def failed(self) -> int:
-        """Draws that brought no score."""
+        """Draws without a score."""
         return self.out_of_memory + self.diverged + self.errors
 
 
@@ -144,12 +144,12 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
 
 
 def walk(problem: Edge, method: str) -> Walk:
-    """What `method` meets, from a first row by lot, one row at a time, with nothing forbidden beforehand."""
+    """The walk of `method` from a random first row, one row at a time, without any row excluded beforehand."""
     size, rng = len(problem.space), np.random.default_rng([problem.seed, 1])
     ones, everywhere = np.ones(size), np.ones(size, dtype=bool)
     first, best = int(rng.integers(size)), problem.best_row
-    told = problem.estimate if problem.scenario.told else None
-    search = Search(problem.space, method, problem.seed, 1, first, None, ones, everywhere, memory=told)
+    memory = problem.estimate if problem.scenario.estimated else None
+    search = Search(problem.space, method, problem.seed, 1, first, None, ones, everywhere, memory=memory)
     earlier: list[Proposal] = []
     record: dict[int, Trial] = {}
     kills = 0
@@ -167,7 +167,7 @@ def walk(problem: Edge, method: str) -> Walk:
 
 
 def _trained(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome, tuple[str, ...]]:
-    """What becomes of a row, and the messages of the trainings that were killed before; as in a search, it is tried RETRIES times again."""
+    """The outcome of a row, and the messages of its trainings killed before; as in a search, it is retried up to RETRIES times."""
     killed: tuple[str, ...] = ()
     while rng.random() < problem.scenario.killed:
         if len(killed) == RETRIES:

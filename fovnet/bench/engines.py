@@ -1,13 +1,13 @@
-"""The engines side by side: how long each takes to load, how fast it answers, and whether it says what torch says.
+"""The engines compared: loading time, slices per second, and agreement with torch.
 
-They take turns in one process on the same threads, so that whatever else the machine does meets them alike; the ratio is the median over
-the turns.  Timed are the networks alone, from images to probabilities and features.
+They are timed alternately in one process on the same threads, so that other load on the machine affects them alike; the ratio is the
+median over the repeats.  Only the networks are timed, from images to probabilities and features.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.throughput import drawn_slices
+from fovnet.bench.together import Progress
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError
 from fovnet.net.engines import Engine, engine_of, installed
@@ -23,7 +24,6 @@ from fovnet.net.inputs import inputs_of
 from fovnet.volume.pack import Pack
 from fovnet.volume.placing import Placing
 
-Told = Callable[[int, int], None]
 Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
 COLUMNS = (
     "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off", "features_off", "volumes",
@@ -32,14 +32,14 @@ COLUMNS = (
 
 
 def engine_times(
-    model: Path, pack: Pack | None, batches: Sequence[int], repeats: int, most: int, tell: Told
+    model: Path, pack: Pack | None, batches: Sequence[int], repeats: int, most: int, progress: Progress
 ) -> list[dict[str, Any]]:
-    """One row an engine and batch, torch first: COLUMNS.
+    """One row of COLUMNS per engine and batch, torch first; at most `most` volumes of the pack are decided.
 
     ratio     of its slices per second to torch's
     probabilities_off, features_off   the largest difference from torch's, of the features relative to the largest of them
-    changed   of `volumes` of the collection, how many have another status or other spans than with torch; None without one
-    Raises CollectionError "bench-no-slices" where none of the collection's volumes could be read.
+    changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None without a pack
+    Raises CollectionError "bench-no-slices" where none of the pack's volumes has slices.
     """
     import torch
 
@@ -52,26 +52,26 @@ def engine_times(
         began = time.perf_counter()
         engines[name] = engine_of(name, ensemble.members, ensemble.device)
         loading[name] = time.perf_counter() - began
-    changed = _changed(ensemble, engines, pack, most, tell) if pack else {}
+    changed = _changed(ensemble, engines, pack, most, progress) if pack else {}
     rows = []
     for batch in batches:
         images = _images(pack, batch, inputs_of(ensemble.members))
-        said = {name: engine.answers(images) for name, engine in engines.items()}            # and warm
+        outputs = {name: engine.answers(images) for name, engine in engines.items()}         # also the warm-up
         seconds = _turns(engines, images, repeats)
         for name, engine in engines.items():
-            off = [float(np.abs(mine - torchs).max()) for mine, torchs in zip(said[name], said["torch"], strict=True)]
+            off = [float(np.abs(mine - torchs).max()) for mine, torchs in zip(outputs[name], outputs["torch"], strict=True)]
             volumes, others = changed.get(name, (None, None))
             rows.append({
                 "engine": name, "version": engine.version, "threads": torch.get_num_threads(), "load_s": loading[name], "batch": batch,
                 "slices_per_second": batch / float(np.median(seconds[name])), "ratio": float(np.median(seconds["torch"] / seconds[name])),
-                "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(said["torch"][1]).max()), 1e-9),
+                "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
                 "volumes": volumes, "changed": others,
             })
     return rows
 
 
 def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
-    """(batch, c, 128, 128) on the CPU: slices of the collection, evenly chosen, or drawn ones of 400 mm, 3 mm apart, as one volume."""
+    """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400 mm, 3 mm apart, as one volume."""
     import torch
 
     from fovnet.net.inputs import images_of
@@ -94,16 +94,16 @@ def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, N
     return {name: np.array(each) for name, each in seconds.items()}
 
 
-def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, tell: Told) -> dict[str, tuple[int, int]]:
-    """Of how many volumes, and how many of them each engine decides otherwise than torch."""
+def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, progress: Progress) -> dict[str, tuple[int, int]]:
+    """The number of volumes decided, and of those that an engine decides otherwise than torch, by engine."""
     readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
     chosen = [readable[at] for at in np.unique(np.linspace(0, len(readable) - 1, most).astype(int))] if readable else []
     others = dict.fromkeys(engines, 0)
     for done, index in enumerate(chosen, start=1):
-        said = {name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()}
+        verdicts = {name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()}
         for name in engines:
-            others[name] += said[name] != said["torch"]
-        tell(done, len(chosen))
+            others[name] += verdicts[name] != verdicts["torch"]
+        progress(done, len(chosen))
     return {name: (len(chosen), count) for name, count in others.items()}
 
 

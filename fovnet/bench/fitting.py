@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def refuse_unfit(name: str, ensemble: Ensemble, pack: Pack) -> None:
-    """Nothing, where the ensemble, called `name`, knows the regions of the pack, and its slices are cut as these are.
+    """Nothing, if the ensemble, called `name` in errors, has the classes of the pack, and slices cut in the same way.
 
-    Raises ModelError "weights-other-classes" or "slices-differ" with both.
+    Raises ModelError "weights-other-classes" or "slices-differ".
     """
     if ensemble.vocabulary.classes != pack.classes:
         mine, wanted = (", ".join(classes) for classes in (ensemble.vocabulary.classes, pack.classes))

@@ -1,6 +1,6 @@
-"""Losses made up for a space where nobody has trained: smooth, seeded, and the same on every machine.
+"""Simulated losses over a search space: smooth, seeded, and the same on every machine.
 
-    M  rows        lengthscale  in axes: how far one has to go along a single axis until the loss is another one
+    M  rows        lengthscale  of the process, in units of one whole axis
 """
 
 from __future__ import annotations

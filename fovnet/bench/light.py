@@ -1,7 +1,7 @@
-"""What an ensemble makes of the same volumes in other light: darker towards one side, of less contrast, of more.
+"""Accuracy of an ensemble on the same volumes in other light: darker towards one side, with less contrast, with more.
 
-Coils and protocols change how bright a tissue is from scanner to scanner and from place to place; where it lies they do not.  Each
-volume of a split is changed as a whole, and its grey levels are then windowed as those of a volume are (`fovnet.volume.intensity`).
+Coils and protocols change the brightness of a tissue from scanner to scanner and from place to place, but not its position.  Each volume
+of a split is changed as a whole, and its grey levels are then windowed as those of a volume are (`fovnet.volume.intensity`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def darker_to_one_side(grey: NDArray[np.float32], rng: np.random.Generator) -> N
 
 
 def to_the_power(gamma: float) -> Relit:
-    """What raises grey levels, 1 being white, to a power."""
+    """The change that raises grey levels in [0, 1] to the power `gamma`."""
     return lambda grey, rng: grey ** np.float32(gamma)
 
 
@@ -50,9 +50,9 @@ LIGHTS: dict[str, Relit] = {
 
 
 def in_light(pixels: Pixels, change: Relit, rng: np.random.Generator) -> Pixels:
-    """The slices (s, h, w) of a volume, changed together and windowed anew; black stays black.
+    """The slices (s, h, w) of a volume, changed together and windowed again; black stays black.
 
-    Windowed anew are those that are left as they are too: slices alone are windowed otherwise than their volume was.
+    Unchanged slices ("as they are") are windowed again too, as slices have another window than the volume they were cut from.
     """
     changed = change(pixels.astype(np.float32) / np.float32(WHITE), rng)
     white = window(changed)[1] if np.ptp(lattice(changed)) else WHITE
@@ -63,13 +63,13 @@ def in_lights(
     models: dict[str, Ensemble], pack: Pack, split: str, score: Score, change: Change, *, most: int, seed: int,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row in COLUMNS a model and light: balanced accuracy of the networks' slices, before any decision, volumes counting alike, and by
-    how much it changed from the slices as they are, both with intervals over subjects.
+    """One row of COLUMNS per model and light: balanced accuracy of the slices before any decision, volumes counting alike, and its change
+    from the slices as they are, both with intervals over subjects.
 
-    most  slices of each volume that are asked about, evenly spread; its sections show all of it.    seed  draws the sides
-    Ends that cannot be told, of a single subject or of a change that is the same in all, are None.  Raises CollectionError
+    most  slices of each volume that are scored, evenly spaced; its sections show all of it.    seed  draws the sides
+    Ends that cannot be estimated, of a single subject or of a change that is the same in all, are None.  Raises CollectionError
     "bench-unlabelled" where the split has no labelled volume, and ModelError "weights-other-classes" or "slices-differ" where a model
-    knows other regions, or its slices are cut otherwise.
+    has other regions, or its slices are cut otherwise.
     """
     for name, ensemble in models.items():
         refuse_unfit(name, ensemble, pack)
@@ -77,34 +77,34 @@ def in_lights(
     if not labelled:
         raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume in the {split} split. Give slices with labels, or "
                                                   "--split train, validation or test.")
-    asked = {index: np.unique(np.linspace(0, pack.records[index].slices - 1, most).round().astype(np.int64)) for index in labelled}
-    owners = [pack.records[index].subject for index in labelled for _ in asked[index]]
-    counts = np.concatenate([np.full(len(rows), 1.0 / len(rows)) for rows in asked.values()])
-    truth = np.concatenate([pack.truth[pack.records[index].first_row + rows] for index, rows in asked.items()])
+    scored = {index: np.unique(np.linspace(0, pack.records[index].slices - 1, most).round().astype(np.int64)) for index in labelled}
+    subject_ids = [pack.records[index].subject for index in labelled for _ in scored[index]]
+    counts = np.concatenate([np.full(len(rows), 1.0 / len(rows)) for rows in scored.values()])
+    truth = np.concatenate([pack.truth[pack.records[index].first_row + rows] for index, rows in scored.items()])
     turns, done = len(models) * len(LIGHTS) * len(labelled), 0
     for name, ensemble in models.items():
         before = None
         for light, how in LIGHTS.items():
-            said = []
-            for index, rows in asked.items():
-                said.append(_said(ensemble, pack, index, rows, how, np.random.default_rng((seed, index))))
+            parts = []
+            for index, rows in scored.items():
+                parts.append(_probabilities(ensemble, pack, index, rows, how, np.random.default_rng((seed, index))))
                 done += 1
                 if progress:
                     progress(done, turns)
-            together = np.concatenate(said)
-            before = together if before is None else before
-            words = ensemble.vocabulary
-            seen = score(together, truth, owners, words, counts=counts)
-            changed = (None,) * 3 if before is together else change(before, together, truth, owners, words, counts=counts)
-            told = (seen.value, seen.low, seen.high, *changed)
-            known = [None if one is None or math.isnan(one) else one for one in told]
+            after = np.concatenate(parts)
+            before = after if before is None else before
+            vocabulary = ensemble.vocabulary
+            accuracy = score(after, truth, subject_ids, vocabulary, counts=counts)
+            changed = (None,) * 3 if before is after else change(before, after, truth, subject_ids, vocabulary, counts=counts)
+            figures = (accuracy.value, accuracy.low, accuracy.high, *changed)
+            known = [None if one is None or math.isnan(one) else one for one in figures]
             yield dict(zip(COLUMNS, (name, light, len(labelled), len(truth), *known), strict=True))
 
 
-def _said(
+def _probabilities(
     ensemble: Ensemble, pack: Pack, index: int, rows: NDArray[np.int64], how: Relit, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Probabilities (m, k) of some slices (m,) of a volume in that light."""
+    """Probabilities (m, k) of some slices (m,) of a volume in the light `how`."""
     stack = pack.stack(index)
     stack = replace(stack, pixels=in_light(stack.pixels, how, rng))
     return ensemble.judge.raw(ensemble.outputs(stack.pixels, rows=rows, placing=stack.placing))

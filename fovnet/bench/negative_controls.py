@@ -1,7 +1,7 @@
-"""What an ensemble says of what it should not name: no body, a body out of order, a body upside down; and of bodies as they should be.
+"""Answers of an ensemble to volumes that it should not name: no body, shuffled slices, a body upside down; and to bodies in order.
 
-People are those of another seed than any collection's, so that no network has seen them, in fields of view of several regions: upside
-down, one region by itself still is that region.
+The simulated people have another seed than any collection, so that no network was trained on them.  Their fields of view hold several
+regions, because a single region upside down is still that region.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STRANGERS = 1_000_003       # seed of people whom no collection holds; collectio
 
 
 @dataclass(frozen=True)
-class Said:
-    """What was said of one volume."""
+class ControlAnswer:
+    """The answer to one volume."""
 
     kind: str
     number: int
@@ -43,27 +43,29 @@ class Said:
 
     @property
     def is_named(self) -> bool:
-        """Whether it was given a region, and with confidence."""
+        """Whether it is answered with a region and status "ok"."""
         return self.status == "ok" and bool(self.regions)
 
 
-def answers_to_controls(ensemble: Ensemble, each: int, seed: int, progress: Callable[[int, int], Any] | None = None) -> Iterator[Said]:
-    """What is said of `each` volumes of every kind; the same seed gives the same volumes."""
+def answers_to_controls(
+    ensemble: Ensemble, each: int, seed: int, progress: Callable[[int, int], Any] | None = None
+) -> Iterator[ControlAnswer]:
+    """The answers to `each` volumes of every kind; the same seed gives the same volumes."""
     spacing = float(ensemble.prepare["target_spacing_mm"])
     for number in range(each):
         for at, kind in enumerate(ODDITIES):
             stack = cut(oddity(kind, np.random.default_rng([seed, at, number])), target_spacing_mm=spacing)
-            yield _said(ensemble, kind, number, stack)
+            yield _answer(ensemble, kind, number, stack)
         body = _body(seed, number, spacing)
         order = np.random.default_rng([seed, 99, number]).permutation(len(body.pixels))
         for kind, pixels in ((BODY, body.pixels), (SHUFFLED, body.pixels[order]), (REVERSED, body.pixels[::-1])):
-            yield _said(ensemble, kind, number, replace(body, pixels=pixels))
+            yield _answer(ensemble, kind, number, replace(body, pixels=pixels))
         if progress:
             progress(number + 1, each)
 
 
-def tally(rows: list[Said]) -> list[tuple[str, int, int, int, int]]:
-    """A row a kind: volumes, named with confidence, uncertain, none with confidence."""
+def tally(rows: list[ControlAnswer]) -> list[tuple[str, int, int, int, int]]:
+    """One row per kind: volumes, named with confidence, uncertain, none with confidence."""
     kinds = list(dict.fromkeys(row.kind for row in rows))
     counted = []
     for kind in kinds:
@@ -74,7 +76,7 @@ def tally(rows: list[Said]) -> list[tuple[str, int, int, int, int]]:
 
 
 def _body(seed: int, number: int, spacing_mm: float) -> SliceStack:
-    """One volume of a stranger."""
+    """One volume of a simulated person of no collection."""
     rng = np.random.default_rng([STRANGERS + seed, number, 1])
     person, site = sample_person((STRANGERS + seed, number)), SITES[int(rng.integers(len(SITES)))]
     (family,) = choose_families(1, rng)
@@ -82,11 +84,11 @@ def _body(seed: int, number: int, spacing_mm: float) -> SliceStack:
     return cut(volume, target_spacing_mm=spacing_mm)
 
 
-def _said(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Said:
+def _answer(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> ControlAnswer:
     given = ensemble.judge.answer(kind, "", ensemble.outputs_on(stack), stack)
     decision, signs = given.decision, given.signs
     assert decision is not None and signs is not None                # only a refused volume has none
-    return Said(
+    return ControlAnswer(
         kind, number, len(stack.pixels), given.status, " ".join(dict.fromkeys(span.region for span in decision.spans)), decision.sure,
         signs.novelty, signs.agreement, signs.disorder, " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
     )

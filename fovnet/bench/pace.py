@@ -1,9 +1,9 @@
-"""What a proposal costs: seconds and memory over a large space, with many trials known.
+"""The cost of a proposal: seconds and memory over a large space, with many trials known.
 
     M  rows of the space        n  trials known to the last proposal
 
-The hyper-parameters are fitted anew now and then (search/fitting.py), and the proposals between are cheap: so the clock runs over whole
-periods from refit to refit, and the mean counts what a search really waits.
+The hyper-parameters are refitted at intervals (search/fitting.py), and the proposals between are cheap: whole periods from refit to refit
+are timed, so that the mean is the waiting time of a real search.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 PROPOSALS = 40
-"""Proposals under the clock, at least; then so many more that they are whole periods."""
+"""Fewest proposals that are timed; more where needed for whole periods."""
 
 MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds a proposal of `method` takes, over `proposals` in a row of which the last knows n trials.
+    """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n trials.
 
-    refits   how many of them fitted the hyper-parameters anew            resumed  seconds of the one before, with nothing remembered
-    cpu      mean seconds of processor time, which other work on the machine changes less than it does the others
-    peak_mb  the process's peak memory until then, of which idle_mb were there before the search began
-    diverged  how large a share of the trials had diverged
+    refits   how many of them refitted the hyper-parameters            resumed  seconds of the one before, with empty caches
+    cpu      mean seconds of processor time, which other load on the machine affects less than the others
+    peak_mb  the process's peak memory, of which idle_mb were in use before the search began
+    diverged  share of the trials that had diverged
     """
 
     method: str
@@ -70,15 +70,15 @@ def paces(
 
 
 def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
-    """The pace in this process: trials of random rows first, then a period of proposals, each learning of the one before.
+    """The pace in this process: trials of random rows first, then the timed proposals, each of which knows the trial of the one before.
 
-    With fewer than PROPOSALS trials the clock starts at the first of them.
+    With fewer than PROPOSALS trials all but the first are timed.
     """
     space = paper_space()
     size = len(space)
     loss, rng = smooth_loss(space, seed), np.random.default_rng([seed, trials])
     fails = rng.random(size) < diverged
-    space.unit_cube, space.axis_of_column                # noqa: B018  (worked out once in a search's life, so before the clock starts)
+    space.unit_cube, space.axis_of_column                # noqa: B018  (computed once in a search, so before the timing)
     timed = timed_at(trials)
     rows = rng.choice(size, trials - timed, replace=False)
     search = Search(space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool))
@@ -111,7 +111,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
 
 
 def timed_at(trials: int) -> int:
-    """How many proposals are timed, the last of which knows so many trials: PROPOSALS, or more to make whole periods."""
+    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more for whole periods."""
     refit = trials
     while milestone(refit + 1) <= milestone(trials):
         refit += 1

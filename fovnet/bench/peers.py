@@ -1,10 +1,10 @@
-"""Searchers of other libraries as contestants: what somebody would otherwise use, with that library's own defaults.
+"""Searchers of other libraries as contestants, with each library's own defaults.
 
     d  axes        places  (M, d)  a row as one number an axis: its place on [0, 1], or the number of its level where it is a category
 
-None of these libraries belongs to fovnet but scikit-learn; each is imported when its contestant enters a race.  Ordinals are given to
-them as numbers between 0 and 1, categories as choices.  A training without a finite loss is told as the failure that the library knows,
-or, where it knows none, not told.
+Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant is run.  Ordinals are given to them as
+numbers between 0 and 1, categories as choices.  A training without a finite loss is reported as the library's kind of failure, or not
+reported where it has none.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Peer:
-    """A contestant: the distribution that pip knows, the modules that have to be there, its own first, and how it is made.
+    """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
-    make(space, seed, initial) gives the searcher; `initial` counts only where the library has no such number of its own
+    make(space, seed, initial) gives the searcher; `initial` is used only where the library has no such number of its own
     """
 
     distribution: str
@@ -44,7 +44,7 @@ class Peer:
 
     @property
     def version(self) -> str:
-        """Of the library as installed, "5.0.0"; empty where it is not."""
+        """The installed version of the library, "5.0.0"; empty where it is not installed."""
         try:
             return version(self.distribution)
         except PackageNotFoundError:
@@ -52,7 +52,7 @@ class Peer:
 
 
 def refuse_absent(*names: str) -> None:
-    """Nothing, where the libraries of all these contestants are installed.  Raises SearchError "peer-missing", naming all that lack."""
+    """Nothing, if the libraries of all these contestants are installed.  Raises SearchError "peer-missing" naming all that are not."""
     lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
     if lacking:
         libraries = list(dict.fromkeys(library for absent in lacking.values() for library in absent))
@@ -64,7 +64,7 @@ def refuse_absent(*names: str) -> None:
 
 
 def _absent(peer: Peer) -> list[str]:
-    """What has to be installed for a contestant, by the names that pip knows."""
+    """The distributions that a contestant needs and that are not installed."""
     return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
 
 
@@ -77,7 +77,7 @@ def replay_peer(table: Table, name: str, *, first_row: int, seed: int, draws: in
 
 
 class Optuna:
-    """A sampler of Optuna behind ask and tell: what it proposed is dropped, what was trained is added to the study."""
+    """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is added to the study."""
 
     def __init__(self, space: Space, sampler: str, seed: int) -> None:
         self.optuna = import_module("optuna")
@@ -109,7 +109,7 @@ class Optuna:
 
 
 class Hyperopt:
-    """hyperopt's tree of Parzen estimators: every trained row becomes a finished trial of its record."""
+    """hyperopt's tree of Parzen estimators; every trained row is inserted as a finished trial."""
 
     def __init__(self, space: Space, seed: int) -> None:
         self.hyperopt, self.tpe = import_module("hyperopt"), import_module("hyperopt.tpe")
@@ -141,25 +141,25 @@ class Hyperopt:
 
 
 class Surrogate:
-    """A Gaussian process of another library under its expected improvement, asked at every free row after `initial` rows of chance.
+    """Another library's Gaussian process and expected improvement, maximised over the free rows after `initial` random rows.
 
-    improvement(X (n, D), y (n,), x (m, D)) gives a value (m,) that is greatest where most is to be gained
+    improvement(X (n, D), y (n,), x (m, D)) gives the acquisition (m,), higher is better
     """
 
     def __init__(self, space: Space, seed: int, initial: int, improvement: Callable[[Floats, Floats, Floats], Floats]) -> None:
         self.cube, self.places = space.unit_cube, places_of(space)
         self.rng, self.initial, self.improvement = np.random.default_rng(seed), initial, improvement
-        self.told, self.rows, self.losses = 0, list[int](), list[float]()
+        self.trained, self.rows, self.losses = 0, list[int](), list[float]()
 
     def ask(self, free: Mask) -> Floats:
         rows = np.flatnonzero(free)
-        if self.told < self.initial or len(self.rows) < 2:
+        if self.trained < self.initial or len(self.rows) < 2:
             return np.asarray(self.places[self.rng.choice(rows)])
         value = self.improvement(self.cube[self.rows], np.array(self.losses), self.cube[rows])
         return np.asarray(self.places[rows[int(np.argmax(value))]])
 
     def tell(self, row: int, loss: float) -> None:
-        self.told += 1
+        self.trained += 1
         if np.isfinite(loss):
             self.rows.append(row)
             self.losses.append(loss)

@@ -1,7 +1,7 @@
-"""Does speed cost accuracy?  The same networks trained by a plain textbook loop, from the same weights, with the same budget.
+"""Does fovnet's fast training cost accuracy?  The same networks are trained by a plain loop from the same weights with the same budget.
 
-The plain loop is float32 without graphs, and augments slice by slice with scipy's affine_transform and numpy's noise, drawn in the
-law that net/augment.py claims for itself; nothing of that file is used.
+The plain loop is float32 without graphs, and augments slice by slice with scipy's affine_transform and numpy's noise, with the
+distributions documented in net/augment.py; nothing of that file is used.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
     ("4 blocks, 16 filters of 5 × 5", lambda k: Architecture(4, 1, 4, 5, False, classes=k), 16, 10**-2.5),
     ("4 blocks, 8 filters of 5 × 5, separable", lambda k: Architecture(4, 1, 3, 5, True, classes=k), 16, 10**-2.5),
 )
-"""Networks of the demo's kind, their batches, and learning rates at which 75 steps lead each of them away from guessing."""
+"""Networks as in the demo, their batches, and learning rates at which each learns within 75 steps."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long each pair trains, and on how many validation slices its loss is measured."""
+    """Length of each training, and number of validation slices for its loss."""
 
     epochs: int
     slices_per_epoch: int
@@ -44,7 +44,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Pair:
-    """The lowest validation losses that both ways reached with one seed."""
+    """The lowest validation losses of both trainings with one seed."""
 
     name: str
     seed: int
@@ -69,7 +69,7 @@ def pairs_of(
     pixels: NDArray[np.uint8], targets: NDArray[np.float32], train: NDArray[np.int64], validation: NDArray[np.int64], device: str,
     seeds: int, budget: Budget, progress: Progress | None = None,
 ) -> list[Pair]:
-    """Each of CHOSEN trained both ways with every seed, on a share of the rows that fits the budget."""
+    """The pair of each network of CHOSEN and every seed, trained on as many of the rows as the budget uses."""
     import torch
 
     from fovnet.net.augment import Ranges
@@ -110,7 +110,7 @@ def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def plain_losses(net: Architecture, rate: float, batch: int, seed: int, data: Data, ranges: Ranges, budget: Budget) -> list[float]:
-    """The validation loss after every epoch of the textbook's loop."""
+    """The validation loss after every epoch of the plain loop."""
     import torch
 
     from fovnet.net.model import build
@@ -147,7 +147,7 @@ def plain_losses(net: Architecture, rate: float, batch: int, seed: int, data: Da
 
 
 def augmented(image: NDArray[np.float64], ranges: Ranges, rng: np.random.Generator) -> NDArray[np.float32]:
-    """One slice (h, w) in [0, 1], turned, sheared, zoomed, shifted and made noisy; axes here are rows, then columns."""
+    """One slice (h, w) in [0, 1], rotated, sheared, zoomed, shifted and with noise; axes are rows, then columns."""
     angle, shear = rng.uniform(-1, 1, 2) * [np.deg2rad(ranges.rotation_deg), ranges.shear]
     zoom, shift = 1 + ranges.zoom * rng.uniform(-1, 1, 2), ranges.translation * rng.uniform(-1, 1, 2) * image.shape
     turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) @ np.array([[1.0, 0.0], [shear, 1.0]])

@@ -1,12 +1,12 @@
-"""How fast volumes are answered, and what each stage of it takes: beside unpacking the file, which nobody can do without.
+"""The time of a prediction and of its stages, compared with unpacking the file, the least that any reader has to do.
 
-    read      the file's bytes, unpacked, checked, brought to RAS; and their checksum          networks  what all members see
-    slice     the cuts of the networks                                                         decide    from that to spans
-    write     the answer's JSON.  Pictures and pages are left out: they can be, and take longer than all the rest
-    unpack    gzip and numpy alone, as the standard library does it
+    read      the file read, unpacked, checked, brought to RAS; and its checksum          networks  probabilities of all members
+    slice     the slices cut                                                              decide    from probabilities to spans
+    write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take longer than all the rest
+    unpack    gzip and numpy alone, by the standard library
     together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes a second
 
-Every engine has a process of its own, so that its peak memory, children included, can be told from the others'.
+Every engine has a process of its own, so that its peak memory, children included, is measured apart from the others'.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from fovnet.volume.readers import file_checksum, read, reader_of, volume_name
 from fovnet.volume.slices import Slicing, cut
 
 STAGES = ("read", "slice", "networks", "decide", "write")
-FIELD_MM = (420.0, 330.0, 380.0)        # of the simulated volume: a trunk from the hips to the lungs
+FIELD_MM = (420.0, 330.0, 380.0)        # of the simulated volume, from the hips to the lungs
 MIDDLE_MM = (0.0, 0.0, 1100.0)          # above the soles
 TOGETHER = 6                            # volumes that are answered one after another
 
 
 @dataclass(frozen=True)
 class PredictingTime:
-    """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
+    """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in `note`.
 
     total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
-    peak_mb   of the process and its children, of all; and during each stage, with what was held before it
+    peak_mb   of the process and its children over all stages; of one stage, including what was allocated before it
     """
 
     path: str
@@ -94,7 +94,7 @@ def predicting_times(
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
         try:
-            reader_of(path)                     # what is not there, or of no format, needs no process that loads the networks first
+            reader_of(path)                     # a missing file, or one of no known format, is refused before a process loads the networks
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
@@ -104,7 +104,7 @@ def predicting_times(
 
 
 def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
-    """`path`, a gzipped NIfTI of so many voxels: the trunk of a simulated person, as a scanner would store it."""
+    """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a scanner would store it."""
     affine = np.diag([*(mm / n for mm, n in zip(FIELD_MM, shape, strict=True)), 1.0])
     affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
     body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
@@ -123,7 +123,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
             out = Path(place) / "answer.json"
             _turn(path, ensemble, out)                       # fills caches
             peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
-            keep_freed_memory()                              # from here on as the command does it: faster, and no peak ever passes
+            keep_freed_memory()                              # from here on as the command does it: faster, but without peaks
             turns = [_turn(path, ensemble, out) for _ in range(repeats + 1)][1:]
             rates = [_together(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
@@ -140,7 +140,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
 
 
 class Clock:
-    """Seconds of a block."""
+    """A context manager that measures the seconds of its block, in `figure`."""
 
     def __enter__(self) -> Clock:
         self._began = time.perf_counter()
@@ -151,7 +151,7 @@ class Clock:
 
 
 class Peak:
-    """The most memory during a block, in MB, the process's own and its children's; what was there before counts."""
+    """A context manager that measures the peak memory in MB during its block, including children and what was allocated before."""
 
     def __enter__(self) -> Peak:
         give_back_freed_memory()
@@ -163,7 +163,7 @@ class Peak:
 
 
 def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> tuple[dict[str, float], str, int]:
-    """What each stage took by the gauge, the voxels, the slices."""
+    """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
     slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
     with gauge() as reading:
         volume = to_ras(read(path, Limits(slicing.max_voxels, slicing.whole_voxels)), slicing.max_tilt_deg)
@@ -185,7 +185,7 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
 
 
 def _together(path: Path, ensemble: Ensemble) -> float:
-    """Volumes a second of prediction as the command does it, writing left out."""
+    """Volumes per second of prediction as the command does it, without writing."""
     began = time.perf_counter()
     for _ in predict([(str(number), path) for number in range(TOGETHER)], ensemble):
         pass
@@ -193,6 +193,6 @@ def _together(path: Path, ensemble: Ensemble) -> float:
 
 
 def peak_mb() -> float:
-    """The most memory this process has taken, and its children that have ended, in MB."""
+    """Peak memory in MB of this process, plus that of its children that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
     return (peak_bytes() + children) / 1e6

@@ -1,8 +1,8 @@
-"""Search methods raced over recorded tables: draws until the best row, and until the good ones.
+"""Search methods compared on recorded tables: draws until the best row, and until good ones.
 
     goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of all rows by rank
     R  runs of a method on a table        n  draws of a run, at most
-A run that misses a goal within its draws is counted at the cap, and the misses are told.  Every method starts from the same rows.
+A run that misses a goal within its draws is counted at the cap, and the number of misses is given.  All methods start from the same rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %"
 
 @dataclass(frozen=True)
 class Entry:
-    """One run to be made: a method on the table in a file, from the first row that is given, or else that the seed draws.
+    """One run to be made: a method on the table in a file, from the first row given, or drawn by the seed.
 
     A method of PEERS is another library's, which models in its own way and trains one row at a time.
     """
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def setting(self) -> str:
-        """What was not as fovnet recommends, "initial=1 targets=raw"; for another library its version, for chance nothing."""
+        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for random search."""
         if self.method in PEERS:
             return PEERS[self.method].version
         if self.method == "random":
@@ -63,7 +63,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a method needed for one goal on one table, over its runs: draws, counted at the cap where missed.
+    """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed.
 
     low, high  the 95 % interval of the mean, from resampling the runs; nan for a single run
     chance     the mean of random search, exactly, counted at the same cap
@@ -99,7 +99,7 @@ class Curve:
 
 
 def goal_losses(table: Table) -> dict[str, float]:
-    """The highest loss that meets each of GOALS; a training that diverged meets none, where fewer than that share did not."""
+    """The highest loss that meets each of GOALS; a training that diverged meets none, even if fewer rows than the share converged."""
     ranked = np.sort(table.loss[np.isfinite(table.loss)])
 
     def top(share: float) -> float:
@@ -111,7 +111,7 @@ def goal_losses(table: Table) -> dict[str, float]:
 
 
 def first_row(table: Table, seed: int) -> int:
-    """The row that every method is made to start from at this seed."""
+    """The row that every method starts from with this seed."""
     return int(np.random.default_rng([seed, len(table.space)]).integers(len(table.space)))
 
 
@@ -122,7 +122,7 @@ def spread_rows(size: int, count: int) -> list[int]:
 
 
 def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:
-    """How the scores are modelled, by the words of the command line.  Raises ConfigError "bench-modelling" for another word."""
+    """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for an unknown value."""
     kinds, given = get_type_hints(Modelling), {"targets": targets, "kernel": kernel, "hyperparameters": hyperparameters}
     for key, value in given.items():
         if value not in get_args(kinds[key]):
@@ -131,14 +131,14 @@ def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:
 
 
 def refuse_unknown(methods: Sequence[str]) -> None:
-    """Nothing, where all are fovnet's own methods.  Raises ConfigError "bench-method"."""
+    """Nothing, if all are fovnet's own methods.  Raises ConfigError "bench-method"."""
     for name in methods:
         if name not in METHODS:
             raise ConfigError("bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}")
 
 
 def refuse_methods(methods: Sequence[str], workers: int) -> None:
-    """Nothing, where all methods can race.  Raises ConfigError "bench-method", "bench-workers", or SearchError "peer-missing"."""
+    """Nothing, if all methods can be run.  Raises ConfigError "bench-method", "bench-workers", or SearchError "peer-missing"."""
     for name in methods:
         if name not in METHODS and name not in PEERS:
             raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
@@ -163,12 +163,12 @@ def run(entry: Entry) -> Replay:
 
 
 def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:
-    """Every run with what came of it, in the order of the entries whatever the number of processes."""
+    """Every entry with its run, in the order of the entries whatever the number of processes."""
     yield from zip(entries, each(run, entries, processes, progress), strict=True)
 
 
 def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
-    """What the runs of a method needed on a table, goal by goal; `entry` is any one of them."""
+    """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any of them."""
     rows = []
     pace = float(np.median(np.concatenate([one.seconds for one in replays])))
     for goal, loss in goal_losses(table).items():
@@ -186,7 +186,7 @@ def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Sta
 
 
 def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "best") -> Curve:
-    """How soon the runs of a method on a table, of which `entry` is one, have found a goal."""
+    """The curve of a method on a table for a goal, from its runs; `entry` is that of any of them."""
     loss, runs = goal_losses(table)[goal], len(replays)
     found = np.zeros(entry.draws, dtype=np.int64)
     for draw in (one.draws_until(loss) for one in replays):
@@ -197,12 +197,12 @@ def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "be
 
 
 def chance_curve(table: Table, draws: int, goal: str = "best") -> Floats:
-    """(draws,) the same share for endlessly many runs of random search, exactly."""
+    """(draws,) the exact probability that random search has found the goal by each draw."""
     return chance_found(len(table.space), good_rows(table, goal_losses(table)[goal]), draws)
 
 
 def good_rows(table: Table, loss: float) -> int:
-    """How many rows of the table have a loss as low as this."""
+    """The number of rows of the table whose loss is at most this."""
     return int((table.loss <= loss).sum())
 
 

@@ -1,7 +1,7 @@
-"""A search replayed on a table of recorded trainings: what it would have drawn, and when, had it trained them itself.
+"""A search replayed on a table of recorded trainings: the rows it would have drawn, and when, had it trained them itself.
 
     n  draws of a run            W  workers            virtual time  the recorded costs, taken in order by W workers
-The method sees exactly what a real search would show it, in the order of the virtual clock, whose predictions are the recorded costs.
+The method is given exactly the trials of a real search, in the order of the virtual clock, whose predictions are the recorded costs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Replay:
     seconds: Floats
 
     def draws_until(self, loss: float) -> int | None:
-        """How many draws it took to see a loss this low, None where the run ended before."""
+        """The number of draws until a loss this low, None where the run ended before."""
         found = np.flatnonzero(self.loss <= loss)
         return int(found[0]) + 1 if len(found) else None
 
@@ -44,10 +44,10 @@ class Replay:
 
 
 class Searcher(Protocol):
-    """A searcher that keeps its own record: asked where to look next, told what was found.
+    """A searcher with a state of its own, under the ask-and-tell interface.
 
-    ask   a point (d,) as in `places_of`, given which rows are free (M,) for those who choose among them
-    tell  the row that was really trained, and its loss, which need not be finite
+    ask   the point (d,) to train next, as in `places_of`; free (M,) are the rows not trained yet
+    tell  records the row that was trained and its loss, which need not be finite
     """
 
     def ask(self, free: NDArray[np.bool_]) -> Floats: ...
@@ -79,9 +79,9 @@ def replay(
 
 
 def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, draws: int) -> Replay:
-    """The run of somebody else's searcher, ended as above; its seconds are those of asking and telling.
+    """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
-    What it asks for and is not free becomes the nearest free row, and it is told the row that was really trained.
+    A point that is no free row becomes the nearest free row, and the row that was trained is passed to `tell`.
     """
     rng = np.random.default_rng([seed, len(table.space)])
     places, free = places_of(table.space), np.ones(len(table.space), dtype=bool)
@@ -108,9 +108,9 @@ def places_of(space: Space) -> Floats:
 
 
 def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """The free row nearest to a point (d,): distances along ordinals, and 1 for every category that differs; one of equals by lot.
+    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that differs; ties are drawn at random.
 
-    In a space of categories there are many equals, and the first of them would always be of the same corner of the table.
+    A space of categories has many ties, the first of which would always be in the same part of the table.
     """
     candidates = np.flatnonzero(free)
     ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])

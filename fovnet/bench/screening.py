@@ -1,9 +1,9 @@
-"""What every feature of the simulator is worth, all asked at once: each training leaves out about half of them, by a screening design.
+"""The effect of every feature of the simulator, from one screening design in which each training leaves out about half of them.
 
-The trainings come in pairs of the same people, weights and order of slices: what the first leaves out the second has.  A feature's effect
-is by how much the trainings without it are better or worse than those with it, other features being left out as often in both: an average
-over simulators of half the features, where an arm of `simulator` lacks one alone.  Its interval adds two variances: what trainings differ
-by (t, from what main effects do not explain) and what resampling the people judged on changes.
+The trainings come in pairs with the same people, weights and order of slices: features that the first leaves out the second has.  A
+feature's effect is the mean accuracy of the trainings without it minus that of those with it, other features being left out as often in
+both: an average over simulators with half the features, whereas an arm of `simulator` lacks one alone.  Its interval adds two variances:
+that between trainings (t, from the residuals of the main effects) and that of resampling the people who are judged on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from fovnet.bench.simulated_training import Judged, Study, judged_on, labelled_slices, said_by, simulated_slices, train_on
+from fovnet.bench.simulated_training import Judged, Study, judged_on, labelled_slices, probabilities_of, simulated_slices, train_on
 from fovnet.bench.simulator import WITHOUT, arms_of
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.maths.screening import effect_error, folded_design, main_effects
@@ -28,8 +28,8 @@ LEVEL = 0.95
 COLUMNS = ("left_out", "subjects", "epochs", "trainings",
            *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
              ("accuracy", "effect", "low", "high", "error", "people_error", "slices", "refused")))
-"""What a row has.  accuracy is the mean of all trainings; low and high the effect's interval; error and people_error the standard errors
-that it is made of."""
+"""Columns of a row.  accuracy is the mean of all trainings; low and high are the effect's interval; error and people_error the standard
+errors that it is made of."""
 
 
 class Resampled(Protocol):
@@ -52,18 +52,18 @@ class _Run:
 
 
 def factors_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
-    """What each factor leaves out, by its name: of those wanted, or each feature alone.
+    """The features that each factor leaves out, by its name: those of `wanted`, or each feature alone.
 
-    Raises ConfigError ("bench-factor") for two that leave out the same feature, or one that leaves out nothing; as `arms_of` besides.
+    Raises ConfigError ("bench-factor") for two that leave out the same feature, or one that leaves out nothing, and as `arms_of`.
     """
     arms = arms_of(list(wanted) or [WITHOUT + name for name in known], known)
-    owner: dict[str, str] = {}
+    arm_without: dict[str, str] = {}
     for arm, lacking in arms.items():
-        taken = next((owner[name] for name in sorted(lacking) if name in owner), None)
+        taken = next((arm_without[name] for name in sorted(lacking) if name in arm_without), None)
         if taken or not lacking:
             why = f"leaves out what {taken!r} does" if taken else "leaves out nothing"
             raise ConfigError("bench-factor", f"--arms {arm!r}: {why}, so that it has no effect of its own. Leave it out.")
-        owner |= dict.fromkeys(lacking, arm)
+        arm_without |= dict.fromkeys(lacking, arm)
     return {arm.removeprefix(WITHOUT): lacking for arm, lacking in arms.items()}
 
 
@@ -71,9 +71,9 @@ def screened(
     study: Study, factors: Mapping[str, frozenset[str]], resampled: Resampled, labelled: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row of COLUMNS for each factor, in their order, once all trainings are done; `study.workers` train side by side, one process each.
+    """A row of COLUMNS for each factor, in their order, once all trainings are done; `study.workers` train in parallel, one process each.
 
-    `progress` is told (trainings done, in all).  Raises CollectionError where a network could not be trained ("bench-untrained",
+    `progress` is called with (trainings done, in all).  Raises CollectionError where a network could not be trained ("bench-untrained",
     "bench-process").
     """
     X = folded_design(len(factors))
@@ -84,13 +84,13 @@ def screened(
              frozenset().union(*(sets[factor] for factor in np.flatnonzero(X[row] > 0))), folders)
         for row in range(len(X))
     ]
-    said: dict[str, list[NDArray[Any]]] = {on: [] for on in judged}
-    for done, answers in enumerate(in_order(_answers, runs, study.workers, _died), start=1):
-        for on, probabilities in answers.items():
-            said[on].append(probabilities)
+    collected: dict[str, list[NDArray[Any]]] = {on: [] for on in judged}
+    for done, probabilities in enumerate(in_order(_probabilities, runs, study.workers, _died), start=1):
+        for on, p in probabilities.items():
+            collected[on].append(p)
         if progress:
             progress(done, len(runs))
-    effects = {on: _effects(X, np.stack(said[on]), known, resampled) for on, known in judged.items()}
+    effects = {on: _effects(X, np.stack(collected[on]), known, resampled) for on, known in judged.items()}
     for column, name in enumerate(factors):
         row: dict[str, Any] = {"left_out": name, "subjects": study.subjects, "epochs": study.epochs, "trainings": len(runs)}
         for on, of_factors in effects.items():
@@ -98,12 +98,12 @@ def screened(
         yield row
 
 
-def _answers(run: _Run) -> dict[str, NDArray[Any]]:
-    """Probabilities (s, k) that one training's network gives what it is judged on."""
+def _probabilities(run: _Run) -> dict[str, NDArray[Any]]:
+    """Probabilities (s, k) by one training's network of the slices it is judged on, by set of slices."""
     pack = simulated_slices(run.study, run.name, run.lacking, run.study.subjects, run.seed)
     judged = {on: labelled_slices(load_pack(folder)) for on, folder in run.judged.items()}
     _, network = train_on(run.study, run.name, run.seed, pack)
-    return {on: said_by(run.study, [network], judged)[0] for on, judged in judged.items()}
+    return {on: probabilities_of(run.study, [network], judged)[0] for on, judged in judged.items()}
 
 
 def _died(run: _Run) -> dict[str, NDArray[Any]]:
@@ -111,9 +111,9 @@ def _died(run: _Run) -> dict[str, NDArray[Any]]:
                                            "memory. Give fewer --workers; what is done is not done again.")
 
 
-def _effects(X: NDArray[np.int64], said: NDArray[Any], judged: Judged, resampled: Resampled) -> list[dict[str, Any]]:
-    """The columns of one judgement, for each factor."""
-    accuracies = resampled(said, judged.truth, judged.subjects, counts=judged.counts)
+def _effects(X: NDArray[np.int64], probabilities: NDArray[Any], judged: Judged, resampled: Resampled) -> list[dict[str, Any]]:
+    """The columns of one set of judged slices for each factor, from design X (t, f) and probabilities (t, s, k) of t trainings."""
+    accuracies = resampled(probabilities, judged.truth, judged.subjects, counts=judged.counts)
     error, free = effect_error(X, accuracies[0])
     effects, of_people = main_effects(X, accuracies[0]), main_effects(X, accuracies[1:]).std(axis=0, ddof=1)
     width = float(student.ppf(0.5 + LEVEL / 2, free)) * np.hypot(error, of_people)

@@ -1,4 +1,4 @@
-"""How often something was so, and how sure that is: volumes and slices of one person are no independent trials."""
+"""Shares with intervals over subjects: volumes and slices of one person are not independent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESAMPLES, SEED = 1000, 0
 
 @dataclass(frozen=True)
 class Share:
-    """How often something was so among the volumes, slices or borders of each person it was asked of: {subject: (so, of)}."""
+    """A count out of the volumes, slices or borders of each person: {subject: (so, of)}."""
 
     what: str
     people: Mapping[str, tuple[int, int]]
@@ -31,33 +31,33 @@ class Share:
 
     @property
     def row(self) -> dict[str, Any]:
-        """In COLUMNS; the 95 % interval resamples people, and is Wilson's of as many trials as people where that has no ends."""
+        """Values of COLUMNS; the 95 % interval resamples people, or is Wilson's with as many trials as people where that has no ends."""
         share = self.count / self.of if self.of else None
         low, high = (None, None) if share is None else self._interval(share)
         return {"what": self.what, "count": self.count, "of": self.of, "share": share, "low": low, "high": high}
 
     def _interval(self, share: float) -> tuple[float, float]:
-        asked = np.array([(so, of) for so, of in self.people.values() if of], dtype=np.float64)
-        weights = cluster_weights(len(asked), RESAMPLES, SEED)
+        counts = np.array([(so, of) for so, of in self.people.values() if of], dtype=np.float64)
+        weights = cluster_weights(len(counts), RESAMPLES, SEED)
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = ratio_interval(asked[:, :1], asked[:, 1:], weights) if len(asked) > 1 else ([np.nan], [np.nan])
+            low, high = ratio_interval(counts[:, :1], counts[:, 1:], weights) if len(counts) > 1 else ([np.nan], [np.nan])
         if np.isfinite([low[0], high[0]]).all():
             return float(low[0]), float(high[0])
-        return wilson_interval(len(asked) * share, len(asked))
+        return wilson_interval(len(counts) * share, len(counts))
 
 
 class Tally:
-    """Counts by name and person, on the way to shares."""
+    """Counts by name and person, from which shares are made."""
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, tuple[int, int]]] = {}
 
     def add(self, name: str, subject: str, so: int, of: int = 1) -> None:
-        """So many more of so many."""
+        """Adds `so` out of `of` to the counts of a name and person."""
         known = self._counts.setdefault(name, {})
         before = known.get(subject, (0, 0))
         known[subject] = before[0] + int(so), before[1] + int(of)
 
     def share(self, name: str) -> Share:
-        """What was counted under a name; none of none where nothing was."""
+        """The share of a name; 0 of 0 where nothing was counted."""
         return Share(name, self._counts.get(name, {}))

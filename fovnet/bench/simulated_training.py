@@ -1,6 +1,6 @@
-"""One small network trained on simulated people, some features of the simulator left out, and what it says of slices to be judged on.
+"""One small network trained on simulated people, some features of the simulator left out, and its probabilities of the judged slices.
 
-Everything is kept in the scratch folder of a study: what a killed study had made is not made again, and a longer one begins with it.
+All files are kept in the scratch folder of a study: a study that was killed continues from them, and a longer one begins with them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ HELD_OUT = 2_000_003        # seed of the simulated people all networks are judg
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
 RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped-first.yaml, but no crops; so are inputs
 INPUTS = ("slice", "millimetres", "sections")
-FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate: others are judged on
+FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate; it is judged on others
 
 
 @dataclass(frozen=True)
 class Study:
-    """What all trainings share: where files are kept, people and budget of each, seed, processes, device."""
+    """The settings shared by all trainings: scratch folder, people and budget of each, seed, processes, device."""
 
     scratch: Path
     subjects: int
@@ -46,9 +46,9 @@ class Study:
 class Judged:
     """Labelled slices that networks are judged on.
 
-    pack     where they lie                      rows      (s,) theirs in the pack
-    truth    (s, k)  what is true of each        subjects  (s,) whose each is
-    counts   (s,) how much each counts: volumes count alike, as most slices are of the few that show half a body
+    pack     that holds them       rows      (s,) their rows in it
+    truth    (s, k) of each        subjects  (s,) of each
+    counts   (s,) weights: volumes count alike, as most slices are of the few that show half a body
     refused  volumes that could not be sliced
     """
 
@@ -95,7 +95,7 @@ def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects:
 
 
 def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
-    """The lowest validation loss of a network that learned from a pack, and its file.
+    """The lowest validation loss of a network trained on a pack, and its file.
 
     Raises CollectionError ("bench-untrained") where it could not be trained.
     """
@@ -119,7 +119,7 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
     return min(ending.validation_loss), keep
 
 
-def said_by(study: Study, networks: Sequence[Path], judged: Judged) -> NDArray[Any]:
+def probabilities_of(study: Study, networks: Sequence[Path], judged: Judged) -> NDArray[Any]:
     """Probabilities (m, s, k) that each of the networks gives the slices it is judged on."""
     from fovnet.net.inference import member_probabilities
     from fovnet.net.training import choose_device

@@ -1,8 +1,8 @@
-"""What each feature of the simulator is worth: one small network trained without it, judged on simulated people and on real volumes.
+"""The effect of each feature of the simulator: one small network trained without it, judged on simulated people and on real volumes.
 
-All arms have the same people, network, budget and seeds; what an arm leaves out is the only difference, and how it changes what the first
-arm got right is told with an interval of its own.  Each may be trained several times, on other people and from other weights: what one
-training finds differs from the next by some points.  `screening` asks the same of all features at once.
+All arms have the same people, network, budget and seeds, and differ only in the features left out; the change of accuracy from the first
+arm has an interval of its own.  Each arm may be trained several times, on other people and from other weights, as accuracies of single
+trainings vary by some points.  `screening` estimates the effects of all features in one design.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.simulated_training import Judged, Study, judged_on, said_by, simulated_slices, train_on
+from fovnet.bench.simulated_training import Judged, Study, judged_on, probabilities_of, simulated_slices, train_on
 from fovnet.errors import ConfigError
 from fovnet.phantom.features import left_out
 from fovnet.regions import DEFAULT, Vocabulary
@@ -24,7 +24,7 @@ ALL, WITHOUT, EVERYTHING = "all", "without ", "everything"
 COLUMNS = ("arm", "subjects", "repeats", "volumes", "train_slices", "epochs", "validation_loss",
            *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
              ("accuracy", "low", "high", "spread", "change", "change_low", "change_high", "slices", "refused")))
-"""What a row has; a spread is the standard deviation of the accuracy between repeats."""
+"""Columns of a row; a spread is the standard deviation of the accuracy between repeats."""
 
 
 class Accuracy(Protocol):
@@ -41,7 +41,7 @@ class Accuracy(Protocol):
 
 
 class Score(Protocol):
-    """The accuracy of probabilities (s, k) of slices, given what is true (s, k), whose they are and how much each counts (s,)."""
+    """The accuracy of probabilities (s, k), given truth (s, k), and subject and weight (s,) of each slice."""
 
     def __call__(
         self, probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
@@ -50,7 +50,7 @@ class Score(Protocol):
 
 
 class Change(Protocol):
-    """By how much an accuracy grew from the first probabilities to the second, and the two ends of its interval."""
+    """The increase of an accuracy from the first probabilities to the second, and the two ends of its interval."""
 
     def __call__(
         self, before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str],
@@ -59,7 +59,7 @@ class Change(Protocol):
 
 
 def arms_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
-    """What each arm leaves out, by its name; without names all, each feature alone, and everything.
+    """The features that each arm leaves out, by its name; without names ALL, each feature alone, and everything.
 
     "without A + B" leaves out two.  Raises ConfigError ("bench-arm", "phantom-feature") for what is no arm or no feature.
     """
@@ -80,7 +80,7 @@ def studied(
 ) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each arm, in their order, from `repeats` trainings of each; changes are from the first.
 
-    `progress` is told (steps done, in all): two for each training and one for what all are judged on.
+    `progress` is called with (steps done, in all): two for each training and one for the slices that all are judged on.
     """
     steps = _Steps(progress, 2 * len(arms) * repeats + 1)
     judged = judged_on(study, max(4, study.subjects // 3), labelled)
@@ -100,20 +100,20 @@ def studied(
                                "volumes": study.subjects * study.volumes * repeats, "train_slices": slices,
                                "validation_loss": float(np.mean(losses))}
         for on, known in judged.items():
-            row |= _accuracies(said_by(study, networks, known), on, known, score, change, first)
+            row |= _accuracies(probabilities_of(study, networks, known), on, known, score, change, first)
         yield row
 
 
 @dataclass
 class _Steps:
-    tell: Callable[[int, int], None] | None
+    progress: Callable[[int, int], None] | None
     total: int
     so_far: int = 0
 
     def done(self) -> None:
         self.so_far += 1
-        if self.tell:
-            self.tell(self.so_far, self.total)
+        if self.progress:
+            self.progress(self.so_far, self.total)
 
 
 def _folder(name: str, repeat: int) -> str:
@@ -121,21 +121,22 @@ def _folder(name: str, repeat: int) -> str:
 
 
 def _accuracies(
-    said: NDArray[Any], on: str, judged: Judged, score: Score, change: Change, first: dict[str, NDArray[Any]]
+    probabilities: NDArray[Any], on: str, judged: Judged, score: Score, change: Change, first: dict[str, NDArray[Any]]
 ) -> dict[str, Any]:
-    """The columns of one judgement: balanced accuracy over all networks and its change, with intervals, and how many volumes were refused.
+    """The columns of the judged slices `on`: balanced accuracy over all networks (m, s, k) and its change, with intervals, and the number
+    of volumes refused.
 
-    `first` keeps what the first arm said of these slices.
+    `first` keeps the probabilities of the first arm.
     """
-    trainings = len(said)
-    alone = [score(one, judged.truth, judged.subjects, counts=judged.counts).value or 0.0 for one in said]
-    together, truths, people = np.concatenate(said), np.tile(judged.truth, (trainings, 1)), judged.subjects * trainings
+    trainings = len(probabilities)
+    alone = [score(one, judged.truth, judged.subjects, counts=judged.counts).value or 0.0 for one in probabilities]
+    together, truth, people = np.concatenate(probabilities), np.tile(judged.truth, (trainings, 1)), judged.subjects * trainings
     counts = np.tile(judged.counts, trainings)
-    all_of_them = score(together, truths, people, counts=counts)
+    all_of_them = score(together, truth, people, counts=counts)
     row = {"accuracy": all_of_them.value, "low": all_of_them.low, "high": all_of_them.high,
            "slices": all_of_them.denominator // trainings, "spread": float(np.std(alone, ddof=1)) if trainings > 1 else None,
            "refused": judged.refused}
     if on in first:
-        row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truths, people, counts=counts), strict=True))
+        row |= dict(zip(("change", "change_low", "change_high"), change(first[on], together, truth, people, counts=counts), strict=True))
     first.setdefault(on, together)
     return {f"{on}_{what}": value for what, value in row.items()}

@@ -1,10 +1,10 @@
-"""How fast a file becomes slices: fovnet beside MONAI's transforms, and beside what no reader can do without.
+"""The time from file to slices: fovnet compared with MONAI's transforms, and with the least that any reader has to do.
 
     fovnet  slice_volume: checksum, read, checks, RAS, cut, window
     MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same distance), Resize (to as many slices)
     floor   the file's bytes, unpacked by the library that fovnet uses, and one resize of them to as many slices
 
-All three take turns in one process with one thread, so that whatever else the machine does meets them alike.
+All three are timed alternately in one process with one thread, so that other load on the machine affects them alike.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fovnet.bench.together import Progress
 from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
 from fovnet.maths.allocation import keep_freed_memory
@@ -30,12 +31,12 @@ from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, slice_volume
 from fovnet.volume.unpacking import GZIP, opened
 
-STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes a voxel: what kind of number does not change the time
+STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes per voxel; the kind of number does not change the time
 
 
 @dataclass(frozen=True)
 class SlicingTime:
-    """Medians of the repeats in milliseconds; None where nothing was measured, and `note` says why.
+    """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in `note`.
 
     floor_ms      unpack_ms and one resize
     over_floor, monai_over_ours   medians of the ratios of each turn
@@ -56,21 +57,21 @@ class SlicingTime:
 COLUMNS = tuple(field.name for field in fields(SlicingTime))
 
 
-def slicing_times(paths: Sequence[Path], repeats: int, tell: Callable[[int, int], None]) -> Iterator[SlicingTime]:
-    """The times of each file, one after another; `tell` hears how many of them are done.  A refused file has a note instead."""
+def slicing_times(paths: Sequence[Path], repeats: int, progress: Progress) -> Iterator[SlicingTime]:
+    """The times of each file, one after another; `progress` is called with (files done, in all).  A refused file has a note instead."""
     import torch
 
     keep_freed_memory()
     torch.set_num_threads(1)
     for done, path in enumerate(paths):
-        tell(done, len(paths))
+        progress(done, len(paths))
         try:
             yield _times(path, repeats)
         except VolumeError as refusal:
             yield SlicingTime(str(path), note=refusal.sentence)
         except OSError as fault:
             yield SlicingTime(str(path), note=f"{path}: cannot be read ({fault.strerror or fault})")
-    tell(len(paths), len(paths))
+    progress(len(paths), len(paths))
 
 
 def medians(rows: Sequence[SlicingTime]) -> dict[str, float | None]:
@@ -104,7 +105,7 @@ def _times(path: Path, repeats: int) -> SlicingTime:
                     seconds["unpack"] = float(unpacked_at) - began
         turns += [seconds] if turn else []                  # the first turn fills caches, and MONAI's lazy imports
     ms = {name: 1e3 * median(turn[name] for turn in turns) for name in turns[0]}
-    note = "; ".join(said for said, work in ((floor_note, floor), (monai_note, monai)) if work is None)
+    note = "; ".join(reason for reason, work in ((floor_note, floor), (monai_note, monai)) if work is None)
     return SlicingTime(
         str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"), ms.get("unpack"), ms.get("floor"),
         median(turn["ours"] / turn["floor"] for turn in turns) if floor else None,
@@ -113,11 +114,11 @@ def _times(path: Path, repeats: int) -> SlicingTime:
 
 
 def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], float] | None:
-    """Unpack the file and resize its voxels, antialiased by area; gives the time at which it was unpacked.  None where the voxels
-    are not what the file ends with."""
+    """A function that unpacks the file, resizes its voxels by area averaging, and gives the time at which it was unpacked.  None where
+    the file does not end with its voxels."""
     import torch
 
-    if not path.is_file():                                  # a series of a folder or archive: no one file that could be unpacked
+    if not path.is_file():                                  # a series in a folder or archive is no single file
         return None
     voxels, size = int(np.prod(shape)), len(_unpacked(path))
     dtype = STORED.get(size // voxels)
@@ -136,7 +137,7 @@ def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], floa
 
 
 def _unpacked(path: Path) -> bytes:
-    """All bytes of a file, unpacked; of an NRRD those behind its header."""
+    """All bytes of a file, unpacked; of an NRRD those after its header."""
     from isal import isal_zlib
 
     with opened(path) as file:
@@ -160,7 +161,7 @@ def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Calla
     try:
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123
             chain()
-    except Exception as fault:      # a format MONAI has no reader for, in whatever way it says so
+    except Exception as fault:      # a format without a reader in MONAI, whose exceptions are of many kinds
         return None, f"MONAI cannot read it ({type(fault).__name__})"
     return chain, ""
 

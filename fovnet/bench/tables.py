@@ -1,4 +1,4 @@
-"""A table of recorded trainings: a finite space in which somebody has trained every configuration already.
+"""A table of recorded trainings: a finite space of which every configuration has been trained already.
 
     X       (M, d)  ordinals scaled to [0, 1], or category codes         kinds  (d,)  "ord" or "cat"
     y       (M,)    loss, lower is better; huge or not finite where the training diverged

@@ -1,6 +1,6 @@
-"""The networks of the search space as a textbook writes them, with nothing but torch's own layers in the order of the paper.
+"""The networks of the search space written plainly, with torch's own layers in the order of the paper.
 
-net/model.py computes the same function another way, for speed; who compares with "what a user would write" takes this one.
+net/model.py computes the same function another way, for speed; this one stands for what a user would write.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or torch's own to begin with.
+    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or torch's initial ones.
 
-    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row's filter and a column's.
+    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and a column filter.
     """
     from torch import nn
 

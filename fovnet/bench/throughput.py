@@ -1,6 +1,6 @@
-"""How fast networks are trained: fovnet's steps beside a pipeline as the MONAI tutorials write it, in turn, on the same slices.
+"""The speed of training: fovnet's steps compared with a pipeline as in the MONAI tutorials, alternately, on the same slices.
 
-Each configuration has a process of its own, so that its peak memory can be told from the others'; on a CPU that peak is the growth of
+Each configuration has a process of its own, so that its peak memory is measured apart from the others'; on a CPU that peak is the growth of
 the process over its first steps, on CUDA the allocator's.  Only fovnet's own figures need nothing beyond torch and numpy.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CLASSES = 7
 RATE = 1e-3
-MOST_IMAGES = 4096           # of an epoch under the clock
+MOST_IMAGES = 4096           # of a timed epoch
 LOADING = 3e-3               # seconds one loader worker takes for a slice, to choose the length of an epoch
 RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)      # degrees, translation, shear, zoom and noise of configs/default.yaml
 
@@ -53,7 +53,7 @@ SPREAD: Sequence[tuple[Architecture, int]] = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one configuration may take, how often both pipelines are run, and how many workers feed MONAI's."""
+    """Limits of one configuration in seconds and bytes, repeats of both pipelines, and loader workers of MONAI's."""
 
     seconds: float
     bytes: float
@@ -63,7 +63,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Throughput:
-    """One configuration's figures: medians over the repeats; None where nothing was measured, and `note` says why.
+    """One configuration's figures: medians over the repeats; None where nothing was measured, with the reason in `note`.
 
     matrix_share    of the device's rate of one large matrix product, an operation counted as net/cost.py does
     handling_share  of a step: picking, normalising and augmenting its slices
@@ -101,11 +101,11 @@ COLUMNS = [field.name for field in fields(Throughput)]
 
 
 def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for the clock, not for learning."""
+    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing, not for learning."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[-1 : 1 : 128j, -1 : 1 : 128j]
     slices = np.empty((n, 128, 128), np.uint8)
-    for pixels in slices:                                   # one by one: what is freed before the clock starts would hide later growth
+    for pixels in slices:                                   # one by one: memory freed before the timing would hide later growth
         wide, tall, light = rng.uniform(0.2, 0.9, 3)
         pixels[:] = np.clip(255 * light * (np.hypot(x / wide, y / tall) < 1) + rng.normal(12, 6, (128, 128)), 0, 255)
     return slices, np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
@@ -115,7 +115,7 @@ def throughputs(
     device: str, bounds: Bounds, pixels: Path | None = None, spread: Sequence[tuple[Architecture, int]] = SPREAD,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Throughput]:
-    """The figures of every configuration, one process after the other; slices are those of an npy file, or drawn."""
+    """The figures of every configuration, one process after the other; slices are those of an npy file, or `drawn_slices`."""
     rate = _fresh(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
         row = refused(net, batch, rate, bounds)
@@ -130,9 +130,9 @@ def _fresh(work: Callable[..., Any], *given: Any) -> Any:
 
 
 def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
-    """A row that says why a configuration was not measured; None for one that fits.
+    """The row of a configuration that exceeds the bounds, with the reason; None for one that does not.
 
-    Two steps of both pipelines are the least that can be repeated, taken to run at half the matrix rate.
+    Its time is that of the shortest measurement, two steps of both pipelines at half the matrix rate.
     """
     cost = cost_of(net)
     seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
@@ -172,7 +172,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     data = place(slices, targets, rows, rows[:1], where)
     weights = class_weights(data.targets)
     small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
-    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # libraries come into memory once
+    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # loads libraries into memory
     idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
 
     def epoch(images: int) -> float:
@@ -205,7 +205,7 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
 def _tutorial(
     net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int, device: str
 ) -> Tutorial | None:
-    """MONAI's own pipeline for the same network, its workers started; None where MONAI is not installed."""
+    """MONAI's pipeline for the same network, with its workers started; None where MONAI is not installed."""
     if not monai_is_here():
         return None
     theirs = Tutorial(net, slices, targets, batch=batch, rate=RATE, ranges=ranges, workers=workers, device=device)
@@ -216,7 +216,7 @@ def _tutorial(
 def _in_turn(
     repeats: int, epoch: Callable[[], float], handling: Callable[[], float], theirs: Tutorial | None
 ) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of each epoch, of its data alone, and of the other pipeline's, which ends with the last; one after the other, repeatedly."""
+    """Seconds of each epoch, of its data handling alone, and of the other pipeline's epoch, timed alternately; closes that pipeline."""
     own, handled, other = [], [], []
     for _ in range(repeats):
         own.append(epoch())
@@ -229,14 +229,14 @@ def _in_turn(
 
 
 def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
-    """Images of an epoch, whole batches, so that all epochs of both pipelines take about the seconds that are allowed."""
+    """Images of an epoch, in whole batches, so that all epochs of both pipelines take about `bounds.seconds`."""
     one = 2 * step / batch + LOADING / max(1, bounds.loader_workers)
     images = min(most, bounds.seconds / (bounds.repeats + 1) / one)
     return batch * max(2, int(images // batch))
 
 
 def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
-    """Seconds of an epoch's data alone: the order, the draws, and every batch as the network would see it."""
+    """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented images."""
     import torch
 
     from fovnet.net.augment import draw
@@ -257,7 +257,7 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     train_step.images(rows, drawn)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):                        # launched one by one, its kernels would take longer than within a step's graph
+    with torch.cuda.graph(graph):                        # kernels launched one by one would take longer than in a step's graph
         train_step.images(rows, drawn)
     return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
 

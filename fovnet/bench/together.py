@@ -13,15 +13,16 @@ Progress = Callable[[int, int], None]
 
 
 def each(work: Callable[[Task], Result], tasks: Sequence[Task], processes: int = 1, progress: Progress | None = None) -> Iterator[Result]:
-    """What comes of every task, in their order whatever the number of processes; `work` is a function of a module."""
+    """The result of every task, in their order whatever the number of processes; `work` is a module-level function."""
     if processes <= 1:
-        yield from _told(map(work, tasks), len(tasks), progress)
+        yield from _reported(map(work, tasks), len(tasks), progress)
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from _told(pool.map(work, tasks), len(tasks), progress)
+        yield from _reported(pool.map(work, tasks), len(tasks), progress)
 
 
-def _told(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
+def _reported(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
+    """The results, each reported to `progress` as (done, total)."""
     for done, result in enumerate(results, start=1):
         if progress:
             progress(done, total)

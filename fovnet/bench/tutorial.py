@@ -1,8 +1,8 @@
-"""Training as the MONAI tutorials write it: a cached data set, dictionary transforms, a loader with workers, a plain loop.
+"""Training as in the MONAI tutorials: a cached data set, dictionary transforms, a loader with workers, a plain loop.
 
-The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps what the deterministic
-transforms give, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.  The network
-is textbook.py's, float32 as torch lays it out.
+The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps the output of the
+deterministic transforms, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.  The
+network is textbook.py's, in float32 and torch's default memory layout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def monai_is_here() -> bool:
 
 
 class Tutorial:
-    """The pipeline in a process of its own: one thread, but nothing else of what fovnet asks of torch or of the C library reaches it.
+    """The pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of torch and the C library.
 
     slices (n, h, w) uint8, targets (n, k)
     """
@@ -45,7 +45,7 @@ class Tutorial:
         self._pool.submit(_begin, net, slices, targets, batch, rate, ranges, workers, device).result()
 
     def epoch_seconds(self) -> float:
-        """Seconds in which every slice is seen once."""
+        """Seconds of one epoch, in which every slice is seen once."""
         return float(self._pool.submit(_epoch).result())
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class _Loop:
         self.optimiser = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9, nesterov=True)
 
     def epoch_seconds(self) -> float:
-        """Seconds in which every slice is seen once."""
+        """Seconds of one epoch, in which every slice is seen once."""
         from torch.nn.functional import cross_entropy
 
         began = time.perf_counter()

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import fovnet
 from fovnet.bench import axes
-from fovnet.bench.axes import ALL, AS_TOLD, ASIDE, COLUMNS, OVER, turned
+from fovnet.bench.axes import ALL, AS_STATED, ASIDE, COLUMNS, OVER, turned
 from fovnet.cli import app
 from fovnet.decision import orientation
 from fovnet.decision.ensemble import load
@@ -33,12 +33,12 @@ from fovnet.volume.pack import Pack, slice_collections
 from fovnet.volume.slices import Slicing
 from tests.net.test_orientation import body, shown
 
-WAYS = [AS_TOLD, OVER, ASIDE]
+WAYS = [AS_STATED, OVER, ASIDE]
 
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    """170 bodies of blocks, each its own person's, labelled chest, under headers that say where they lay."""
+    """170 bodies of blocks, each its own person's, labelled chest, under headers that state how they lie."""
     folder, volumes, regions = tmp_path_factory.mktemp("blocks"), [], []
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -118.0, -118.0, -78.0
@@ -113,7 +113,7 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(pack: 
 @pytest.mark.parametrize(("train", "validation", "lifted_mm"), [
     (FEWEST - 1, JUDGES, 0.0), (FEWEST, JUDGES - 1, 0.0), (FEWEST, JUDGES, -40.0),
 ])
-def test_few_volumes_or_headers_that_say_nothing_teach_nothing(
+def test_few_volumes_or_headers_without_orientation_teach_nothing(
     train: int, validation: int, lifted_mm: float, pack: Pack, finished: Path, tmp_path: Path
 ) -> None:
     """One too few to learn from, one too few to judge by; and all of them with 0 mm in their middle, under headers of voxel sizes alone."""

@@ -1,4 +1,4 @@
-"""Simulated studies: their truth is what they say, and the intervals hold it as often as they promise."""
+"""Simulated studies: their true values are those documented, and the intervals hold them as often as stated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from fovnet.bench.coverage import Coverage, Study, coverage, intervals_of, simulated_study, truths
+from fovnet.bench.coverage import Coverage, Study, coverage, intervals_of, simulated_study, true_values
 from fovnet.maths.intervals import cluster_weights
 
 TAIL = "95th percentile"
@@ -18,7 +18,7 @@ def large() -> Study:
     return simulated_study(np.random.default_rng(0), 30_000, 0.2)
 
 
-def test_the_truths_are_what_a_very_large_study_shows(large: Study) -> None:
+def test_the_true_values_are_what_a_very_large_study_shows(large: Study) -> None:
     slices, wrong, again = (counts.sum(axis=0) for counts in (large.slices, large.wrong, large.wrong_again))
     higher = np.random.default_rng(1).permutation(large.score[large.positive])[:8000]
     lower = np.random.default_rng(2).permutation(large.score[~large.positive])[:8000]
@@ -32,7 +32,7 @@ def test_the_truths_are_what_a_very_large_study_shows(large: Study) -> None:
         "95th percentile of the border error, mm": np.quantile(np.abs(large.border_mm), 0.95),
         "area under the curve": (higher[:, None] > lower).mean(),
     }
-    assert seen == pytest.approx(truths(), rel=0.02, abs=0.005)
+    assert seen == pytest.approx(true_values(), rel=0.02, abs=0.005)
 
 
 def test_slices_of_one_body_are_as_alike_as_was_asked_for(large: Study) -> None:
@@ -44,7 +44,7 @@ def test_slices_of_one_body_are_as_alike_as_was_asked_for(large: Study) -> None:
     assert extra / (p * (1 - p)) == pytest.approx(0.2, abs=0.03)
 
 
-def test_runs_that_differ_in_slices_are_told_apart_as_single_slices_would_be() -> None:
+def test_runs_that_differ_in_slices_differ_as_surely_as_single_slices_would() -> None:
     """Against a list of every slice, whose standard error is that of a mean; gains and losses of one body do not cancel."""
     study = simulated_study(np.random.default_rng(4), 200, 0.01)
     change, moved, slices = (int(counts.sum()) for counts in (study.wrong_again - study.wrong, study.moved, study.slices))
@@ -63,7 +63,7 @@ def used(rows: list[Coverage]) -> list[Coverage]:
 def test_intervals_hold_what_they_promise_and_counting_slices_does_not() -> None:
     """150 studies of 30 bodies: of 95 % to be held, chance leaves 89 to 99 %; slice by slice about half are."""
     rows = list(coverage([30], studies=150, correlation=0.2, repeats=400, seed=2))
-    assert len(used(rows)) == len(truths())
+    assert len(used(rows)) == len(true_values())
     for row in used(rows):
         if not row.statistic.startswith(TAIL):
             assert 0.89 <= row.share <= 0.995 and row.undefined == 0, row
@@ -80,7 +80,7 @@ def test_a_worst_case_has_the_interval_that_holds_it_or_none() -> None:
     assert few.undefined > 100 and many.undefined < 15 and many.held / (many.studies - many.undefined) >= 0.89
 
 
-def test_of_two_runs_that_few_bodies_tell_apart_the_bootstrap_t_names_a_winner_too_often() -> None:
+def test_of_two_runs_that_differ_in_few_bodies_the_bootstrap_t_names_a_winner_too_often() -> None:
     """Under the null each interval leaves out 0 in 5 % of studies at most: that one in about 12 % of studies of 50 bodies."""
     found = coverage([50], studies=150, correlation=0.2, repeats=300, seed=5)
     rows = {row.method: row for row in found if row.statistic.endswith("few bodies differ")}

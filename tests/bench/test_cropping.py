@@ -1,4 +1,4 @@
-"""What is cut away moves no border that the slices tell, and is seen to move one that only the usual heights told."""
+"""Cropping moves no border that the slices show, and moves one that only the usual heights place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RULE = Rule(sigma_mm=0.0, heights=(None, KNOWN, KNOWN, KNOWN, None))
 
 
 def vague(seed: int) -> LabelledVolume:
-    """A body whose slices, from the middle of the chest down to the middle of the pelvis, say all three alike."""
+    """A body whose slices, from the middle of the chest down to the middle of the pelvis, give all three alike."""
     clear = body(seed, N)
     at = (clear.z_mm > 200) & (clear.z_mm < 550)
     p = clear.probabilities.copy()
@@ -31,7 +31,7 @@ def test_clear_borders_stay() -> None:
     assert all(share.of > 20 and share.count == share.of for share in shares if "slice" in share.what)
 
 
-def test_a_border_told_by_heights_alone_moves_when_the_region_is_cut() -> None:
+def test_a_border_placed_by_heights_alone_moves_when_the_region_is_cut() -> None:
     shares = {share.what: share for share in cropped([vague(seed) for seed in range(4)], DEFAULT, RULE, seed=1)}
     assert 0 < shares["usual heights: within a slice"].count < shares["usual heights: within a slice"].of
     assert shares["usual heights: farther"].count > 0
@@ -43,5 +43,5 @@ def test_the_windows_are_those_of_the_seed() -> None:
     assert cropped(volumes, DEFAULT, RULE, seed=1) != cropped(volumes, DEFAULT, RULE, seed=2)
 
 
-def test_a_rule_without_heights_is_asked_once() -> None:
+def test_a_rule_without_heights_is_counted_once() -> None:
     assert len(cropped([body(0, N)], DEFAULT, Rule(sigma_mm=0.0), seed=1)) == len(STAYED)

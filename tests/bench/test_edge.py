@@ -1,4 +1,4 @@
-"""The edge of memory: a problem that is what it says, and counts that can be worked out by hand."""
+"""The edge of memory: a problem as documented, and counts that can be worked out by hand."""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ def noise(volumes: int, slices: int) -> Pack:
 
 
 def test_every_engine_is_measured_and_changes_no_decision(model: Path) -> None:
-    told: list[tuple[int, int]] = []
-    rows = engine_times(model, noise(5, 6), [4, 8], 2, 3, lambda done, of: told.append((done, of)))
+    steps: list[tuple[int, int]] = []
+    rows = engine_times(model, noise(5, 6), [4, 8], 2, 3, lambda done, of: steps.append((done, of)))
     assert [(row["engine"], row["batch"]) for row in rows] == [(name, batch) for batch in (4, 8) for name in installed()]
-    assert told[-1] == (3, 3), "no more volumes than were asked for"
+    assert steps[-1] == (3, 3), "no more volumes than were asked for"
     for row in rows:
         assert set(row) == set(COLUMNS)
         assert row["probabilities_off"] <= 1e-4 and row["features_off"] <= 1e-4

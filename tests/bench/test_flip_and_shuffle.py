@@ -30,8 +30,8 @@ def body(seed: int, regions: int) -> LabelledVolume:
     return LabelledVolume(p / p.sum(axis=1, keepdims=True), z_mm, truth)
 
 
-def test_clear_bodies_are_told_from_what_was_done_to_them() -> None:
-    """Of one region alone nobody can say which way up it is, and nobody is asked."""
+def test_clear_bodies_are_distinguished_from_turned_and_shuffled_ones() -> None:
+    """A single region does not show which way up it is, and is not counted."""
     volumes = [body(seed, regions) for seed, regions in enumerate([1, 1, 2, 3, 5, 5])]
     upright, turned, shuffled, air = flipped_and_shuffled(volumes, DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)
     assert (upright.count, upright.of) == (0, 6)
@@ -44,20 +44,20 @@ def test_air_that_a_network_takes_for_a_head_is_counted() -> None:
     whole = body(0, N)
     air = np.flatnonzero(whole.truth[:, -1] & (whole.z_mm > 0))
     p = whole.probabilities.copy()
-    p[air] = p[air[0] - 1]                                     # what it said of the topmost slice of the head
+    p[air] = p[air[0] - 1]                                     # the probabilities of the topmost slice of the head
     *_, named = flipped_and_shuffled([LabelledVolume(p, whole.z_mm, whole.truth)], DEFAULT, Rule(sigma_mm=0.0), seed=1)
     assert named.count == len(air)
 
 
-def test_pixels_tell_a_shuffled_volume_whose_answer_looks_sound() -> None:
+def test_pixels_show_a_shuffled_volume_whose_answer_looks_sound() -> None:
     """Networks that call every slice legs do so in any order; that neighbours no longer resemble each other is seen in the pixels."""
     whole = body(0, 2)
     p = np.full_like(whole.probabilities, 0.001)
     p[:, 0] = 0.994                                            # the networks call every slice legs
-    told = LabelledVolume(p, whole.z_mm, whole.truth)
+    without_pixels = LabelledVolume(p, whole.z_mm, whole.truth)
     ramp = np.arange(len(whole.z_mm))[:, None, None] + np.zeros((1, 128, 128))
     wedge = (np.arange(128)[None, :, None] < 128 * ramp / len(whole.z_mm)).astype(np.uint8) * 200
-    assert flipped_and_shuffled([told], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
+    assert flipped_and_shuffled([without_pixels], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 1
     assert flipped_and_shuffled([LabelledVolume(p, whole.z_mm, whole.truth, wedge)], DEFAULT, Rule(sigma_mm=0.0), seed=1)[2].count == 0
 
 
@@ -75,18 +75,18 @@ def test_networks_that_see_the_whole_volume_are_asked_anew() -> None:
     def unsure_upside_down(slices: np.ndarray, z_mm: np.ndarray) -> np.ndarray:
         return 0.6 * whole.probabilities + 0.4 / whole.probabilities.shape[1]
 
-    def told(by: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> list[int]:
+    def counts_with(by: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> list[int]:
         one = LabelledVolume(whole.probabilities, whole.z_mm, whole.truth, None, by)
         return [share.count for share in flipped_and_shuffled([one], DEFAULT, Rule(sigma_mm=0.0, min_confidence=0.7), seed=1)[:2]]
 
-    assert told(by_height) == [0, 0]
+    assert counts_with(by_height) == [0, 0]
     assert asked[0] == ([*range(s)][::-1], (-whole.z_mm[::-1]).tolist())
     assert sorted(asked[1][0]) == [*range(s)] != asked[1][0] and asked[1][1] == whole.z_mm.tolist()
-    assert told(unsure_upside_down) == [0, 1]
+    assert counts_with(unsure_upside_down) == [0, 1]
 
 
 def test_an_ensemble_is_asked_anew_where_a_slice_is_not_all_it_is_shown() -> None:
-    """What is said of the same slices is what was said; of a slice alone, another thing, for its volume is another."""
+    """The same slices get the same probabilities; a slice alone gets others, as it is another volume."""
     rng = np.random.default_rng(0)
     pixels = (rng.integers(0, 256, (9, 128, 128)) * (np.arange(1, 10)[:, None, None] / 9) ** 2).astype(np.uint8)
     pixels[:4, :, :64] = 255

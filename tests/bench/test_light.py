@@ -1,4 +1,4 @@
-"""Volumes in other light: what changes of them, and that it is told."""
+"""Volumes in other light: what changes of them, and what is reported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_black_stays_black_and_the_brightest_stay_bright_in_any_light(seed: int)
         assert np.percentile(seen[volume > 0], 99.5) >= 250
 
 
-def test_a_coil_on_one_side_is_the_same_on_every_slice_and_falls_as_it_is_told() -> None:
+def test_a_coil_on_one_side_is_the_same_on_every_slice_and_falls_as_documented() -> None:
     """Halving what is left with every so many pixels: in logarithms a plane, of slope FALL over half a side."""
     flat = np.ones((3, 64, 64), dtype=np.float32)
     logarithm = np.log(darker_to_one_side(flat, np.random.default_rng(3)).astype(np.float64))
@@ -63,7 +63,7 @@ def test_a_volume_without_anything_is_left_alone() -> None:
         assert not in_light(nothing, how, np.random.default_rng(0)).any()
 
 
-def test_of_a_single_person_shares_are_told_without_ends() -> None:
+def test_shares_of_a_single_person_have_no_ends() -> None:
     row = {"accuracy": 0.4, "low": None, "high": None, "change": 0.1, "change_low": None, "change_high": None}
     assert _with_ends(row, "accuracy", "", "") == "40.0% (no interval)"
     assert _with_ends({**row, "change_low": 0.0, "change_high": 0.2}, "change", "change_", "+") == "+10.0% (+0.0% to +20.0%)"
@@ -93,21 +93,21 @@ def test_the_table_has_a_row_a_light_and_the_first_is_the_slices_as_they_are(fin
         write_tsv(tmp_path / "others" / table, list(named[0]), named)
     both = slice_collections({"made": people, "others": tmp_path / "others"}, tmp_path / "both", slicing=Slicing(), seed=1,
                              fractions=(0.25, 0.5, 0.25))
-    asked: list[set[str]] = []
+    scored_people: list[set[str]] = []
 
     def scored(
-        said: np.ndarray, truth: np.ndarray, owners: Sequence[str], vocabulary: Vocabulary = DEFAULT, *, counts: np.ndarray
+        p: np.ndarray, truth: np.ndarray, subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT, *, counts: np.ndarray
     ) -> Accuracy:
-        asked.append(set(owners))
+        scored_people.append(set(subject_ids))
         known.append(vocabulary)
-        return balanced(said, truth, owners, vocabulary, counts=counts)
+        return balanced(p, truth, subject_ids, vocabulary, counts=counts)
 
     known: list[Vocabulary] = []
     its = load(finished / "ensemble")
     list(in_lights({"it": its}, both, "validation", scored, balanced_change, most=5, seed=0))
     assert known and all(words is its.vocabulary for words in known), "the ensemble's own regions, not fovnet's"
-    people_asked = {(record.collection, record.subject_id) for record in both.records if record.split == "validation"}
-    assert len(people_asked) == len(asked[0]) > len({subject_id for _, subject_id in people_asked}), "sub-0001 of both is two people"
+    people_of_split = {(record.collection, record.subject_id) for record in both.records if record.split == "validation"}
+    assert len(people_of_split) == len(scored_people[0]) > len({name for _, name in people_of_split}), "sub-0001 of both is two people"
     refused = CliRunner().invoke(app, [*words, "--split", "tset"])
     assert getattr(refused.exception, "code", "") == "bench-unlabelled"
     slice_collections({"made": people}, tmp_path / "slices", slicing=Slicing(target_spacing_mm=6.0), seed=1)

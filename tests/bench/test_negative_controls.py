@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.negative_controls import BODY, REVERSED, SHUFFLED, Said, answers_to_controls, tally
+from fovnet.bench.negative_controls import BODY, REVERSED, SHUFFLED, ControlAnswer, answers_to_controls, tally
 from fovnet.decision.ensemble import assemble, load
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
@@ -20,7 +20,7 @@ PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[ControlAnswer]:
     folder = tmp_path_factory.mktemp("odd")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
@@ -30,13 +30,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
     return list(answers_to_controls(load(folder / "ensemble", "cpu", rule=Rule()), 2, seed=4))
 
 
-def test_every_kind_is_judged_as_often_and_counted_once(rows: list[Said]) -> None:
+def test_every_kind_is_judged_as_often_and_counted_once(rows: list[ControlAnswer]) -> None:
     counted = tally(rows)
     assert [kind for kind, *_ in counted] == [*ODDITIES, BODY, SHUFFLED, REVERSED]
     assert all(volumes == named + unsure + nothing == 2 for _, volumes, named, unsure, nothing in counted)
 
 
-def test_shuffling_is_seen_in_the_order_alone_and_reversing_is_not(rows: list[Said]) -> None:
+def test_shuffling_is_seen_in_the_order_alone_and_reversing_is_not(rows: list[ControlAnswer]) -> None:
     """Reversed, neighbours are still neighbours."""
     by_kind = {(row.kind, row.number): row for row in rows}
     for number in range(2):

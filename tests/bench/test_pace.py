@@ -16,11 +16,11 @@ def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: 
     """With 100 trials a fit lasts from 98 to 105: five periods of 8 are 40 proposals, which know 61 to 100 trials."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
     monkeypatch.setattr(pace, "paper_space", lambda: small)
-    told = measure("gp-ei", 100, seed=0)
+    found = measure("gp-ei", 100, seed=0)
     assert [n for n in range(61, 101) if milestone(n) == n] == [62, 67, 72, 78, 84, 91, 98]
-    assert (told.rows, told.trials, told.proposals, told.refits) == (288, 100, 40, 7)
-    assert 0 < told.median <= told.mean <= told.worst
-    assert told.peak_mb >= told.idle_mb > 10
+    assert (found.rows, found.trials, found.proposals, found.refits) == (288, 100, 40, 7)
+    assert 0 < found.median <= found.mean <= found.worst
+    assert found.peak_mb >= found.idle_mb > 10
 
 
 def test_a_short_search_is_timed_from_its_second_proposal_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,9 +31,9 @@ def test_a_short_search_is_timed_from_its_second_proposal_on(monkeypatch: pytest
 
 def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)}))
-    told = measure("random", 60, seed=0, diverged=0.5)
-    assert told.proposals == 40
-    assert told.mean < 0.05
+    found = measure("random", 60, seed=0, diverged=0.5)
+    assert found.proposals == 40
+    assert found.mean < 0.05
 
 
 def test_a_made_up_loss_is_smooth_and_standardised() -> None:

@@ -56,33 +56,33 @@ def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one
     assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of({"rate": 32, "kind": "b"})         # 0.6 against 1
 
 
-def test_a_searcher_is_told_the_row_that_was_really_trained(table: Table) -> None:
+def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> None:
     class Stubborn:
         """Asks for the same corner for ever."""
 
         def __init__(self) -> None:
-            self.told: list[int] = []
+            self.trained: list[int] = []
 
         def ask(self, free: np.ndarray) -> np.ndarray:
             return np.array([0.0, 0.0])
 
         def tell(self, row: int, loss: float) -> None:
             assert np.array_equal(loss, table.loss[row], equal_nan=True)
-            self.told.append(row)
+            self.trained.append(row)
 
     stubborn = Stubborn()
     run = replay_asking(table, stubborn, first_row=0, seed=0, draws=5)
-    assert stubborn.told == run.rows.tolist()
+    assert stubborn.trained == run.rows.tolist()
     assert table.space.rows[run.rows].tolist() == [[level, 0] for level in range(5)]         # 0.8 along the axis is less than a category
 
 
-def test_a_library_that_is_absent_is_told_with_what_to_type(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+def test_a_library_that_is_absent_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
     monkeypatch.setattr(peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)})
     with pytest.raises(SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"):
         replay_peer(table, "nobody", first_row=0, seed=0, draws=2, initial=1)
 
 
-def test_all_that_lack_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make = PEERS["optuna-tpe"].make
     monkeypatch.setattr(peers, "PEERS", {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")})
     with pytest.raises(SearchError, match=r"nobody, noone: needs .* pip install nobody-search noone-search`, or leave these out"):

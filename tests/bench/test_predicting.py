@@ -37,10 +37,10 @@ def test_the_stages_one_by_one_answer_as_prediction_does(trunk: Path, finished: 
     ensemble = load(finished / "ensemble", "cpu")
     seconds, voxels, slices = predicting._turn(trunk, ensemble, tmp_path / "answer.json")
     assert (voxels, slices) == ("48 × 40 × 12", 12) and set(STAGES) | {"unpack"} == set(seconds)
-    told = Model(ensemble).predict(trunk).to_dict()
+    predicted = Model(ensemble).predict(trunk).to_dict()
     written = read_json(tmp_path / "answer.json")
-    said = told.keys() - {"model", "engine"}                # which the verb adds
-    assert {name: written[name] for name in said} == {name: told[name] for name in said}
+    keys = predicted.keys() - {"model", "engine"}           # which the verb adds
+    assert {name: written[name] for name in keys} == {name: predicted[name] for name in keys}
 
 
 def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
@@ -56,14 +56,14 @@ def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_
     words = ["bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model", finished / "ensemble"]
     refused = CliRunner().invoke(app, [str(word) for word in words])
     assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
-    assert str(refused.exception).count("text.nii") == 1, "the same reason is told once, whatever the engines"
+    assert str(refused.exception).count("text.nii") == 1, "the same reason is given once, whatever the engines"
     assert (tmp_path / "times.tsv").read_text() == earlier
 
 
 @pytest.mark.parametrize(("words", "code"), [
     (["predict", "scan.nii", "--shape", "40", "32", "10"], "bench-shape"), (["engines", "--most", "5"], "bench-most"),
 ])
-def test_an_option_that_would_tell_nothing_is_refused(words: list[str], code: str, tmp_path: Path) -> None:
+def test_an_option_without_effect_is_refused(words: list[str], code: str, tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["bench", *words, "--out", str(tmp_path / "t.tsv")])
     assert isinstance(refused.exception, ConfigError) and refused.exception.code == code
 

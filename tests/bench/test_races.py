@@ -1,4 +1,4 @@
-"""Races on recorded tables: against what can be counted by hand, and faults told by name."""
+"""Races on recorded tables: against what can be counted by hand, and faults reported by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screening of the simulator's features: what is a factor, what its row says, and trainings that are not done twice."""
+"""The screening of the simulator's features: what is a factor, what its row holds, and trainings that are not done twice."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def test_factors_are_each_feature_alone_or_what_is_asked_for() -> None:
         "masks + artefacts": {"masks", "artefacts"}, "lesions": {"lesions"}}
 
 
-@pytest.mark.parametrize(("arms", "said"), [
+@pytest.mark.parametrize(("arms", "message"), [
     (["all"], "leaves out nothing"),
     (["without masks", "without artefacts + masks"], "'without artefacts \\+ masks': leaves out what 'without masks' does"),
     (["without lesions", "without everything"], "leaves out what 'without lesions' does"),
     (["masks"], "bench-arm"),
     (["without mask"], "did you mean 'masks'"),
 ])
-def test_what_has_no_effect_of_its_own_is_refused(arms: list[str], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_has_no_effect_of_its_own_is_refused(arms: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         factors_of(arms, known_features())
 
 
-def test_a_row_tells_what_leaving_out_changes_in_points_of_accuracy() -> None:
+def test_a_row_holds_what_leaving_out_changes_in_points_of_accuracy() -> None:
     """Made-up networks that are right in 60 % of slices, 20 points more where the second of four features is left out."""
     rng, X, k = np.random.default_rng(4), folded_design(4), len(DEFAULT.classes)
     truth = np.tile(np.arange(k), 600)
     subjects = [f"sub-{number // 70}" for number in range(len(truth))]
     right = rng.random((len(X), len(truth))) < 0.6 + 0.1 * X[:, [1]]
-    said = np.eye(k)[np.where(right, truth, (truth + 1) % k)]
+    probabilities = np.eye(k)[np.where(right, truth, (truth + 1) % k)]
     judged = SimpleNamespace(truth=np.eye(k, dtype=bool)[truth], subjects=subjects, counts=np.ones(len(truth)), refused=2)
-    rows = _effects(X, said, judged, balanced_resampled)
+    rows = _effects(X, probabilities, judged, balanced_resampled)
     assert {f"simulated_{name}" for name in rows[0]} == {name for name in COLUMNS if name.startswith("simulated_")}
     assert [row["low"] < true < row["high"] for row, true in zip(rows, (0, 0.2, 0, 0), strict=True)] == [True] * 4
     assert rows[1]["effect"] == pytest.approx(right[X[:, 1] > 0].mean() - right[X[:, 1] < 0].mean())
@@ -73,10 +73,10 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screening, "FREE", 1)                           # 4 trainings of one factor, not 16
-    factors, told = factors_of(["without masks"], known_features()), []
+    factors, steps = factors_of(["without masks"], known_features()), []
     one, two = (Study(tmp_path / str(workers), 4, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2))
-    first = list(screened(one, factors, balanced_resampled, None, lambda *done: told.append(done)))
-    assert told == [(done, 4) for done in range(1, 5)]
+    first = list(screened(one, factors, balanced_resampled, None, lambda *done: steps.append(done)))
+    assert steps == [(done, 4) for done in range(1, 5)]
     assert set(first[0]) == {name for name in COLUMNS if not name.startswith("labelled_")}
     made = {path: path.stat().st_mtime_ns for ending in ("safetensors", "nii.gz") for path in tmp_path.rglob(f"*.{ending}")}
     assert list(screened(one, factors, balanced_resampled)) == first

@@ -29,13 +29,13 @@ def test_what_is_no_arm_is_refused(arm: str, code: str) -> None:
 
 @pytest.mark.slow
 def test_a_study_has_a_row_an_arm_and_comes_out_the_same_again(tmp_path: Path) -> None:
-    study, told = Study(tmp_path, 4, 1, 32, 1, 1, "cpu", volumes=1), []
+    study, steps = Study(tmp_path, 4, 1, 32, 1, 1, "cpu", volumes=1), []
     arms = arms_of(["all"], SCANNING)
     judged = tmp_path / "held-out" / "phantom"
-    first = list(studied(study, arms, balanced, balanced_change, judged, lambda *done: told.append(done), repeats=2))
+    first = list(studied(study, arms, balanced, balanced_change, judged, lambda *done: steps.append(done), repeats=2))
     volumes = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nii.gz")}
     again = list(studied(study, arms, balanced, balanced_change, judged, repeats=2))
-    assert told == [(done, 5) for done in range(1, 6)] and first == again
+    assert steps == [(done, 5) for done in range(1, 6)] and first == again
     assert set(first[0]) == {name for name in COLUMNS if "change" not in name}        # it is what the others are held against
     assert all(path.stat().st_mtime_ns == time for path, time in volumes.items())
     row = first[0]

@@ -57,7 +57,7 @@ def test_the_median_of_the_files_leaves_out_what_was_not_measured():
 
 @pytest.mark.slow
 @pytest.mark.beside
-def test_bench_slice_writes_a_row_a_file_and_says_what_was_refused(body, tmp_path):
+def test_bench_slice_writes_a_row_a_file_and_notes_what_was_refused(body, tmp_path):
     broken = body.with_name("broken.nii.gz")
     broken.write_bytes(body.read_bytes()[:500])
     result = CliRunner().invoke(app, ["bench", "slice", str(body.parent), "--out", str(tmp_path / "times.tsv"), "--repeats", "1"])

@@ -40,8 +40,8 @@ def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
     (small, batch), (large, many) = SPREAD[0], SPREAD[-1]
     bounds = Bounds(seconds=12, bytes=4e9, repeats=5, loader_workers=1)
     assert refused(small, batch, 1e10, bounds) is None
-    told = refused(large, many, 1e10, bounds)
-    assert told is not None and "GB" in told.note
+    row = refused(large, many, 1e10, bounds)
+    assert row is not None and "GB" in row.note
     slow = refused(*SPREAD[9], 1e10, Bounds(2.0, 4e9, 5, 1))
     assert slow is not None and "more than 2 s" in slow.note
 

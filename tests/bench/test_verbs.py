@@ -34,13 +34,13 @@ def bench(*words: str | Path) -> str:
 
 def test_a_race_leaves_its_numbers_its_runs_and_its_figure(line: Path, tmp_path: Path) -> None:
     folder = tmp_path / "race"
-    said = bench("search", line, "--out", folder, "--runs", 2, "--draws", 12, "--targets", "raw", "--initial", 2)
+    output = bench("search", line, "--out", folder, "--runs", 2, "--draws", 12, "--targets", "raw", "--initial", 2)
     rows = read_tsv(folder / "standings.tsv")
     assert {(row["method"], row["setting"]) for row in rows} == {("gp-ei", "initial=2 targets=raw"), ("random", "")}
     assert {float(row["chance"]) for row in rows if row["goal"] == "best"} == {6.5}                     # (12 + 1) / 2
     assert (folder / "standings.png").read_bytes()[:4] == b"\x89PNG"
     assert len({row["seed"] for row in read_tsv(folder / "runs.tsv")}) == 2
-    assert "random, exact" in said
+    assert "random, exact" in output
 
 
 def test_the_thesis_starts_from_every_row_once(line: Path, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_the_thesis_starts_from_every_row_once(line: Path, tmp_path: Path) -> No
 
 
 def test_the_bound_of_chance_is_printed_and_kept(tmp_path: Path) -> None:
-    said = bench("bound", "--rows", 600, "--out", tmp_path / "bound.tsv")
-    assert "66 (69)" in said                                     # C(534, 6) / C(600, 6) is the first below a half
+    output = bench("bound", "--rows", 600, "--out", tmp_path / "bound.tsv")
+    assert "66 (69)" in output                                   # C(534, 6) / C(600, 6) is the first below a half
     assert len(read_tsv(tmp_path / "bound.tsv")) == 9
 
 
@@ -72,7 +72,7 @@ def test_the_edge_is_walked_and_counted(tmp_path: Path) -> None:
         ("search no.npz --out x --method hyperopt-tpe --method gp-ie", "bench-method"),
     ],
 )
-def test_what_cannot_be_meant_is_told_before_anything_runs(words: str, code: str) -> None:
+def test_options_that_cannot_be_meant_are_refused_before_anything_runs(words: str, code: str) -> None:
     with pytest.raises(FovnetError, match=code):
         bench(*words.split())
 
