@@ -45,7 +45,7 @@ class Case:
     truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a truth or decided row
     may hold two (a protocol such as spine beside one chain region). raw and smoothed are probabilities, each row sums to one.
     z_mm (s,) ascending;  confidence (s,) probability of the decided label;  pixels (s, 128, 128) where pictures are wanted.
-    An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0) and says why in `message`.
+    An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0), and the reason in `message`.
 
     None where decisions of an older version lack it: calibrated (s, k) raw probabilities under the rule's temperature;  borders with
     their intervals;  set_probability that the volume shows the predicted regions and no others;  empty (s,) whether a slice is all dark;
