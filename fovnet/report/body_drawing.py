@@ -1,7 +1,7 @@
-"""One volume as a drawing: two views, the predicted spans, the probabilities, all along one vertical axis of millimetres.
+"""One volume as a drawing: two views, the predicted spans and the probabilities, along a common vertical axis in millimetres.
 
-Numbers in units of the drawing, one a pixel on a wide screen; the template writes them as SVG. A page so made took 7 ms and 72 kB where
-the matplotlib picture of the same volume took 170 ms and 125 kB: a batch of a hundred thousand volumes can have a page each.
+Coordinates are in drawing units, one per pixel on a wide screen; the template writes them as SVG. A page took 7 ms and 72 kB, the
+matplotlib picture of the same volume 170 ms and 125 kB: fast enough for a page per volume in a batch of a hundred thousand.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.wording import whole_mm
 
 TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
-"""Of a view: its greatest height and width, and the height below which curves cannot be read."""
+"""Maximum height and width of a view, and the minimum height at which curves are legible."""
 LEFT, TOP, FOOT, GAP, LANES, CURVES = 58.0, 22.0, 40.0, 14.0, 92.0, 210.0
-"""Room for the heights on the left, the headings above and the notes below; between panels; of the spans and of the curves."""
+"""Margins for the heights on the left, the headings above and the notes below; the gap between panels; widths of spans and curves."""
 SEEN = 0.02
-"""A class that is nowhere more probable than this has no curve."""
+"""A class whose probability is below this in every slice has no curve."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A picture in the drawing, `uri` stretched to its box; `ends`: which sides of the patient its left and right edges are."""
+    """An image in the drawing, stretched to the panel; `ends`: the sides of the patient at its left and right edge, such as ("R", "L")."""
 
     name: str
     uri: str
@@ -64,7 +64,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything to write as SVG; ticks and lines are heights in the drawing, with their millimetres in words."""
+    """Everything to write as SVG, in drawing units: `ticks` with their labels in mm, `lines` at edges of spans, `heights` of the slices."""
 
     wide: float
     tall: float
@@ -98,7 +98,7 @@ def body_drawing(
     spans       rows of region, from_mm, to_mm        boundaries  rows of below, above, mm, low_mm, high_mm; may be empty
     """
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-    low = min([float(z_mm[0]) - step / 2, *(float(span["from_mm"]) for span in spans)])      # a last cut may stand for more slices
+    low = min([float(z_mm[0]) - step / 2, *(float(span["from_mm"]) for span in spans)])      # a last slice may represent several
     high = max([float(z_mm[-1]) + step / 2, *(float(span["to_mm"]) for span in spans)])
     scale = min(TALLEST / (high - low), WIDEST / side_mm)
     tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale
@@ -131,7 +131,7 @@ def body_drawing(
 
 
 def _boxes(spans: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, down: Any, left: float) -> tuple[Box, ...]:
-    """The chain on the left, protocols such as spine beside it."""
+    """Spans of the chain in the left lane, protocols such as spine in lanes beside it."""
     protocols = [name for name in vocabulary.protocols if any(span["region"] == name for span in spans)]
     chain = any(span["region"] in vocabulary.chain for span in spans)
     lanes = ["chain", *protocols] if chain or not protocols else protocols
@@ -162,7 +162,7 @@ def _curves(smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: flo
 
 
 def _round_heights(low: float, high: float) -> list[float]:
-    """Round numbers of millimetres, four to nine of them, between two heights."""
+    """Two to six multiples of 1, 2 or 5 times a power of ten, between two heights in mm."""
     rough = (high - low) / 6
     unit = 10.0 ** np.floor(np.log10(rough))
     step = unit * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * unit >= rough)

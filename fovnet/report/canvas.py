@@ -1,6 +1,6 @@
-"""The house style of every figure, and the way from a figure to SVG or PNG.
+"""The style of all figures, and their export to SVG or PNG.
 
-Only matplotlib's object interface is used: no global current figure, so that figures can be drawn from several threads.
+Only matplotlib's object interface is used, without a global current figure, so that figures can be drawn from several threads.
 The SVG of the same figure is the same text on every run: its ids are salted with a constant, and no date is written.
 """
 
@@ -25,9 +25,9 @@ from fovnet.records import replace_with
 
 BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
-SOFT = "#5b6a77"        # of secondary text; FAINT is for lines, on white too pale to read (3:1)
+SOFT = "#5b6a77"        # for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
 RIM_MM = 0.5
-"""An edge of a span this near the end of a picture is that end, rounded otherwise."""
+"""A span's edge within this distance of the end of a picture equals that end up to rounding."""
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -52,7 +52,7 @@ STYLE: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Fonts, lines and inks for what is drawn within, then matplotlib's settings as they were."""
+    """A context in which figures are drawn with STYLE; matplotlib's settings are restored afterwards."""
     with matplotlib.rc_context(STYLE):
         yield
 
@@ -68,12 +68,12 @@ def svg(figure: Figure) -> str:
 
 
 def svg_uri(figure: Figure) -> str:
-    """The figure as a data: address, for an <img> in a page without network."""
+    """The figure as a data: URI, for an <img> in a page without network access."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg(figure).encode()).decode()
 
 
 def png(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as the bytes of a PNG file.  Characters that its font lacks, as in a file's Chinese name, are boxes."""
+    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a file name, become boxes."""
     FigureCanvasAgg(figure)
     for text in figure.findobj(Text):
         if isinstance(text, Text):
@@ -85,13 +85,13 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 
 
 def drawable(text: str) -> str:
-    """The text with a box for every character that DejaVu Sans has no glyph for; pages are set in the reader's fonts and need it not."""
+    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the reader's fonts and do not need this."""
     known = get_font(findfont("DejaVu Sans")).get_charmap()
     return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
 
 
 def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:
-    """`path`, holding the figure as PNG, put in place in one step."""
+    """Writes the figure as PNG, atomically; returns `path`."""
     return replace_with(path, lambda file: file.write(png(figure, dpi)))
 
 

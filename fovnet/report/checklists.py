@@ -1,10 +1,10 @@
 """Two reporting guidelines, item by item: where this report answers them, and what it cannot answer.
 
-Items are named by their number and a few words of ours; the guidelines themselves define what each asks:
+Items are identified by number and a short paraphrase; what each asks is defined by the guidelines:
 CLAIM, 44 items: A. S. Tejani et al., Checklist for Artificial Intelligence in Medical Imaging (CLAIM): 2024 update, *Radiology:
 Artificial Intelligence* 6 (2024) e240300, doi:10.1148/ryai.240300;
 TRIPOD+AI, 27 items in 52 parts: G. S. Collins et al., TRIPOD+AI statement, *BMJ* 385 (2024) e078378, table 2,
-doi:10.1136/bmj-2023-078378.  Its item 2 has a list of its own, for abstracts, which is not gone through here.
+doi:10.1136/bmj-2023-078378.  Its item 2 refers to a separate list for abstracts, which is not included here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SECTIONS = {
     "ablation": "What each step is worth", "failures": "Failures", "search": "The search", "explained": "The search, explained",
     "running": "Time and memory", "method": "Method in short", "limits": "What this report cannot say", "provenance": "Provenance",
 }
-"""Headings of the page by the place they stand at."""
+"""Headings of the page's sections, by `place`."""
 
 
 class Item(NamedTuple):
-    """An item of a guideline; `place` is the section that answers it, empty where none does, and `remark` what is missing."""
+    """An item of a guideline; `place` is the section that answers it, "" if none does, and `remark` a restriction or what is missing."""
 
     number: str
     asks: str
@@ -140,9 +140,9 @@ TRIPOD = (
 
 
 def checklists(places: Collection[str], predictors: str, *, updated: bool = False) -> tuple[Checklist, ...]:
-    """Both guidelines against the sections that this report has.
+    """Both guidelines with the section that answers each item, given the sections of this report (`places`).
 
-    predictors  what this run's answers are predicted from, for TRIPOD's item 9a
+    predictors  what this run's answers are predicted from, for item 9a of TRIPOD+AI
     updated     whether the networks of an existing ensemble were trained further
     """
     overrides = {"9a": {"remark": predictors}}

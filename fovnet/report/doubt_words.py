@@ -1,7 +1,7 @@
-"""The stable codes of doubts and refusals: how a person reads them in a table, what each means, and what to try.
+"""The stable codes of doubts and refusals, with their wording in tables, their meaning, and what to try.
 
-They are data, in codes.tsv beside this file, since people read them there too (`fovnet codes`); of every volume its JSON has the code and
-a sentence with the values seen.
+They are stored in codes.tsv beside this file, which `fovnet codes` prints.  The JSON of a volume has the code and a sentence with the
+values found.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class Code:
-    """One of them.
+    """One code.
 
-    status  that of the volumes which have the code: ok, uncertain, refused    words   a few, for a table
+    status  of the volumes that have the code: ok, uncertain, refused    words  a short form for tables
     meaning, to_try   clauses without a full stop
     """
 
@@ -32,11 +32,11 @@ def _read() -> dict[str, Code]:
 
 
 CODES = _read()
-"""All of them by their code: that of an answer which names nothing, the doubts, the refusals."""
+"""All codes: of an answer without a region, of doubts, and of refusals."""
 
 
 def doubt_in_words(code: str) -> str:
-    """ "two answers nearly equal", "refused: damaged"; a code that has no words, with blanks for its hyphens."""
+    """ "two answers nearly equal", "refused: damaged"; an unknown code, or one of status ok, with spaces for its hyphens."""
     known = CODES.get(code)
     if known is None or known.status == "ok":
         return code.replace("-", " ")

@@ -1,4 +1,4 @@
-"""Charts: a view of the page in, a matplotlib Figure out."""
+"""Charts: each function draws a view of the page as a matplotlib Figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
 
 
 def confusion_figure(view: ConfusionView) -> Figure:
-    """Three matrices side by side: counts, shaded by the share of their row."""
+    """Three confusion matrices side by side: counts, shaded by their share of the row."""
     with house_style():
         figure = Figure(figsize=(10.6, 4.3))
         for index, stage in enumerate(view.stages):
@@ -48,8 +48,8 @@ def confusion_figure(view: ConfusionView) -> Figure:
 
 
 def border_figure(dots: Sequence[BorderDots]) -> Figure:
-    """Signed error in mm of every border found, a row a kind; the band of ±10 mm is agreement.  What lies far beyond most of the borders
-    between two regions is an arrow at the rim: one end half a metre off would press all others into one smear."""
+    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.  Errors beyond `_reach` are
+    arrows at the edge: on an axis that includes an end half a metre off, the other points would overlap."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
         inches = figure.get_figheight()
@@ -59,13 +59,13 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         reach = _reach(dots)
         for place, row in enumerate(reversed(dots)):
             errors = np.asarray(row.errors_mm)
-            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)          # golden steps keep equal errors apart
+            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)          # steps of the golden ratio separate equal errors
             within = np.abs(errors) <= reach
             axis.scatter(errors[within], (place + spread)[within], s=13, color=ACCENT, alpha=0.6, linewidths=0)
             for side, mark in ((-1, "<"), (1, ">")):
                 beyond = (place + spread)[~within & (np.sign(errors) == side)]
                 axis.scatter(np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN, linewidths=0)
-            if row.median_mm is not None:                                      # above the points: it would hide those placed exactly
+            if row.median_mm is not None:                                      # above the points, which it would otherwise hide
                 axis.plot([row.median_mm], [place + 0.36], color=INK, marker="v", markersize=5, linestyle="")
         axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
         axis.set_ylim(-0.6, len(dots) - 0.4)
@@ -77,13 +77,13 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
 
 
 def _reach(dots: Sequence[BorderDots]) -> float:
-    """Half the width of the axis in mm: what holds 95 in 100 of the errors, twice over, or all of them where that is less."""
+    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is smaller; at least 20."""
     errors = np.abs(np.concatenate([row.errors_mm for row in dots])) if dots else np.zeros(0)
     return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
 
 
 def reliability_figure(view: ReliabilityView) -> Figure:
-    """Share right against confidence, and below how many slices had that confidence."""
+    """Share of right slices against confidence, above a histogram of the confidence."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
@@ -105,8 +105,8 @@ def reliability_figure(view: ReliabilityView) -> Figure:
 
 
 def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Figure:
-    """Score of every finished trial in the order of slots, the best so far as a line, the start configurations ringed; where networks
-    were trained `further`, the scores alone."""
+    """Score of every trial by slot, failed ones as crosses, the best so far as a line, the start configurations circled; if networks
+    were trained `further`, without line and circles."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
@@ -145,7 +145,7 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
 
 
 def charts(page: Page) -> dict[str, str]:
-    """Every figure of the page as a data: address, by the name the template asks for; a figure without data is left out."""
+    """Every figure of the page as a data: URI, by its name in the template; figures without data are left out."""
     drawn: dict[str, Figure | None] = {
         "confusion": confusion_figure(page.confusion),
         "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,

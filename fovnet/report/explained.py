@@ -14,7 +14,7 @@ from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
-"""What the band of a forecast promises; how improbable a count inside it has to be, were it kept, to be reported."""
+"""Nominal coverage of the forecast band; the tail probability below which a deviation from it is reported."""
 
 PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
@@ -69,7 +69,7 @@ def ending(explanation: Explanation) -> str:
 
 
 def convergence(explanation: Explanation) -> str:
-    """How the best score came about, what it cost, and what may still be gained."""
+    """When the best score was reached, what training took, and what further trials may gain."""
     best = next((step for step in explanation.steps if step.slot == explanation.best_slot), None)
     if best is None:
         return "No trial came to a score: there is nothing to converge to."
@@ -101,7 +101,7 @@ def convergence(explanation: Explanation) -> str:
 
 
 def _regrets(explanation: Explanation) -> Iterator[str]:
-    """Sentences on the expected regret, early, late and at the end, and on the draws that a random search would take."""
+    """Sentences on the expected regret, first, last and at the end, and on the draws that random search would need."""
     with_regret = [step for step in explanation.steps if step.expected_regret is not None]
     if with_regret:
         first, last = with_regret[0], with_regret[-1]
@@ -129,7 +129,7 @@ def _since(trials: int) -> list[str]:
 
 
 def honesty(explanation: Explanation) -> str:
-    """Whether scores fell where they were forecast."""
+    """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
         if explanation.method == "random":
@@ -161,7 +161,7 @@ def _verdict(share: Share) -> str:
 
 
 def mattering(explanation: Explanation) -> str:
-    """Which axes, and which pairs of them, make the variance of the final model over all configurations."""
+    """Shares of single axes and of pairs of axes in the variance of the final model over all configurations."""
     matter = explanation.matter
     if matter is None:
         return "Fewer than two trials have a score: no model can say what mattered."
@@ -195,7 +195,7 @@ def _trust(matter: Matter) -> str:
 
 
 def failing(explanation: Explanation) -> str:
-    """How many trials have no score, why, and whether that was foreseen."""
+    """How many trials have no score, why, and their forecast chance to train."""
     if not explanation.failures:
         return "No trial failed." if explanation.finished else "No trial is finished."
     kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
@@ -212,13 +212,13 @@ def _kind(group: FailureGroup) -> str:
 
 
 def axes_table(matter: Matter | None) -> Table:
-    """One row an axis, that of the greatest share first."""
+    """One row per axis, largest share of the variance first."""
     header = ("axis", "variance alone", "relevance", "lengthscale", "best level", "worst level", "levels with a score")
     return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else (), name="axes")
 
 
 def brief_table(matter: Matter | None) -> Table:
-    """The same without bands, for a terminal."""
+    """A shorter `axes_table` without bands, for a terminal."""
     rows = []
     for axis in _ranked(matter) if matter else []:
         known = _by_score(axis)
@@ -228,14 +228,14 @@ def brief_table(matter: Matter | None) -> Table:
 
 
 def pairs_table(matter: Matter | None) -> Table:
-    """The pairs that share most of the variance, where that is defined."""
+    """The pairs with the largest joint shares of the variance, where these are defined."""
     shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
     rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
     return Table(("axes", "variance together", "best levels", "worst levels"), rows, name="pairs")
 
 
 def failures_table(explanation: Explanation) -> Table:
-    """One row a kind of failure."""
+    """One row per kind of failure."""
     rows = tuple(
         (
             group.status.replace("_", " "),
@@ -287,7 +287,7 @@ def _ends(matter: Matter, pair: PairEffect) -> tuple[str, str]:
 
 
 def _together(matter: Matter, pair: PairEffect) -> Table:
-    """The scores of every two levels; the longer axis goes down."""
+    """The scores of every two levels; the axis with more levels is in the rows."""
     first, second = (_axis(matter, name) for name in pair.axes)
     down, across, scores = first, second, [list(row) for row in pair.scores]
     if len(across.levels) > len(down.levels):
@@ -305,7 +305,7 @@ def _ranked(matter: Matter) -> list[AxisEffect]:
 
 
 def _by_score(axis: AxisEffect) -> list[LevelEffect]:
-    """Its levels, that of the lowest score first."""
+    """The levels of an axis by ascending score."""
     return sorted((level for level in axis.levels if level.score is not None), key=lambda level: level.score or 0.0)
 
 
@@ -328,7 +328,7 @@ def _counts(share: float | None) -> bool:
 
 
 def _gain(regret: float | None) -> str:
-    """The regret with three digits; "less than 0.0001" below that."""
+    """The regret with three significant digits; "less than 0.0001" below that."""
     if regret is None:
         return "–"
     return "less than 0.0001" if 0 < regret < 1e-4 else f"{regret:.3g}"

@@ -1,4 +1,4 @@
-"""The charts of a search explained: an Explanation in, a matplotlib Figure out."""
+"""The charts of a search explained, as matplotlib Figures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fovnet.search.explaining import Explanation, Prediction, Step
 from fovnet.search.mattering import AxisEffect, Matter
 
 ACROSS = 4
-"""Panels beside one another."""
+"""Panels per row."""
 
 SLANTED: Any = {"rotation": 40, "ha": "right", "rotation_mode": "anchor", "fontsize": 6.5}
-"""Text properties of the names of levels that are too long to stand beside one another."""
+"""Text properties of level names too long to fit side by side."""
 
 LEAST = 1e-5
-"""Share of the greatest expected regret below which none is drawn."""
+"""Expected regrets below this share of the greatest are not drawn."""
 
 
 def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
@@ -37,7 +37,7 @@ def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
 
 
 def convergence_figure(steps: Sequence[Step]) -> Figure:
-    """The best score so far by the time that trainings took, and by the time they were predicted to; the expected regret by slot."""
+    """The best score so far against measured and predicted training time; the expected regret by slot."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         left = figure.add_axes((0.1, 0.16, 0.39, 0.72))
@@ -73,7 +73,7 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
 
 
 def forecast_figure(scored: Sequence[Prediction]) -> Figure:
-    """Forecast score with its band against the measured score, a point a trial; on the dashed line they are equal."""
+    """Forecast score with its band against the measured score, one point per trial; the dashed line is equality."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.14, 0.11, 0.83, 0.81))
@@ -96,7 +96,7 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
 
 
 def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(n, 4): measured score, forecast score, and the ends of its band; an open end reaches to the farthest of all scores."""
+    """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the lowest or highest of all scores."""
     values = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
     points = np.array(values, dtype=np.float64)
     for column, farthest in ((2, np.nanmin), (3, np.nanmax)):
@@ -105,7 +105,7 @@ def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.fl
 
 
 def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
-    """A panel an axis: the score to be expected at each level, averaged over everything else; hollow where no trial has that level."""
+    """One panel per axis: the expected score at each level, averaged over the other axes; hollow if no trial of it has a score."""
     down = -(-len(axes) // ACROSS)
     ends = [value for axis in axes for level in axis.levels for value in (level.score, level.low, level.high) if value is not None]
     with house_style():
@@ -145,7 +145,7 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
 
 
 def _wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float = 20.0) -> None:
-    """A logarithmic scale with plain numbers, where the values are positive and span more than `beyond`."""
+    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds `beyond`."""
     if values.min() <= 0 or values.max() / values.min() <= beyond:
         axis.ticklabel_format(axis=side, useOffset=False)
         return
@@ -157,7 +157,7 @@ def _wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: floa
 
 
 def _room(values: Any, scale: str) -> tuple[float, float]:
-    """The lowest and the highest value with a twentieth of the way between them to spare, and no less than a hundredth of them."""
+    """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1 % of the highest value."""
     low, high = float(min(values)), float(max(values))
     if scale == "log":
         spare = (high / low) ** 0.05

@@ -1,4 +1,4 @@
-"""Pictures without faces: slices that may show a head are covered before anything is drawn from them."""
+"""Pictures without faces: slices that may show a face are covered before anything is drawn from them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ COVER = 96
 """The grey of a covered slice, unlike both air and body."""
 
 SUSPECTED = 0.02
-"""A slice is covered from this probability of a face on: an answer that overlooks the head must not show it."""
+"""Lowest probability of a region with a face at which a slice is covered; low, so that a head missed by the answer is covered too."""
 
 MARGIN_MM = 30.0
-"""Covered beyond the outermost suspected slice: a chin reaches below the line at the lung apex only in a bent neck."""
+"""Slices this near to a suspected one are covered too: a chin is below the border at the lung apex only if the neck is flexed."""
 
 
 def covered(
     pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], vocabulary: Vocabulary, shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]]
 ) -> NDArray[np.uint8]:
-    """The slices (s, 128, 128), every one that may show a face all grey.
+    """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey value COVER.
 
     shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered where any of them gives a region with
-            a face SUSPECTED or more, and within MARGIN_MM of such a slice.  A copy; the argument is unchanged.
+            a face SUSPECTED or more, and within MARGIN_MM of such a slice.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
     believed = np.stack([np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares], axis=1)

@@ -1,4 +1,4 @@
-"""The report for programs: everything on the page as JSON, and every table as TSV."""
+"""The report in machine-readable form: everything on the page as JSON, and every table as TSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fovnet.report.card import card_facts, markdown
 from fovnet.report.page import Page, Shown, Table, VolumeView
 
 DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
-"""What a picture is drawn from; it stays in the slices and in the decisions."""
+"""Fields that only pictures need; their data are in the files of the slices and the decisions."""
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
 
 
 def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int) -> list[Path]:
-    """report.json and model-card.md beside `report_html`, and a folder report-tables with a TSV a table; tables of an earlier run go."""
+    """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes tables of an earlier run."""
     folder = report_html.parent / "report-tables"
     for stale in folder.glob("*.tsv"):
         stale.unlink()
@@ -38,7 +38,7 @@ def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settin
 
 
 def tables(value: Any) -> Iterator[Table]:
-    """Every table with a name and rows in a page, wherever it stands."""
+    """Every table with a name and rows, at any depth of a page."""
     if isinstance(value, Table):
         if value.name and value.rows:
             yield value
@@ -51,7 +51,7 @@ def tables(value: Any) -> Iterator[Table]:
 
 
 def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows for a spreadsheet: a measured cell becomes three, its value, its interval and its count."""
+    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and count."""
     measured_at = [any(isinstance(row[place], Shown) for row in table.rows) for place in range(len(table.header))]
     columns: list[str] = []
     for name, is_measured in zip(table.header, measured_at, strict=True):
@@ -69,7 +69,7 @@ def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def _plain(value: Any) -> Any:
-    """A page as JSON knows it; what only figures are drawn from is left out."""
+    """A page as JSON types, without the fields DRAWN_ONLY."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name not in DRAWN_ONLY}
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""The failures, the answered ones first, by falling confidence: predicted and true regions, and the slices where these differ."""
+"""The failures, answered ones first, by descending confidence: predicted and true regions, and the slices where these differ."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fovnet.report.wording import percent, run_of, whole_mm
 from fovnet.words import several
 
 WRONG_SHARE = 0.1
-"""A volume with the right regions still fails where this share of its slices is wrong."""
+"""A volume with the right regions is a failure too if at least this share of its slices is wrong."""
 
 THUMBNAILS = 5
-"""Slices shown of the longest run of wrong ones, evenly from the slice before it to the slice after it."""
+"""Maximum number of slices shown of the longest run of wrong ones, evenly spaced from the slice before it to the slice after it."""
 
 
 def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
-    """Every failure as a row, and pictures of the `most` first of those whose pixels are at hand."""
+    """Every failure as a row, and pictures of the first `most` of those whose pixels are available."""
     failed = [row for row in evaluation.volumes if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)]
     ranked = sorted(failed, key=lambda row: (row.status != "ok", -(_sure(row) or 0.0), row.volume_id))
     of_id = {case.volume_id: case for case in cases if case.pixels is not None}
@@ -39,9 +39,9 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
 
 
 def _sure(row: VolumeRow) -> float | None:
-    """Confidence in the part of the answer that is wrong: in its set of regions; where that is right, in its slices.
+    """Confidence in the part of the answer that is wrong: the set of regions or, where that is right, the slices.
 
-    The slices of a spine acquisition count as spine, whose confidence is 1.00 whatever the regions predicted beside it.
+    The slices of a spine acquisition count as spine, whose confidence is 1.00 whichever regions are predicted beside it.
     """
     return row.confidence if row.right or row.set_probability is None else row.set_probability
 
@@ -101,7 +101,7 @@ def _ends(one: Stretch) -> tuple[str, str]:
 
 
 def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
-    """Slices around the longest run of wrong ones, which lies at the border that is most wrong, or fills a region that is."""
+    """Slices around the longest run of wrong ones: usually at the border with the largest error, or a region that is wrong throughout."""
     wrong = np.asarray((case.decided != case.truth).any(axis=1), dtype=np.int64)
     turns = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
     if not len(turns):

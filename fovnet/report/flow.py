@@ -1,4 +1,4 @@
-"""From the volumes that were listed to the slices behind the answer: what was left out on the way, and why."""
+"""The flow of volumes from those listed to those answered: exclusions at each step, with their reasons."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fovnet.report.page import FlowStep, FlowView, LeftOut, Table
 
 Row = Mapping[str, Any]
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
-"""Splits as they are stored, and as they are read."""
+"""Splits as stored, and their names in the report."""
 
 
 def flow_view(manifest: Sequence[Row], uncertain: int) -> FlowView:
-    """The way of the volumes in a manifest; `uncertain` of the test volumes got "cannot say".
+    """The flow of the volumes in a manifest; `uncertain` is the number of test volumes answered "cannot say".
 
-    A volume without labels is for prediction only, and takes part in no split.
+    A volume without labels is for prediction only, and is in no split.
     """
     read = [row for row in manifest if row.get("status") != "refused"]
     labelled = [row for row in read if row.get("split")]
@@ -32,7 +32,7 @@ def flow_view(manifest: Sequence[Row], uncertain: int) -> FlowView:
 
 
 def flow_table(view: FlowView) -> Table:
-    """The same in words, for those who do not see the figure."""
+    """The flow as a table, for readers who cannot see the figure."""
     rows = []
     for step in view.steps:
         left = "; ".join(f"{one.volumes:,} {one.why}" for one in step.left_out) or "none"
@@ -41,7 +41,7 @@ def flow_table(view: FlowView) -> Table:
 
 
 def refused_table(manifest: Sequence[Row]) -> Table:
-    """Refused volumes by the code of the reason, with one sentence as an example."""
+    """Numbers of refused volumes by code, most frequent first, each with one message as an example."""
     by_code: dict[str, list[str]] = defaultdict(list)
     for row in manifest:
         if row.get("status") == "refused":

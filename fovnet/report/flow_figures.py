@@ -1,4 +1,4 @@
-"""The charts of what went in and of what abstaining buys: a view in, a matplotlib Figure out."""
+"""The charts of the flow of volumes and of risk against coverage, as matplotlib Figures."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fovnet.report.page import FlowView, RiskView
 
 STEP_INCHES = 0.86
 MOST_REASONS = 4
-"""Reasons written beside one step; the table below the figure has all."""
+"""Maximum number of reasons beside one step; the table below the figure has all."""
 
 
 def flow_figure(view: FlowView) -> Figure:
-    """Boxes from top to bottom, and beside each arrow what was left out there and why."""
+    """One box per step from top to bottom; beside each arrow the exclusions and their reasons."""
     count = len(view.steps)
     with house_style():
         figure = Figure(figsize=(7.6, STEP_INCHES * count + 0.1))
@@ -54,7 +54,7 @@ def _reasons(left_out: Any) -> str:
 
 
 def risk_figure(view: RiskView) -> Figure:
-    """Share of wrong slices, and of volumes with wrong regions, against the share of the volumes that is answered."""
+    """Share of wrong slices, and of volumes with wrong regions, against the share of volumes answered."""
     with house_style():
         figure = Figure(figsize=(5.2, 3.6))
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
@@ -64,7 +64,7 @@ def risk_figure(view: RiskView) -> Figure:
         axis.step(across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8, label="slices wrong")
         if view.answered is not None:
             axis.axvline(view.answered, color=INK, linewidth=0.8, dashes=(2, 2))
-            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")          # left of nought stand the numbers of the axis
+            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")          # left of 0 are the tick labels
             axis.text(view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90)
         axis.set(xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong")
         axis.set_ylim(0, None)

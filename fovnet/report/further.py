@@ -1,6 +1,6 @@
-"""Parts of the page that exist only where the evaluation, the decision or the ablation has their facts.
+"""Sections of the page that need optional facts of the evaluation, the decision or the ablation; empty without them.
 
-They are read as JSON facts, so that a results folder of an older run makes a report too.
+They are read from JSON, so that a report can be made of the results folder of an older run too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ABLATED = {
     "slice_error": "slice error", "span_f1": "F1 of spans", "exact_set": "right set of regions",
     "border_within_10_mm": "borders within 10 mm", "border_abs_median_mm": "border error, median",
 }
-"""Measures of an arm that the page shows; the TSV beside the evaluation has all."""
+"""Measures of the arms that the page shows; the TSV beside the evaluation has all."""
 
 HEADERS = {
     "header_understood": "headers that name a region", "header_exact": "the header names exactly the regions shown",
@@ -31,13 +31,13 @@ HEADERS = {
 """Rates of the header's Body Part Examined, in words."""
 
 MOST_HEADERS = 30
-"""Kinds of header shown, the most frequent first."""
+"""Maximum number of rows of `header_rows`."""
 
 NOTHING_SHOWN = "named no region (no doubt of its own)"
 
 
 def doubts_table(measured: Facts) -> Table:
-    """Volumes by what was in doubt about them, and how often they were wrong."""
+    """Volumes by doubt, and how many of them and of their slices were wrong."""
     rows = tuple(
         (
             NOTHING_SHOWN if one["code"] == "none" else doubt_in_words(str(one["code"])),
@@ -49,14 +49,14 @@ def doubts_table(measured: Facts) -> Table:
 
 
 def header_rates(measured: Facts) -> Table:
-    """How often Body Part Examined of the header agrees with the truth, a row a rate."""
+    """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per rate."""
     found = {one["name"]: Measure(**one) for one in _list(measured.get("headers") or {}, "rates")}
     rows = tuple((words, shown(found[name])) for name, words in HEADERS.items() if name in found)
     return Table(("counted in volumes", "value"), rows, name="header-rates")
 
 
 def header_rows(measured: Facts, vocabulary: Vocabulary) -> Table:
-    """Header against truth against answer, the most frequent first."""
+    """Header, true and predicted regions, the most frequent combinations first."""
     kinds = _list(measured.get("headers") or {}, "rows")[:MOST_HEADERS]
     rows = tuple(
         (str(one["text"]), *(run_of(tuple(one[name]), vocabulary) for name in ("header", "truth", "said")), f"{one['volumes']:,}")
@@ -66,7 +66,7 @@ def header_rows(measured: Facts, vocabulary: Vocabulary) -> Table:
 
 
 def promise_words(abstention: Facts, risk: Measure | None = None) -> str:
-    """What the threshold for answering was chosen for, whether that holds for new people, and the error on the test split (`risk`)."""
+    """The error the confidence threshold was chosen for, whether that holds for new people, and the error on the test split (`risk`)."""
     if not abstention:
         return ""
     stated, subjects = percent(abstention.get("stated_error")), several(int(abstention.get("subjects") or 0), "subject")
@@ -83,7 +83,7 @@ def promise_words(abstention: Facts, risk: Measure | None = None) -> str:
 
 
 def ablation_view(ablation: Facts) -> AblationView | None:
-    """The arms of the ablation, each with what it changes against the one before; None where there was none."""
+    """The arms of the ablation, each with its change from the arm before; None without an ablation."""
     steps = _list(ablation, "steps")
     if not steps:
         return None
@@ -94,7 +94,7 @@ def ablation_view(ablation: Facts) -> AblationView | None:
 
 
 def _arm(step: Facts, names: Sequence[str]) -> list[str | Shown]:
-    """Each measure with its interval, and below it the gain over the arm before."""
+    """Each measure with its interval and its change from the arm before."""
     values = {one["name"]: shown(Measure(**one)) for one in step["measures"]}
     gains = {one["measure"]: _gain(one) for one in step.get("gains") or ()}
     return [Shown(values[name].value, values[name].interval, gains.get(name, "")) if name in values else "–" for name in names]

@@ -1,4 +1,4 @@
-"""From numbers to a page: the content of the report, in the order in which it is read. Nothing is drawn here."""
+"""The content of the report, made from numbers, in reading order; nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from fovnet.words import several
 
 
 def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord, title: str, pictured: Pictured) -> Page:
-    """Everything the report shows, in words.  Raises CollectionError for a subject in two splits."""
+    """Everything the report shows, as text.  Raises CollectionError "evaluate-split-leak" for a subject in two splits."""
     check_splits(run.manifest)
     explanation = None if run.begun_with else run.explanation
     ablated = ablation_view(run.ablation)
@@ -70,7 +70,7 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord, title:
 
 
 def _result(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
-    """The answer, and what it is for; a run `simulates` the people of its collection phantom."""
+    """The results and the intended use; `simulates`: whether the subjects of the collection phantom are simulated."""
     simulated = {SIMULATED} if simulates else set()
     return {
         "vocabulary": evaluation.vocabulary, "sentence": _answer(evaluation, simulated),
@@ -80,7 +80,7 @@ def _result(evaluation: Evaluation, *, simulates: bool) -> dict[str, Any]:
 
 
 def _went_in(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> dict[str, Any]:
-    """What went in, who is in which split, and what counts as true."""
+    """The input volumes, the subjects of each split, and the reference standard."""
     manifest, flow = run.manifest, flow_view(run.manifest, sum(row.status == "uncertain" for row in evaluation.volumes))
     return {
         "inputs_sentence": inputs_sentence(manifest), "inputs": inputs_table(manifest), "flow": flow, "flow_table": flow_table(flow),
@@ -91,7 +91,7 @@ def _went_in(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> d
 
 
 def _measured(evaluation: Evaluation) -> dict[str, Any]:
-    """Slice by slice, border by border, volume by volume, subgroup by subgroup."""
+    """Results by slice, border, volume and subgroup."""
     return {
         "confusion": confusion_view(evaluation), "regions": regions_table(evaluation), "stages": stages_table(evaluation),
         "borders": borders_table(evaluation), "border_dots": border_dots(evaluation), "handling": handling_table(evaluation),
@@ -101,7 +101,7 @@ def _measured(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _trusted(evaluation: Evaluation, abstention: Mapping[str, Any]) -> dict[str, Any]:
-    """Calibration, risk against coverage, the kinds of doubt, and the header's Body Part Examined."""
+    """Calibration, risk against coverage, doubts, and the header's Body Part Examined."""
     measured = measured_facts(evaluation)
     return {
         "reliability": reliability_view(evaluation), "risk": risk_view(evaluation),
@@ -119,7 +119,7 @@ def _seen(evaluation: Evaluation, cases: Sequence[Case], pictured: Pictured) -> 
 
 
 def _lacking(members: int, configuration: Mapping[str, Any]) -> str:
-    """Why there are fewer members than were asked for; empty where there are as many."""
+    """Why there are fewer members than requested; "" if there are not."""
     wanted = configuration.get("ensemble", {}).get("members", members)
     if members >= wanted:
         return ""
@@ -127,7 +127,7 @@ def _lacking(members: int, configuration: Mapping[str, Any]) -> str:
 
 
 def _searched(run: RunRecord, explanation: Explanation | None) -> dict[str, Any]:
-    """The search, the ensemble that came of it, its decision, and what all that took."""
+    """The search, the resulting ensemble, its decision rule, and the computing cost."""
     return {
         "search": search_view(run.trials, run.begun_with), "explained": None if explanation is None else explained_view(explanation),
         "members": members_table(run.members), "members_lacking": _lacking(len(run.members), run.configuration),
@@ -147,7 +147,7 @@ def _made_from(run: RunRecord) -> dict[str, Any]:
 
 
 def _closing(evaluation: Evaluation, places: Collection[str], run: RunRecord) -> dict[str, Any]:
-    """The method, how intervals were made, the limits of the report, and the guidelines it was compared with."""
+    """The method, how intervals were computed, the limitations, and the reporting guidelines."""
     lists = checklists(places, predictors(run.configuration, run.decision), updated=bool(run.begun_with))
     return {
         "method": method_words(run.configuration, run.decision),
@@ -157,7 +157,7 @@ def _closing(evaluation: Evaluation, places: Collection[str], run: RunRecord) ->
 
 
 def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The result in three sentences, or four where regions beside a spine were predicted too."""
+    """The result in two to four sentences, one of them on regions predicted beside a spine if these change the error."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
     beside = whole.find("slice_error_any_label", "decided")
@@ -187,7 +187,7 @@ def _people(count: int, collections: Collection[str], simulated: Collection[str]
 
 
 def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The same for each collection, so that simulated bodies and real ones are never read as one number."""
+    """Slice error by collection, so that simulated and real subjects are not pooled in one number."""
     groups = [group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes]
     if len(groups) == 1:
         made = ", which is simulated" if groups[0].value in simulated else ""

@@ -1,4 +1,4 @@
-"""The index over a batch: the answer on every volume, those that need a look first."""
+"""The index of a batch: the answer for every volume, those that need review first."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from fovnet.report.wording import percent
 from fovnet.words import several
 
 FIRST = 500
-"""Rows that stand in the file itself, for readers without JavaScript; the rest is data that the table is drawn from."""
+"""Rows written as HTML, for readers without JavaScript; with it, the table is built from the data of all rows."""
 URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
-"""Which volumes come first."""
+"""Order of the volumes by status."""
 LONGEST = 240
 """Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence."""
 NAMED_DOUBTS = 12
-"""Kinds of doubt that are counted by name."""
+"""Kinds of doubt listed with their counts, the most frequent ones."""
 
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One volume: predicted regions, confidence of the whole volume, what is in doubt.
+    """One volume: predicted regions, confidence of the whole volume, doubts.
 
-    `page` is the address of its page, empty where it has none.
+    `page` is the relative URL of its page, "" if it has none.
     """
 
     volume_id: str
@@ -48,13 +48,13 @@ class IndexRow:
 
     @property
     def cells(self) -> list[Any]:
-        """The row as the table's data."""
+        """The row as JSON data for the table."""
         return [self.volume_id, self.status, self.regions, self.confidence, self.doubt, self.page]
 
 
 @dataclass(frozen=True)
 class IndexPage:
-    """The whole index; `aside` counts the DICOM series that were found and not read, by kind."""
+    """The whole index; `aside` counts the DICOM series found but not read, by kind."""
 
     sentence: str
     statuses: Table
@@ -69,9 +69,9 @@ class IndexPage:
 def index_page(
     volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path, series: Sequence[Mapping[str, Any]] = ()
 ) -> IndexPage:
-    """The index over the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`.
+    """The index from the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`.
 
-    series   rows of found.tsv: those set aside are counted
+    series   rows of found.tsv, of which those set aside are counted
     """
     rows, counted, doubts = [], Counter[str](), Counter[str]()
     regions: dict[str, Counter[str]] = {"ok": Counter(), "uncertain": Counter()}
@@ -99,7 +99,7 @@ def index_page(
 
 
 def write_index(path: Path, page: IndexPage) -> Path:
-    """`path`, holding the index in one file, put in place in one step."""
+    """Writes the index as one HTML file, atomically; returns `path`."""
     data = Markup(json.dumps([row.cells for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
     html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
     return write_text(path, html, keep_same=True)
@@ -114,7 +114,7 @@ def _row(head: Mapping[str, Any], predicted: tuple[str, ...], doubt: str, folder
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Code and sentence of what is in doubt about a flagged volume; of a refused one the code and the reason."""
+    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; none if the status is ok."""
     if head["status"] == "ok":
         return []
     try:
@@ -140,7 +140,7 @@ def _sentence(counted: Counter[str]) -> str:
 
 
 def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
-    """Volumes by region, the answered and the uncertain ones in columns of their own; the most frequent answers first."""
+    """Volumes by region, answered and uncertain ones in separate columns; the most frequent answers first."""
     names = sorted(answered | guessed, key=lambda name: (-answered[name], -guessed[name], name))
     rows = tuple((name, f"{answered[name]:,}", f"{guessed[name]:,}") for name in names)
     return Table(("region", "answered", "best guess"), rows)

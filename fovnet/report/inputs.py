@@ -1,4 +1,4 @@
-"""What went in: volumes by collection and split, and those that were refused."""
+"""The input volumes by collection and split, and those that were refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fovnet.words import several
 
 
 def inputs_table(manifest: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a collection and split."""
+    """One row per collection and split."""
     splits = [split for split in ("train", "validation", "test") if any(row.get("split") == split for row in manifest)]
     splits += sorted({str(row.get("split") or "") for row in manifest} - {*splits, ""})
     rows: list[tuple[str | Shown, ...]] = []
@@ -32,12 +32,12 @@ def _counts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _true(value: Any) -> bool:
-    """A flag that may have been through a table: True, "true", "yes", "1"."""
+    """A flag that may have been read from a table: True, "true", "yes", "1"."""
     return str(value).strip().lower() in {"true", "yes", "1"}
 
 
 def inputs_sentence(manifest: Sequence[Mapping[str, Any]]) -> str:
-    """How many volumes of how many people, and how they are named."""
+    """Numbers of volumes and subjects, and how volumes are named."""
     if not manifest:
         return "No list of prepared volumes was handed to this report."
     subjects = len({row.get("subject_id") for row in manifest})
@@ -50,7 +50,7 @@ def inputs_sentence(manifest: Sequence[Mapping[str, Any]]) -> str:
 
 
 def refusals(cases: Sequence[Case], manifest: Sequence[Mapping[str, Any]]) -> tuple[Refusal, ...]:
-    """Every refused volume once, with its sentence."""
+    """Every refused volume once, with its message."""
     sentences = {str(row.get("volume_id")): str(row.get("message") or "") for row in manifest if row.get("status") == "refused"}
     sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
     return tuple(Refusal(volume_id, sentence or "no reason was recorded") for volume_id, sentence in sorted(sentences.items()))

@@ -1,4 +1,4 @@
-"""The figure of one training: its losses epoch by epoch, beside the loss of guessing."""
+"""The figure of one training: its losses by epoch, and the loss of guessing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, 
 from fovnet.report.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 SPAN = 10.0
-"""Losses that span more than this have a logarithmic axis: a start far above guessing would flatten all that follows."""
+"""Losses with a ratio above this have a logarithmic axis: an initial loss far above guessing would flatten the rest."""
 
 
 def learning_figure(training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str) -> Figure:
@@ -41,7 +41,7 @@ def learning_figure(training: Sequence[float], validation: Sequence[float], gues
 
 
 def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
-    """A ring round the epoch whose weights were kept."""
+    """A circle around the epoch of the lowest validation loss, whose weights were kept."""
     finite = np.where(np.isfinite(validation), validation, np.inf)
     if len(finite) and np.isfinite(finite.min()):
         best = int(finite.argmin())
@@ -49,7 +49,7 @@ def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
 
 
 def _scale(axis: Axes, losses: Sequence[float]) -> None:
-    """From nought, or by decades where the losses span more than SPAN."""
+    """A linear axis from 0, or a logarithmic one where the losses are positive and their ratio exceeds SPAN."""
     finite = np.asarray([loss for loss in losses if np.isfinite(loss)])
     if finite.min() > 0 and finite.max() > SPAN * finite.min():
         axis.set_yscale("log")

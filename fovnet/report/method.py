@@ -1,4 +1,4 @@
-"""The method in short, as the configuration and the rule of this very run have it."""
+"""A summary of the method, from the configuration and the decision rule of this run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ SEEN = {
     "neighbours": "its neighbours", "millimetres": "the same at a fixed number of millimetres a pixel",
     "sections": "the volume’s sagittal and coronal section",
 }
-"""What a network is shown beside the slice, by the name of `training.inputs`."""
+"""What a network is given besides the slice, by its name in `training.inputs`."""
 
 
 def method_words(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
-    """One paragraph: what is cut, what the networks are and see, what becomes of their probabilities.
+    """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to spans.
 
-    configuration  of the run; what it lacks has fovnet's default
+    configuration  of the run; missing keys have fovnet's defaults
     decision       the rule's settings, `heights` in words ("not used" where there are none)
     """
     smoothed = ", and smoothed along the body in millimetres" if decision.get("sigma_mm", 1.0) else ""
@@ -27,7 +27,7 @@ def method_words(configuration: Mapping[str, Any], decision: Mapping[str, Any]) 
 
 
 def predictors(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
-    """What an answer is predicted from."""
+    """The predictors of an answer, in words."""
     sections = " and of the volume’s sagittal and coronal section" if "sections" in _inputs(configuration) else ""
     heights = " and how high regions usually lie" if _knows_heights(decision) else " and nothing else"
     return f"the pixels of axial slices{sections}{',' if sections else ''}{heights}"

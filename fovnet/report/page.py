@@ -1,6 +1,6 @@
-"""The page, as data: everything the report shows, already in words and in the order in which it is read.
+"""The page as data: everything the report shows, as text and in reading order.
 
-`gather` makes it, `draw` turns its views into figures, `pour` fills the template with it. Numbers that are read are strings here.
+`gather` makes it, `draw` turns its views into figures, `pour` fills the template with it. Numbers shown as text are strings here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fovnet.search.explaining import Explanation
 
 @dataclass(frozen=True)
 class Shown:
-    """One measured number as it is read: "4.1 %", "2.9–5.6 %", "41/998"; never the first without the others."""
+    """One measured number as text: "4.1 %", "2.9–5.6 %", "41/998"; the value is never shown without the others."""
 
     value: str
     interval: str
@@ -27,7 +27,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Headline:
-    """A number of the answer, with what it counts; `before` is its value before the decision, where it has one."""
+    """A headline result and its label; `before` is its value before the decision, "" if it has none."""
 
     label: str
     shown: Shown
@@ -36,7 +36,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; the first cell of a row is its head. A cell is a string or a measured number. `name` is that of its file."""
+    """Rows under a header; the first cell of a row is its label. A cell is a string or a measured number. `name` is the stem of its TSV."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str | Shown, ...], ...]
@@ -46,7 +46,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A volume that got no answer, and why."""
+    """A refused volume, and why."""
 
     volume_id: str
     sentence: str
@@ -63,7 +63,7 @@ class StageMatrix:
 
 @dataclass(frozen=True)
 class ConfusionView:
-    """The matrices before and after smoothing and after the decision."""
+    """The confusion matrices before smoothing, after it, and after the decision."""
 
     classes: tuple[str, ...]
     stages: tuple[StageMatrix, ...]
@@ -80,7 +80,7 @@ class BorderDots:
 
 @dataclass(frozen=True)
 class ReliabilityPoint:
-    """One bin of confidence that holds slices."""
+    """One bin of confidence with at least one slice."""
 
     stage: str
     middle: float
@@ -91,7 +91,7 @@ class ReliabilityPoint:
 
 @dataclass(frozen=True)
 class ReliabilityView:
-    """Points of the reliability diagram, and the two numbers that sum it up."""
+    """Points of the reliability diagram, and the measures of calibration."""
 
     points: tuple[ReliabilityPoint, ...]
     table: Table
@@ -108,7 +108,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SearchView:
-    """What was tried, the best first, and how trials ended; `origin` ends "the networks were ...".
+    """The best trials, all trials, and how they ended; `origin` completes "the networks were ...".
 
     further  whether the networks of an existing ensemble were trained further, without a search
     """
@@ -142,7 +142,7 @@ class ExplainedView:
 
 @dataclass(frozen=True)
 class VolumeView:
-    """One volume for the whole-body figure, and why it was chosen; `guessed` where the answer is uncertain."""
+    """One volume for the whole-body figure, and why it was chosen; `guessed` if the answer is uncertain."""
 
     why: str
     title: str
@@ -160,7 +160,7 @@ class VolumeView:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A number of volumes left out at a step, and why."""
+    """A number of volumes excluded at a step, and why."""
 
     why: str
     volumes: int
@@ -168,7 +168,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class FlowStep:
-    """Volumes, subjects and slices that came so far; None where not counted; `left_out` those that were lost before this step."""
+    """Volumes, subjects and slices that remain at this step, None where not counted; `left_out` are the exclusions before it."""
 
     name: str
     volumes: int
@@ -186,7 +186,7 @@ class FlowView:
 
 @dataclass(frozen=True)
 class RiskPoint:
-    """A coverage, the surest volumes first, with the share of slices that are wrong and of volumes with wrong regions."""
+    """A coverage, most confident volumes first, with the shares of wrong slices and of volumes with wrong regions."""
 
     coverage: float
     slice_error: float
@@ -195,7 +195,7 @@ class RiskPoint:
 
 @dataclass(frozen=True)
 class RiskView:
-    """Risk against coverage; `answered` is the share that the decision answers, None where there is nothing to answer."""
+    """Risk against coverage; `answered` is the share of volumes that the decision answers, None without volumes."""
 
     points: tuple[RiskPoint, ...]
     answered: float | None
@@ -214,7 +214,7 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class Failure:
-    """A volume that was answered wrongly."""
+    """A volume with wrong regions, or with the right ones and too many wrong slices."""
 
     title: str
     words: str
@@ -225,7 +225,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """All failures, those answered first and of them the surest, and pictures of the first of them."""
+    """All failures, answered ones first, each group by descending confidence, and pictures of the first."""
 
     sentence: str
     table: Table
@@ -234,7 +234,7 @@ class FailuresView:
 
 @dataclass(frozen=True)
 class Checklist:
-    """A reporting guideline: its items, by number, and where the page answers them."""
+    """A reporting guideline: its items by number, and the sections that answer them."""
 
     name: str
     reference: str
@@ -244,7 +244,7 @@ class Checklist:
 
 @dataclass(frozen=True)
 class AblationView:
-    """What each step of the method is worth, and which arms could not be had."""
+    """The measures of each arm of the ablation, and the arms that were left out."""
 
     table: Table
     left_out: str

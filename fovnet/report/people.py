@@ -1,4 +1,4 @@
-"""Who stands in which split: the recorded attributes of the subjects and of their volumes."""
+"""The recorded attributes of the subjects and of their volumes, by split."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fovnet.report.wording import percent
 
 Row = Mapping[str, Any]
 MOST_VALUES = 20
-"""A column with more distinct values is summarised: numbers by median and range, others by how many values there are."""
+"""An attribute with more distinct values is summarised: numbers by median and range, others by the number of values."""
 UNKNOWN = "not recorded"
 
 
 def people_table(manifest: Sequence[Row]) -> Table:
-    """One row a value of every recorded attribute, one column a split.
+    """One row per value of every recorded attribute, one column per split.
 
-    An attribute that no subject has two values of (sex, age) is counted in subjects, any other (plane, sequence) in volumes.
+    An attribute with one value per subject (sex, age) is counted in subjects, any other (plane, sequence) in volumes.
     """
     split_rows = {split: [row for row in manifest if row.get("split") == split] for split in SPLITS}
     names = sorted({name for rows in split_rows.values() for row in rows for name in row.get("attributes") or {}})

@@ -1,4 +1,4 @@
-"""Which volumes are shown as pictures, and what stands beside them."""
+"""The volumes chosen for pictures, and their captions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fovnet.report.wording import percent, run_of
 
 
 def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: bool) -> tuple[VolumeView, ...]:
-    """The best, the median and the worst volume by slice error, and the median one of every collection not shown by then."""
+    """The best, the median and the worst volume by slice error, and the median one of every collection not among them."""
     of_id = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
     ranked = sorted((row for row in evaluation.volumes if row.volume_id in of_id), key=lambda row: (row.slice_error, row.volume_id))
     chosen: dict[str, str] = {}
@@ -33,7 +33,7 @@ def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: boo
 
 def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool) -> VolumeView:
     """One evaluated volume for its figure; without `faces`, slices that may show a head are covered."""
-    assert case.pixels is not None                       # chosen among the volumes that have pictures
+    assert case.pixels is not None                       # only volumes with pixels are chosen
     predicted, true = run_of(row.said, vocabulary), run_of(row.truth, vocabulary)
     shares = (case.truth, case.decided, case.raw, case.smoothed)
     pixels = case.pixels if faces else covered(case.pixels, case.z_mm, vocabulary, shares)
@@ -56,7 +56,7 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
 
 
 def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
-    """The true spans of a case, each from the lower edge of its first slice to the upper edge of its last, one run of one region each."""
+    """The true spans of a case, one per run of slices of a region, from the lower edge of its first slice to the upper edge of its last."""
     edges = outer_edges(case.z_mm, case.edges_mm)
     found = []
     for column, region in enumerate(vocabulary.classes[:-1]):

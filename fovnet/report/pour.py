@@ -1,4 +1,4 @@
-"""The page poured into its template: one HTML file that needs no network, no script and no font of its own."""
+"""The page rendered from its template: one HTML file without scripts, fonts or network access."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rooms() -> Environment:
     made = Environment(
         loader=PackageLoader("fovnet.report", "templates"),
         autoescape=True,
-        undefined=StrictUndefined,            # a renamed field stops here, and does not leave a hole in the page
+        undefined=StrictUndefined,            # a renamed field raises, instead of leaving a gap in the page
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -32,5 +32,5 @@ def pour(page: Page) -> str:
 
 
 def write_report(out_html: Path, page: Page) -> Path:
-    """`out_html`, holding the whole report in one file, put in place in one step."""
+    """Writes the whole report as one HTML file, atomically; returns its path."""
     return write_text(out_html, pour(page))

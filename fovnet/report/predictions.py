@@ -1,4 +1,4 @@
-"""What `predict` leaves of a volume: its JSON, its picture, its page, and the index over all of them."""
+"""The files that `predict` writes: a JSON, a picture and a page per volume, and the index of all."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from fovnet.regions import Vocabulary
 
 INDEX = "index.html"
-"""The index, and the folder of the volumes' pages beside it: a volume may be called index."""
+"""File name of the index; pages of volumes are in a folder beside it, as a volume may be called index."""
 
 
 def refuse_others(folder: Path) -> None:
-    """Nothing, where what a run writes about all its volumes is in `folder` from earlier runs alone.  Raises ConfigError "out-foreign"."""
+    """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or decisions of a workflow run."""
     from fovnet.decision.answer import TABLE
 
     run = Results(folder.resolve().parent)
@@ -38,7 +38,7 @@ def refuse_others(folder: Path) -> None:
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
-    """What has to lie beside an answer for it to be complete."""
+    """Names of the files that an answer needs besides its JSON to be complete."""
     return (*((f"{volume_id}.png",) if pictures else ()), *((page_name(volume_id),) if pages else ()))
 
 
@@ -46,10 +46,10 @@ def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
     faces: bool,
 ) -> list[dict[str, Any]]:
-    """The rows of one answer, its picture, its page and then its JSON written: a volume with a JSON is a volume that is done.
+    """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON is complete.
 
-    A picture or a page of an earlier answer that is not drawn anew is removed: it may show another volume, or a face.  A file that changed
-    since it was read is not marked with what it holds now, so that the next run reads it again.
+    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.  For a file that
+    changed since it was read, no checksum is recorded, so that the next run reads it again.
     """
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.kept import content, places
@@ -73,7 +73,7 @@ def write(
 def _draw(
     folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
 ) -> None:
-    """The picture and the page of a volume, each if it is wanted."""
+    """Writes the picture and the page of a volume, each if requested."""
     from fovnet.evaluate.reading import stretches
     from fovnet.report.canvas import save_png
     from fovnet.report.faces import covered
@@ -100,7 +100,7 @@ def _draw(
 
 
 UNFINISHED = re.compile(r"\..+\.\d+\.part")
-"""What `fovnet.records.replace_with` calls a file until it is whole."""
+"""Name that `fovnet.records.replace_with` gives to a file until it is complete."""
 
 
 def _refuse_gone(folder: Path, number: int) -> None:
@@ -111,11 +111,11 @@ def _refuse_gone(folder: Path, number: int) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[Callable[[], None]]:
-    """The folder as one run's alone while the block runs: the tables of two at once would each lack what the other answered.  What is
-    given to the block raises ConfigError "out-gone" where the folder was removed or replaced meanwhile, and answers with it.
+    """Locks `folder` for one run while the block runs: of two runs at once, each table would lack the other's answers.  Yields a function
+    that raises ConfigError "out-gone" if the folder, and answers with it, was removed or replaced since.
 
-    The kernel lets go of it when the process dies, however it dies.  Where a file system knows no locks, nobody is kept out.  Raises
-    ConfigError "out-busy" where another run has it, "out-foreign" as `refuse_others`.
+    The kernel releases the lock when the process ends in any way.  On a file system without locks, no run is kept out.  Raises
+    ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
     """
     try:
         place = alone(folder)
@@ -124,7 +124,7 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
                                       "of its own") from taken
     try:
         refuse_others(folder)
-        for begun in folder.glob(".*.part"):                # by a run that was killed; nobody else writes here now
+        for begun in folder.glob(".*.part"):                # by a killed run; no other run writes here now
             if UNFINISHED.fullmatch(begun.name):
                 begun.unlink()
         yield partial(_refuse_gone, folder, os.fstat(place).st_ino)
@@ -135,13 +135,13 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
 def withdraw(
     folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
 ) -> int:
-    """Removes what an earlier run left and this one must not be taken for; how many pictures and pages that may show faces went.
+    """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and pages that may show faces.
 
-    tables  the table and the index, which list what that run answered: they would pass for this one's, were it killed; the JSONs, of
-            which both are made, stay
-    kept    volumes whose answers stay: where faces are to be hidden, the pictures and pages of them that are not wanted now may show some,
-            and so may those of volumes that are not of this run
-    Without pages the index goes anyway, for it lists other volumes than the table will.
+    tables  remove the table and the index, which list the earlier run's answers: if this run is killed, they would pass for its own; the
+            JSONs, from which both are made, stay
+    kept    volumes whose answers stay; without `faces`, those of their pictures and pages that are not requested now are removed
+    named   volumes of this run; without `faces`, pictures and pages that show faces of other volumes are removed too
+    Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
     from fovnet.decision.answer import TABLE
 
@@ -158,7 +158,7 @@ def withdraw(
 
 
 def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
-    """The other volumes in the folder that an earlier run drew with their faces, as far as a picture or a page of them is left."""
+    """Volumes in the folder, except `but`, that an earlier run drew with faces and that still have a picture or a page."""
     for path in folder.glob("*.json"):
         name = path.stem
         if name in but or not is_our_json(path) or not any((folder / one).exists() for one in beside(name, True, True)):
@@ -172,7 +172,7 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
-    """index.html: the answer on every volume, those that need a look first; and which DICOM series were set aside."""
+    """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM series set aside."""
     from fovnet.report.index_page import index_page, write_index
 
     write_index(folder / INDEX, index_page(volumes, folder, series))

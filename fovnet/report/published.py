@@ -1,4 +1,4 @@
-"""What others have published of the same task, for orientation."""
+"""Published results for the same task, for comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = (
 
 
 def published_table(vocabulary: Vocabulary) -> Table:
-    """The figures above; no rows for a vocabulary of other regions, beside which they would say nothing."""
+    """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
     same = set(HEADER[1:-1]) == set(vocabulary.classes[:-1])
     rows = tuple((name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values)) for name, *values in ROWS)
     return Table(HEADER, rows if same else (), name="published")

@@ -18,7 +18,7 @@ COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", 
 
 @dataclass(frozen=True, eq=False)
 class RaceView:
-    """One table's part of the figure: (n,) exact shares of random search, a curve and the standings of each method."""
+    """One table's part of the figure: exact shares (n,) of random search, and the curve and standings of each method."""
 
     name: str
     rows: int
@@ -28,7 +28,7 @@ class RaceView:
 
 
 def race_figure(views: Sequence[RaceView]) -> Figure:
-    """A row of two charts for every table; random search as it was run is grey, its exact expectation dashed."""
+    """Two charts per table, side by side; random search as run is grey, its exact expectation dashed."""
     shades = _shades([label(curve) for view in views for curve in view.curves])
     with house_style():
         entries = list(shades)
@@ -51,7 +51,7 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
 
 
 def label(row: Curve | Standing) -> str:
-    """A method with what was particular about it; for another library's the version that ran."""
+    """A method and, in parentheses, its setting; for a method of another library, the library's version."""
     return f"{row.method} ({row.setting})" if row.setting else row.method
 
 
@@ -62,7 +62,7 @@ def _shades(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Step curves: after draw n the curve stands at what had been found by then.  A band ends where all runs have found it."""
+    """Step curves: the share of runs that had found the best row after n draws.  A band ends where all runs have found it."""
     draws = len(view.chance)
     at = np.arange(draws + 1)
     axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
@@ -81,7 +81,7 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
 
 
 def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Mean draws of every goal with their intervals, a lane a method within the goal's band."""
+    """Mean draws to every goal with their intervals, one lane per method within the goal's band."""
     lanes = [label(curve) for curve in view.curves]
     for place, goal in enumerate(GOALS):
         rows = [row for row in view.standings if row.goal == goal]

@@ -15,12 +15,12 @@ from fovnet.volume.pack import Pack
 
 
 def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
-    """Slices of each class, in the order of the pack's classes, by split; one that shows two classes counts for both."""
+    """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two classes counts for both."""
     return {split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist()) for split in SPLITS}
 
 
 def convention_table(vocabulary: Vocabulary) -> Table:
-    """Where each region ends; a vocabulary of the user's has its own landmarks, which fovnet does not know."""
+    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not known, have no row."""
     rows = [(f"{low} | {high}", LANDMARKS[low, high]) for low, high in pairwise(vocabulary.chain) if (low, high) in LANDMARKS]
     return Table(("border", "lies at"), tuple(rows), name="convention")
 
@@ -37,7 +37,7 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
 
 
 def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """What the labels are, and what is not known of them."""
+    """How the labels are defined, and what is not known about them."""
     known = bool(convention_table(vocabulary).rows)
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a volume shows a region. A slice outside "

@@ -30,7 +30,7 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
 
 
 def regions_table(evaluation: Evaluation) -> Table:
-    """Sensitivity before and after, PPV, F1 and presence, one row a class; the value of a class that no slice shows is a dash."""
+    """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row per class; undefined values are dashes."""
     whole, vocabulary = evaluation.everything, evaluation.vocabulary
     wanted = {
         ("sensitivity", "raw"): "sensitivity, networks alone", ("sensitivity", "decided"): "sensitivity",
@@ -62,7 +62,7 @@ def stages_table(evaluation: Evaluation) -> Table:
 
 
 def borders_table(evaluation: Evaluation) -> Table:
-    """Errors of borders in mm, missed and invented ones, and what their intervals hold: all together, kind by kind, then ends."""
+    """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together, each kind, then ends."""
     whole = evaluation.everything
     names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
     wanted = {
@@ -87,10 +87,10 @@ def _border_name(name: str) -> str:
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
-    """The signed errors in mm of every border found, kind by kind from the feet up, then ends; what was missed has no error."""
+    """The signed errors in mm of every border found, each kind from the feet up, then ends; a missed border has no error."""
     names = [one.region for one in evaluation.everything.measures if one.name == "border_signed_median_mm"]
     rows = []
-    for name in names[1:]:                               # the first is all of them together
+    for name in names[1:]:                               # the first is all kinds together
         mine = [border for border in evaluation.borders if (ENDS if border.is_end else border.kind) == name]
         errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
         rows.append(BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None))
@@ -98,7 +98,7 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
 
 
 def handling_table(evaluation: Evaluation) -> Table:
-    """What became of the volumes: right sets of regions, gross confusions, abstentions, refusals."""
+    """Results by volume: right sets of regions, gross confusions, abstentions, refusals."""
     whole, answered = evaluation.everything, evaluation.answered
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
     spans, beside = whole.find("span_f1", "decided"), whole.find("slice_error_any_label", "decided")
@@ -119,7 +119,7 @@ def handling_table(evaluation: Evaluation) -> Table:
 
 
 def volumes_table(evaluation: Evaluation) -> Table:
-    """One row a volume, the worst first, refused ones last."""
+    """One row per volume, by descending slice error, refused ones last."""
     ordered = sorted(evaluation.volumes, key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id))
     return Table(
         ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
@@ -138,7 +138,7 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
 
 
 def subgroups_table(evaluation: Evaluation) -> Table:
-    """Errors of slices, sets and borders, one row a subgroup; those of fewer than five subjects are called too few."""
+    """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects are marked "too few"."""
     wanted = [("slice_error", "raw", ""), ("slice_error", "decided", ""), ("exact_set", "decided", "")]
     wanted += [("border_abs_median_mm", "decided", ALL_BORDERS), ("border_within_10_mm", "decided", ALL_BORDERS)]
     rows: list[Row] = []
@@ -152,7 +152,7 @@ def subgroups_table(evaluation: Evaluation) -> Table:
 
 
 def reliability_view(evaluation: Evaluation) -> ReliabilityView:
-    """Share of right slices against confidence, bin by bin, before and after calibration; bins without slices have no point."""
+    """Share of right slices against confidence, by bin, before and after calibration; bins without slices have no point."""
     points = []
     for stage, totals in evaluation.reliability.items():
         for index, (slices, confidence, right) in enumerate(totals):
@@ -170,4 +170,4 @@ def reliability_view(evaluation: Evaluation) -> ReliabilityView:
 
 
 CALIBRATED = {"raw": "networks alone", "calibrated": "after calibration", "smoothed": "smoothed", "decided": "decided"}
-"""Stages of calibration in words."""
+"""Names of the stages in the calibration figures."""

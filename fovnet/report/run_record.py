@@ -1,4 +1,4 @@
-"""The records of a run that its report shows, apart from the evaluation; and which volumes are pictured."""
+"""What a report needs besides the evaluation: the records of the run, and the options for pictures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fovnet.search.explaining import Explanation
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What was prepared, searched, chosen and set.  A missing key and an empty list leave a dash or a sentence in the report.
+    """The records of preparation, search, ensemble and settings.  A missing key or an empty list gives a dash or a sentence in the report.
 
-    manifest       rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` where the volume_id
-                   is no name of a file
-    trials         slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` where a
-                   configuration was set by hand (where none is marked, the lowest slot counts as the start)
-    members        slot, score, configuration, `weights`, the file that holds them, and `say`, their share in the mean
+    manifest       rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` if the
+                   volume_id is a hash and not a file name
+    trials         slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` if the
+                   configuration was set by hand (if none is marked, the lowest slot counts as the start)
+    members        slot, score, configuration, `weights`, the file with the weights, and `say`, the member's weight in the mean
     decision       the rule's settings, as decision.json has them
-    configuration  the complete settings;  seed  theirs;  versions  of what made the run, by name
+    configuration  the complete settings;  seed  their seed;  versions  of the software, by name
     hashes         SHA-256 by the name of what was hashed;  labels  labelled slices of each class, by split
-    explanation    of the search; its section is left out where there is none, and where networks were trained further instead
+    explanation    of the search; its section is left out without one, and if networks were trained further instead
     abstention     how the threshold for answering was chosen, as in decision.json;  ablation  the facts of evaluation/ablation.json, if any
     """
 
@@ -45,13 +45,13 @@ class RunRecord:
 
     @property
     def simulates(self) -> bool:
-        """Whether the people of its collection phantom are simulated."""
+        """Whether the run simulates the subjects of its collection phantom."""
         return bool(self.configuration.get("phantom", {}).get("subjects"))
 
 
 @dataclass(frozen=True)
 class Pictured:
-    """At most so many failures get pictures; without `gallery` no volume does, and without `faces` heads are covered."""
+    """At most `failures` failures are pictured; without `gallery` no volume is, without `faces` slices that may show a face are covered."""
 
     failures: int = 9
     gallery: bool = True

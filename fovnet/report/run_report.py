@@ -1,4 +1,4 @@
-"""The report of a run, from what lies in its results folder."""
+"""The report of a run, from its results folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write(settings: Settings, results: Results, pack: Pack) -> None:
-    """The report page, from what lies in the results folder."""
+    """Writes the report page, its JSON and its tables, from the results folder."""
     from importlib.metadata import version as installed
 
     from fovnet.decision.ensemble import RULE, facts_of, read_rule
@@ -62,7 +62,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
 
 
 def _facts_in(path: Path) -> dict[str, Any]:
-    """The facts of a JSON file; none where it is not there."""
+    """The facts of a JSON file; {} if there is no such file."""
     from fovnet.records import read_json
 
     return read_json(path) if path.exists() else {}

@@ -1,4 +1,4 @@
-"""What the study cost: time and memory of the trainings."""
+"""Computing cost: time and memory of the trainings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fovnet.report.wording import duration
 
 
 def running_table(trials: Sequence[Mapping[str, Any]]) -> Table:
-    """Seconds and memory of the trials as recorded; "not recorded" where they were not."""
+    """Recorded time and memory of the trials, otherwise "not recorded"."""
     if not trials:
         return Table((), (), name="running")
     seconds = [float(trial["seconds"]) for trial in trials if trial.get("seconds") is not None]
     ahead = [float(trial["predicted_seconds"]) for trial in trials if trial.get("predicted_seconds") is not None]
-    memory = [float(trial["peak_memory_bytes"]) / 1e6 for trial in trials if trial.get("peak_memory_bytes")]     # 0: a CPU counts none
+    memory = [float(trial["peak_memory_bytes"]) / 1e6 for trial in trials if trial.get("peak_memory_bytes")]     # 0: not measured on a CPU
     devices = sorted({str(trial["device"]) for trial in trials if trial.get("device")})
     rows = (
         ("trainings", f"{len(trials):,}"),

@@ -11,7 +11,7 @@ from fovnet.report.wording import duration, score, setting, settings
 from fovnet.words import several
 
 SHORT_LIST = 10
-"""Trials shown before the reader asks for all."""
+"""Trials in the short list, shown first."""
 
 FURTHER = " Each went on from a network of another ensemble, with that one's configuration: nothing was searched for."
 
@@ -21,9 +21,9 @@ BRIEF = 7
 
 
 def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = None) -> SearchView:
-    """Every trial as a point and as a row, the best first in the short list, and how many ended in which way.
+    """Every trial as a point and as a row, a short list with the best first, and the numbers of trials by status.
 
-    begun_with  the ensemble whose networks were trained further, where there was no search
+    begun_with  the ensemble whose networks were trained further, if there was no search
     """
     ordered = sorted(trials, key=lambda trial: int(trial.get("slot", 0)))
     start = _starts(ordered)
@@ -41,7 +41,7 @@ def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = No
 
 
 def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a member of the ensemble, the best first."""
+    """One row per member of the ensemble, lowest score first."""
     ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
     rows = tuple(
         (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _mixing_weight(member), setting(member.get("weights")),
@@ -57,12 +57,12 @@ def _mixing_weight(member: Mapping[str, Any]) -> str:
 
 
 def _shown(member: Mapping[str, Any]) -> str:
-    """A member's configuration, and whether it sees slices alone."""
+    """A member's configuration, and a note if it is given slices alone."""
     return settings(member.get("configuration") or {}) + (" · sees slices alone" if member.get("alone") else "")
 
 
 def _starts(ordered: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Which trials were set by hand; the first one where none is marked."""
+    """Whether each trial's configuration was set by hand; if none is marked, the first trial's."""
     marked = [bool(trial.get("start")) for trial in ordered]
     return marked if any(marked) or not marked else [True, *marked[1:]]
 

@@ -14,7 +14,7 @@ from fovnet.report.racing import RaceView, race_figure
 
 
 def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
-    """What the race comes to, a view a table; standings.tsv, runs.tsv and standings.png are then in the folder."""
+    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png to `folder`."""
     rows: list[Standing] = []
     views = []
     for path, table in tables.items():

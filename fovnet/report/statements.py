@@ -1,4 +1,4 @@
-"""Texts of every report: intended use, uses that are not intended, and limits of the figures."""
+"""Texts of every report: intended use, uses that are not intended, limitations, references."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ STATED = {
     "calibration_error_that_would_look_bad": 0.1,
     "least_regret_drawn": 1e-5,
 }
-"""Numbers that captions state, and that no measurement made."""
+"""Numbers in captions that are constants, not measurements."""

@@ -1,4 +1,4 @@
-"""Risk against coverage: how often the answers err when only the surest volumes are answered."""
+"""Risk against coverage: the error rate when only the most confident volumes are answered."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fovnet.report.page import RiskPoint, RiskView, Shown, Table
 from fovnet.report.wording import percent, shown
 
 STEPS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
-"""Shares of the volumes, surest first, for which the table gives risks with intervals."""
+"""Shares of the volumes, most confident first, for which the table gives risks with intervals."""
 
 
 def risk_view(evaluation: Evaluation) -> RiskView:
-    """The curve over all answered and unanswered volumes of the split, and a table at a few coverages with intervals over subjects."""
+    """The curve over all volumes with a confidence, uncertain ones included, and a table at STEPS with intervals over subjects."""
     rows = [row for row in evaluation.volumes if row.slices and row.confidence is not None]
     ranked = sorted(rows, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
     if not ranked:

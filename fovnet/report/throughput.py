@@ -14,7 +14,7 @@ from fovnet.report.canvas import ACCENT, FAINT, WARN, house_style
 
 
 def throughput_figure(rows: Sequence[Throughput]) -> Figure:
-    """Three charts with a lane for each configuration that was measured."""
+    """Three charts with one lane per measured configuration."""
     measured = [row for row in rows if row.images_per_second is not None]
     lanes = np.arange(len(measured))
     with house_style():
@@ -53,5 +53,5 @@ def _speeds(axis: Axes, measured: Sequence[Throughput], lanes: np.ndarray) -> No
 
 
 def _column(measured: Sequence[Throughput], name: str) -> np.ndarray:
-    """(n,) numbers, nan where nothing was measured."""
+    """Values (n,) of one attribute, nan where not measured."""
     return np.array([getattr(row, name) for row in measured], dtype=float)

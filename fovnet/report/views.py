@@ -1,4 +1,4 @@
-"""A stack of axial cuts seen from the front and from the side.
+"""Coronal and sagittal views of a stack of axial slices.
 
     pixels  (s, h, w) uint8, feet to head; rows run front→back and columns right→left
 """
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 DARK = 0.25
-"""A slab with less than this share of the brightest one's light shows air, such as that between two legs."""
+"""A slab with less than this share of the brightest slab's brightness shows air, such as between the legs."""
 
 
 def coronal_view(pixels: Bytes) -> Bytes:
@@ -19,15 +19,15 @@ def coronal_view(pixels: Bytes) -> Bytes:
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
-    """The body seen from its left side, as radiographs are hung, (s, h) uint8 from feet to head, the front on the left."""
+    """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from feet to head, the front on the left."""
     return _slab(pixels, 2)
 
 
 def _slab(pixels: Bytes, axis: int) -> Bytes:
-    """The mean of a slab a tenth of the slice deep, around the depth at which the body's brightness balances; around the brightest depth
-    where that shows less than DARK of it, as between two legs.
+    """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest depth if the slab at the centroid has
+    less than DARK of its brightness, as between the legs.
 
-    One row shows the noise of one row, a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
+    A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
     """
     if not len(pixels):
         return np.zeros((0, pixels.shape[3 - axis] if pixels.ndim == 3 else 0), dtype=np.uint8)
@@ -41,13 +41,13 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
         middle = half + int(slabs.argmax())
     slab = np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis).astype(np.float64).mean(axis=axis)
     dark, bright = np.percentile(slab, [1.0, 99.5])
-    if bright - dark < 1.0:                                 # one grey, as a volume whose slices are covered
+    if bright - dark < 1.0:                                 # uniform, as when all slices are covered
         return np.asarray(slab.round().astype(np.uint8))
     return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
 
 
 def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:
-    """A view (s, w) on evenly spaced heights from `low_mm` to `high_mm`: every cut is as tall as it lies apart from its neighbours."""
+    """A view (s, w) resampled to 2s even heights from `low_mm` to `high_mm` by the nearest slice; unchanged if evenly spaced or s < 3."""
     apart = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
     if len(z_mm) < 3 or np.ptp(apart) < 0.01 * apart.mean():
         return view

@@ -1,4 +1,4 @@
-"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and its slices to leaf through."""
+"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and a viewer of its slices."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from fovnet.report.wording import run_of, whole_mm
 from fovnet.words import several
 
 MOST_SLICES = 64
-"""Slices on a page, evenly from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
+"""Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
 ACROSS = 8
 """Slices side by side on the contact sheet."""
 SHEET_QUALITY = 55
 
 ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
-"""The status of a volume, as a person reads it."""
+"""The status of a volume, in words."""
 
 
 @dataclass(frozen=True)
 class VolumePage:
-    """What the page shows, in words; `data` is what the slice viewer reads; `guessed` whether the answer is uncertain."""
+    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain."""
 
     volume_id: str
     path: str
@@ -57,7 +57,7 @@ def volume_page(
 ) -> VolumePage:
     """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts lack is left out.
 
-    faces  False where slices that may show a face are covered in `pixels`, which the page then states
+    faces  False if slices that may show a face are covered in `pixels`; the page then states it
     """
     z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
@@ -83,13 +83,13 @@ def volume_page(
 
 
 def write_volume_page(path: Path, page: VolumePage) -> Path:
-    """`path`, holding the page in one file, put in place in one step."""
+    """Writes the page as one HTML file, atomically; returns `path`."""
     data = Markup(json.dumps(page.data, separators=(",", ":")).replace("<", "\\u003c"))
     return write_text(path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data), keep_same=True)
 
 
 def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why an answer is uncertain, a sentence each; the message of an uncertain one where no doubts are listed."""
+    """One sentence per doubt; the message of an uncertain or refused answer if no doubts are listed."""
     listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence") and one.get("code") != "none")
     return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
@@ -109,7 +109,7 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """The volume's confidence; beside a spine that of every region, since the volume's is then the spine's alone."""
+    """The volume's confidence; with regions beside a spine, each region's, since the volume's is then the spine's alone."""
     regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
     if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
         return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
@@ -117,7 +117,7 @@ def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """The predicted classes of slice `at`; those beside a spine with the confidence of their span, since the slice's is the spine's."""
+    """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since the slice's is the spine's."""
     classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
     if len(classes) > 1:
         z_mm = float(body["z_mm"][at])
@@ -161,13 +161,13 @@ MEASURED = {
     "upright": "probability that slices run from feet to head, as the header has it, by the picture alone",
     "flipped_gain": "log-evidence for the reversed body order (below 0: it fits worse)",
 }
-"""Numbers of the answer, and what they mean; those that the answer lacks are left out."""
+"""Numbers of the answer, and their meaning; missing ones are left out."""
 
 
 def _data(
     body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    """What the slice viewer shows of each slice: height in mm, number in the file, predicted classes, confidence."""
+    """Data of the slice viewer for each slice: height in mm, number in the file, predicted classes, confidence, height in the drawing."""
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
     predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
     return {

@@ -1,4 +1,4 @@
-"""The whole-body figure: a volume, its probabilities and its predicted spans, along one vertical axis of millimetres.
+"""The whole-body figure: a volume, its probabilities and its predicted spans, along a common vertical axis in millimetres.
 
 After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer learning* (thesis, 2019).
 """
@@ -22,7 +22,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.canvas import FAINT, INK, RIM_MM, SOFT, WARN, house_style, readable_on
 
 HARDLY = 0.02
-"""Probabilities that smoothing moves by less are drawn as one curve."""
+"""If smoothing changes no probability by more than this, the label of the curves does not distinguish raw from smoothed."""
 
 
 def volume_figure(
@@ -43,9 +43,9 @@ def volume_figure(
 
     coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
     heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
-    unless the stack is much wider than tall, which the figure then states. `guessed`: the answer is uncertain, the spans are pale and
-    called a guess, and the message, in red, is why; `notes`, what else was done to the volume, stand below it. An empty volume gives
-    its title and message alone.
+    unless the stack is much wider than tall; the figure then states the stretch. `guessed`: the answer is uncertain; the spans are pale
+    and labelled "guess", and the message, the reason, is red. `notes` on what else was done to the volume are below it. An empty volume
+    gives its title and message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -73,7 +73,7 @@ def volume_figure(
 
 
 def _extent(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
-    """Lower and upper end in mm of a volume and of its spans; a last slice may stand for more slices than the others."""
+    """Lower and upper end in mm of a volume and its spans, which may reach further: the last slice may represent several."""
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
     low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
     return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])
@@ -89,13 +89,13 @@ def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], c
 
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
-"""Inches of the coronal panel: its greatest height and width, and the height below which curves cannot be read."""
+"""Inches of the coronal panel: maximum height and width, and the minimum height at which curves are legible."""
 NAME_POINTS = 7.5       # height of a region's name in its box
 LINE, MOST_LINES = 0.17, 6
-"""Inches that a line of the message takes, and the most lines: a path and a sentence have three or four."""
+"""Height in inches of a line of the message, and the maximum number of lines: a path and a sentence have three or four."""
 PALE = 0.45             # opacity of a guess
 FOOT, ROW = 0.75, 0.14
-"""Inches below the panels, for the labels and a row of names of the colours, and those of each further row."""
+"""Inches below the panels: for the labels and the first row of the legend, and for each further row."""
 
 
 def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float]:
@@ -106,7 +106,7 @@ def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float
 
 
 def _columns(figure: Figure, inches: Sequence[float], height: float, foot: float) -> list[Axes]:
-    """Axes side by side, each of a width in inches, above a common base line."""
+    """Axes side by side, of the given widths in inches, on a common baseline."""
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     left, axes = 0.65, []
     for width in inches:
@@ -120,7 +120,7 @@ def _columns(figure: Figure, inches: Sequence[float], height: float, foot: float
 def _show_coronal(
     axis: Axes, coronal: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float, ends: tuple[float, float], stretch: float
 ) -> None:
-    """The view from the front on a regular grid of heights: uneven slices are shown as wide as they lie apart."""
+    """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices are as tall as their spacing."""
     grid = np.linspace(*ends, max(2 * len(z_mm), 2), endpoint=False) + (ends[1] - ends[0]) / max(4 * len(z_mm), 4)
     middles = (z_mm[1:] + z_mm[:-1]) / 2
     axis.set_facecolor("black")
@@ -144,7 +144,7 @@ def _show_coronal(
 def _show_curves(
     axis: Axes, z_mm: NDArray[np.float64], raw: NDArray[np.float64], smoothed: NDArray[np.float64], vocabulary: Vocabulary
 ) -> None:
-    """Probability to the right, height upwards: raw thin, smoothed bold, a dark rim so that pale colours can be followed."""
+    """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for pale colours."""
     for column, name in enumerate(vocabulary.classes):
         colour = vocabulary.colour(name)
         axis.plot(raw[:, column], z_mm, color=colour, linewidth=0.6, alpha=0.75)
@@ -158,7 +158,7 @@ def _show_curves(
 
 
 def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
-    """Coloured names at the foot, in so many rows: a curve may belong to a region that no span carries."""
+    """A legend of all classes at the foot, in `rows` rows: a curve may belong to a region without a span."""
     chips = [Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes]
     figure.legend(
         handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7, handlelength=0.8,
@@ -167,13 +167,13 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
 
 
 def _rows_of_names(vocabulary: Vocabulary, inches: float) -> int:
-    """In how many rows the coloured names have room, for as many letters of 7 points as the longest has in each column."""
+    """The number of rows of the legend, each column as wide as the longest name in letters of 7 points."""
     column = 0.28 + 0.058 * max(map(len, vocabulary.classes))
     return math.ceil(len(vocabulary.classes) / max(1, math.floor(inches / column)))
 
 
 def _show_borders(axes: Sequence[Axes], heights_mm: Iterable[float]) -> None:
-    """A broken line at each height, through the view and the curves."""
+    """A dashed line at each height, through the view and the curves."""
     for height_mm in sorted(heights_mm):
         axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
         axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
@@ -182,7 +182,7 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Iterable[float]) -> None:
 def _show_bars(
     axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float, guessed: bool
 ) -> None:
-    """A column for each answer; the chain on its left, protocols such as spine beside it on its right.  The first is pale if guessed."""
+    """One column per answer; the chain on its left, protocols such as spine on its right.  The first is pale if guessed."""
     for place, (_, spans) in enumerate(bars):
         protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
         chain = any(span.region in vocabulary.chain for span in spans)
@@ -202,11 +202,11 @@ def _show_bars(
 
 
 def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float, pale: bool) -> None:
-    """A coloured box with its region's name in it, where the name has room: the colours are named at the foot."""
+    """A coloured box with the name of its region if that fits; the legend names the colours."""
     tall, upright = span.to_mm - span.from_mm, width > 0.6
     alpha, ink = (PALE, INK) if pale else (None, readable_on(colour))
     axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1, alpha=alpha))
-    room = NAME_POINTS * (1.1 if upright else 0.6 * len(span.region))       # a letter is about 0.6 of its height wide
+    room = NAME_POINTS * (1.1 if upright else 0.6 * len(span.region))       # a letter is about 0.6 times as wide as high
     if tall * points_per_mm < room:
         return
     axis.text(
@@ -216,7 +216,7 @@ def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str,
 
 
 def _empty_figure(title: str, message: str) -> Figure:
-    """A refused volume: its name, and why."""
+    """A volume without slices: its title, and the message."""
     across = 6.4
     lines = _lines(message or "no slices", across)
     tall = 0.8 + LINE * len(lines)
@@ -228,5 +228,5 @@ def _empty_figure(title: str, message: str) -> Figure:
 
 
 def _lines(message: str, across: float) -> list[str]:
-    """The message in lines that fit a figure so many inches wide, at about 17 characters an inch; the last ends in … where it has more."""
+    """The message wrapped to a figure `across` inches wide, at about 17 characters an inch; cut after MOST_LINES, with …."""
     return wrap(message, int((across - 0.8) * 17), max_lines=MOST_LINES, placeholder=" …")

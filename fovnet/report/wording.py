@@ -1,4 +1,4 @@
-"""Numbers in words: how a rate, a length in millimetres, or a duration is written on the page."""
+"""Numbers as text: the format of rates, lengths in millimetres and durations on the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABSENT = Shown("–", "", "none")
 
 
 def percent(share: float | None) -> str:
-    """ "4.1 %" with a no-break space; two decimals from 99.95 on: 99.97 % is never rounded to "100 %"."""
+    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as "100 %"."""
     if share is None:
         return "–"
     if share < 1 and round(share, 3) == 1:
@@ -23,7 +23,7 @@ def percent(share: float | None) -> str:
 
 
 def shown(measure: Measure | None) -> Shown:
-    """A measure with its interval and its denominator, in percent or in millimetres after its name."""
+    """A measure with its interval and its denominator, in millimetres for a length, else in percent."""
     if measure is None or measure.value is None:
         return ABSENT
     length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
@@ -54,7 +54,7 @@ def counted(measure: Measure) -> str:
 
 
 def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
-    """ "pelvis to chest, spine" for regions that follow one another, "legs, head" for those that do not, "none" for none."""
+    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none" for none."""
     rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
     chain = [vocabulary.chain[rung] for rung in sorted(rungs)]
     if len(chain) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
@@ -96,16 +96,16 @@ def setting(value: Any) -> str:
 
 
 def level(value: Any) -> str:
-    """A level of an axis: "−3" with a true minus, while a word keeps its hyphen."""
+    """A level of an axis: "−3" with a minus sign; a word keeps its hyphen."""
     return setting(value) if isinstance(value, str) else setting(value).replace("-", "\N{MINUS SIGN}")
 
 
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
-    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose height the decision counts on."""
+    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision uses."""
     known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]
     return ", ".join(known) or "not used"
 
 
 def whole_mm(value: float) -> str:
-    """Millimetres without decimals; a true minus, and none before a nought."""
+    """Millimetres without decimals, with a minus sign, but no "−0"."""
     return f"{round(float(value))}".replace("-", "\N{MINUS SIGN}")
