@@ -1,1 +1,1 @@
-"""Answers handed on, for `fovnet export`: DICOM SR, copies with headers of their own, BIDS, and headers beside what the pixels show."""
+"""Formats of `fovnet export`: DICOM SR, copies with corrected headers, BIDS, and a comparison of headers with answers."""

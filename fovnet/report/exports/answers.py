@@ -1,4 +1,4 @@
-"""The answers that `fovnet predict` left in a folder, as exports read them."""
+"""The answers that `fovnet predict` wrote to a folder, read for exports."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """One volume's answer as its JSON holds it: the predicted spans, and the images that they were predicted from.
+    """One volume's answer from its JSON: the predicted spans, and the images that they were predicted from.
 
-    model     changes with the ensemble or its rule          images  None where the source was no DICOM
-    confidence  None where the volume was refused             file    marks of what was read, as `fovnet.decision.kept` takes them
+    model       identity of the ensemble and its rule         images  None if the source was not DICOM
+    confidence  None if the volume was refused                file    fingerprint of the files when read, from `fovnet.decision.kept`
     """
 
     volume_id: str
@@ -42,7 +42,7 @@ class StoredAnswer:
         return self.model, self.version, self.status, *spans
 
     def images_of(self, span: Stretch) -> Images | None:
-        """The source images that a span's slices were cut from: its own where an image is a slice, else all of them."""
+        """The source images of a span: those of its slices if each slice is an image, otherwise all."""
         if self.images is None or self.images.axis != 2:
             return self.images
         rows = slice(span.first_slice, span.last_slice + 1)
@@ -50,9 +50,9 @@ class StoredAnswer:
 
 
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
-    """The answers behind the spans.tsv of a folder, in its order.
+    """The answers in the spans.tsv of a folder, in its order.
 
-    Raises CollectionError "answers-missing" where there are none, "answers-other-regions" where one has other classes than the vocabulary.
+    Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has other classes than the vocabulary.
     """
     found = read_facts(folder, KEYS)
     wanted = None if vocabulary is None else vocabulary.classes

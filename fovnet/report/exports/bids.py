@@ -1,4 +1,4 @@
-"""Answers as a BIDS derivative: one JSON beside every image, with its BodyPart, where the image stands in a BIDS tree or outside one.
+"""Answers as a BIDS derivative: one JSON sidecar per volume, with its BodyPart, whether or not the image is in a BIDS data set.
 
 Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata" (BodyPart, BodyPartDetails).
 """
@@ -27,7 +27,7 @@ VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
 IGNORED = "*_desc-fovnet_*.json\n"
-"""For the validator: a sidecar whose image lies in another data set has no data file here, which it calls an error."""
+"""Content of .bidsignore: the validator reports an error for a sidecar whose image is in another data set."""
 README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volume, `BodyPart` where the answer is sure, `FovnetStatus`,
 `FovnetSpans` in scanner millimetres, and in `Sources` the image.  The images stay where they are.  Not for diagnosis.
 """
@@ -35,12 +35,12 @@ SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
 def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """`folder/dataset_description.json` and a sidecar for every answer, refused ones included; beside them README and .bidsignore.
+    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README and .bidsignore if missing.
 
-    A file named by BIDS keeps its entities and gets `desc-fovnet`; any other becomes a subject of its own, named by its volume_id, and so
-    do those that would share a sidecar, with eight more digits, which also distinguish it from a subject that BIDS names.  `Sources` are
-    BIDS URIs where the image lies in a BIDS data set, to which `DatasetLinks` lead from `folder`; elsewhere the file's name.  Raises
-    ConfigError "bids-other-dataset" where `folder` is a data set that fovnet has not made: its description would be lost.
+    A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject named by its volume_id.  Volumes that
+    would share a sidecar become such subjects too, with eight hexadecimal digits added, as does one whose subject is already a BIDS name.
+    `Sources` are BIDS URIs, resolved by `DatasetLinks`, for images in a BIDS data set, otherwise file names.  Raises ConfigError
+    "bids-other-dataset" if `folder` is a data set that fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
     linked = _linked(folder)
@@ -59,7 +59,7 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
     for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
-        if not (folder / name).exists():                # somebody's own stays
+        if not (folder / name).exists():                # an existing file is kept
             write_text(folder / name, text)
     written = [_write(folder / path, facts(answer, vocabulary, links)) for path, answer in zip(places, answers, strict=True)]
     return [_write(folder / DESCRIPTION, described), *written]
@@ -67,16 +67,16 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
 
 def _dataset_of(path: Path) -> Path | None:
     """The innermost BIDS data set that a file lies in."""
-    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)      # noqa: PTH113  (may not look)
+    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)      # noqa: PTH113  (permission)
 
 
 def _uri(root: Path, folder: Path) -> str:
-    """The way from the derivative to a data set, as a relative URI; links are followed, for `..` leads back from where they lead."""
+    """The relative URI from the derivative to a data set; symbolic links are resolved, because `..` is relative to their targets."""
     return quote(os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(folder))))
 
 
 def _linked(folder: Path) -> dict[str, str]:
-    """The DatasetLinks of an earlier export into the folder, whose sidecars stay."""
+    """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without one."""
     try:
         return {str(name): str(place) for name, place in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()}
     except (OSError, ValueError, AttributeError):
@@ -84,7 +84,7 @@ def _linked(folder: Path) -> dict[str, str]:
 
 
 def _links(answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
-    """A name for every BIDS data set that an image lies in: the one that it has, else the next of `raw`, `raw2` and so on."""
+    """A name for every BIDS data set with images: its existing name, otherwise the next free one of `raw`, `raw2` and so on."""
     named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
     for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
         taken = {*named.values(), *links.values()}
@@ -99,7 +99,7 @@ def _source(path: Path, links: Mapping[Path, str]) -> str:
 
 
 def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
-    """Removes a sidecar on one of these volumes, written when the name was that one's alone."""
+    """Removes a sidecar of one of these volumes, written when no other volume had its path."""
     try:
         if read_json(path)["FovnetVolume"] in volume_ids:
             path.unlink()
@@ -118,14 +118,14 @@ def _refuse_other_dataset(path: Path) -> None:
 
 
 def _named(answer: StoredAnswer) -> re.Match[str] | None:
-    """The parts of a file's name by BIDS, where it has one."""
+    """The entities and suffix of a BIDS file name; None for any other name."""
     return NAMED.fullmatch(answer.path.name.split(".")[0]) if "#" not in answer.path.name else None
 
 
 def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
-    """Where an answer's JSON stands in the derivative; where another's would stand too, not `alone`, under a name that is no other's.
+    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path (not `alone`).
 
-    One series of several in a folder or archive (a path with #) is not what BIDS names that by.
+    One series of several in a folder or archive (a path with #) does not have the BIDS name of that folder or archive.
     """
     found = _named(answer) if alone else None
     own = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
@@ -138,8 +138,8 @@ def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
 
 
 def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
-    """The content of the sidecar: BodyPart where the answer is sure and has a term, and always the status, every span, and where in the
-    data sets of `links` the image lies."""
+    """The content of the sidecar: BodyPart if the status is ok and there is a term; always the status, every span, and the image as a
+    BIDS URI by the names in `links`."""
     try:
         body_part: dict[str, Any] = {"BodyPart": combined_term(answer, vocabulary).body_part}
     except ModelError:

@@ -1,8 +1,8 @@
-"""Copies of the source images whose headers name the part of the body that the pixels show; the sources are never touched.
+"""Copies of the source images whose headers name the predicted part of the body; the sources are never changed.
 
-A copy has UIDs of its own, the same ones whenever it is made again, and the copies of a volume are a series of their own: all images of a
-series name the same part of the body, and volumes of one series or of one object may not.  The source's value of every attribute that is
-changed is kept in the copy's Original Attributes Sequence.
+A copy has UIDs of its own, the same in every export of the same answer.  The copies of a volume are a separate series: all images of a
+series name the same part of the body, and volumes of one series or object may show different ones.  The source's value of every changed
+attribute is kept in the copy's Original Attributes Sequence.
 Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
 """
 
@@ -31,20 +31,20 @@ from fovnet.volume.dicom.pixels import with_transfer_syntax
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
-THROUGH = 0.8       # of the height of all spans together: a spine along a head is no spine acquisition
+THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 SIDES = ("Laterality", "ImageLaterality")
 STRUCTURE = "PrimaryAnatomicStructureSequence"
 PAIRED = ("LOWERLIMB", "PELVISLOWEXTREMT")
-"""Terms written here for paired parts: their series must have a Laterality, empty where it is unknown (Type 2C)."""
+"""Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C)."""
 WRITER = ("ImplementationClassUID", "ImplementationVersionName", "SourceApplicationEntityTitle")
-"""Elements of the file meta information that name the program that wrote the file; pydicom puts in its own."""
+"""Elements of the file meta information that name the writing program; replaced by those of pydicom."""
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
-    """Nothing, where no source lies in `folder`, nor `folder` in one, that of a refused volume included.  Raises ConfigError
-    "copies-beside-sources": what is written there would be read as sources, or take the place of one."""
-    place = Path(os.path.realpath(folder))          # Path.resolve and is_dir fail where links lead in a circle, or nobody may look
+    """Raises ConfigError "copies-beside-sources" if `folder` holds a source or is inside one, sources of refused volumes included: copies
+    written there would be read as sources, or replace one."""
+    place = Path(os.path.realpath(folder))          # Path.resolve and is_dir raise on circular links or without permission
     for answer in read_answers(answers):
         source = Path(os.path.realpath(split_address(answer.path)[0]))
         inside = {place, Path(os.path.realpath(folder / answer.volume_id))} & {source, *source.parents}
@@ -56,10 +56,10 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
 
 @quietly()
 def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """`folder/<volume_id>/0001.dcm` and on, one a source object; what lies there of an earlier answer is removed.
+    """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier answer are removed.
 
-    Raises ModelError "export-unsure" for an answer that is not "ok", for a header must not be changed on a guess, "export-none" for one
-    that names no region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
+    Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header, "export-none" for one without
+    a region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
     "export-header", "export-foreign"; those of `sources_of`.
     """
     place = folder / answer.volume_id
@@ -69,7 +69,7 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
     try:
         term = combined_term(answer, vocabulary)
     except ModelError:
-        with suppress(ModelError):                      # copies of another volume of this name stay
+        with suppress(ModelError):                      # copies of another volume with this name are kept
             _withdraw(place, answer)
         raise
     paths, sources = [], sources_of(answer)
@@ -91,7 +91,7 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
 
 
 def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
-    """One copy, relabelled; of an object without the header of a file, as older archives hold, the copy has one."""
+    """One relabelled copy; it has file meta information even if the source, as in older archives, has none."""
     refuse_foreign(path)
     try:
         with quietly():
@@ -104,14 +104,14 @@ def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    except Exception as fault:          # headers hold values that the library's authors never saw, and whose words may name somebody
+    except Exception as fault:          # unusual header values raise any exception, whose text may contain a name
         raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "
                                           f"({type(fault).__name__}). Correct the series in its archive.") from fault
 
 
 @contextmanager
 def _or_none(place: Path) -> Iterator[None]:
-    """What is refused within leaves no copies of an earlier answer in a volume's folder."""
+    """A ModelError raised within removes the copies of an earlier answer from a volume's folder."""
     try:
         yield
     except ModelError:
@@ -120,9 +120,10 @@ def _or_none(place: Path) -> Iterator[None]:
 
 
 def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
-    """Nothing, where an object holds no other slices than those answered.  Raises ModelError "export-other-places".
+    """Raises ModelError "export-other-places" if an object has frames at other positions than those answered.
 
-    Echoes, phases and b-values of the same slices show what these show; another station of the table does not, and a header speaks of all.
+    Other echoes, phases and b-values at the same positions show the same anatomy; another table position does not, and the header
+    applies to all frames.
     """
     groups = source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
     positions = [group.get("PlanePositionSequence") for group in groups]
@@ -135,20 +136,20 @@ def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
 
 
 def _withdraw(place: Path, answer: StoredAnswer) -> None:
-    """As `withdraw`, of the copies in a volume's folder."""
+    """As `withdraw`, for the copies in a volume's folder and unfinished ones."""
     _clear_begun(place)
     withdraw(sorted(place.glob(NUMBERED)), answer.path)
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:
-    """Removes the copies in a volume's folder that are not among those written: their headers hold an earlier answer.  Other files stay."""
+    """Removes the copies in a volume's folder that are not among `written`: their headers state an earlier answer.  Other files stay."""
     _clear_begun(place)
     for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
         path.unlink()
 
 
 def _clear_begun(place: Path) -> None:
-    """Removes what a run that was killed had begun: half an image that names the patient."""
+    """Removes unfinished copies of a killed run: they may contain the patient's name."""
     for path in place.glob(f".{NUMBERED}.*.part"):
         path.unlink()
 
@@ -156,9 +157,9 @@ def _clear_begun(place: Path) -> None:
 def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
-    A protocol such as spine comes before the regions it crosses where it goes through nearly all of them; regions that have no term
-    together give that of the tallest one, for the attribute holds a single value.  Raises ModelError "export-unsure", "export-none",
-    "export-no-code".
+    A protocol such as spine takes precedence over the regions it crosses if its span has at least THROUGH of the height of all spans.
+    Regions without a combined term give the term of the tallest span, as the attribute has a single value.  Raises ModelError
+    "export-unsure", "export-none", "export-no-code".
     """
     refuse_unanswered(answer)
     names = {span.region for span in answer.spans}
@@ -181,13 +182,13 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
 
 
 def _overrules(answer: StoredAnswer, source: Source, vocabulary: Vocabulary) -> bool:
-    """Whether a header names another part of the body than was predicted, or none: its side and structures are then wrong here."""
+    """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures are then wrong."""
     meant = regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary)
     return not meant or not set(meant) <= {span.region for span in answer.spans}
 
 
 def _changed_at(path: Path, uid: str) -> str:
-    """When the copy that lies there was made, so that the same one made again is the same file; else now."""
+    """The modification time of an existing copy with this UID, so that a repeated export gives the same file; otherwise now."""
     from pydicom import dcmread
 
     if is_our_dicom(path):
@@ -200,15 +201,15 @@ def _changed_at(path: Path, uid: str) -> str:
 
 
 def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: bool, at: str) -> None:
-    """Changes the attributes in place, and keeps what they were.
+    """Changes the attributes in place, and keeps their former values.
 
-    Of a header that is `overruled`, for it named another part of the body, sides and structures go too: a head has no left one.
+    If `overruled`, as the header named another part of the body, laterality and structures are removed too: a head has no left one.
     """
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 
     if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
-        dataset.decode()                                            # pydicom would write "?" for what the source's set has no letters for
+        dataset.decode()                                            # pydicom would write "?" for characters missing from the source's set
         dataset.SpecificCharacterSet = UTF_8
     before = Dataset()
     gone = (*SIDES, STRUCTURE) if overruled else ()
@@ -237,13 +238,13 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:
-    """The sequences of a multi-frame object that hold the anatomy of its frames: those that are changed, if any."""
+    """The functional groups with the Frame Anatomy that is changed, per-frame before shared; [] if there is none."""
     groups = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
     return [name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])][:1]
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
-    """The Frame Anatomy items of a multi-frame object: one a frame if it has those, else the shared one."""
+    """The Frame Anatomy items of a multi-frame object: those of its frames if it has any, else the shared one, added if missing."""
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 

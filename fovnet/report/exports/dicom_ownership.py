@@ -1,4 +1,4 @@
-"""Which DICOM files were written here before: only these may be replaced or removed, whatever lies beside them or has their name."""
+"""Which DICOM files fovnet wrote: only these may be replaced or removed, whatever other files have their names or folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fovnet.volume.dicom.survey import survey
 
 
 def refuse_foreign(path: Path) -> None:
-    """Nothing, where no DICOM file lies there but one written here before.  Raises ModelError "export-foreign"."""
+    """Raises ModelError "export-foreign" if there is a file at `path` that fovnet did not write."""
     if path.exists() and not is_our_dicom(path):
         raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
 
 
 def refuse_other_series(path: Path, header: Any) -> None:
-    """Nothing, unless what lies there was written here on other images than those of `header`, a source's or a report's.  Raises ModelError
-    "export-other-study": a volume of the same name in another batch or folder, whose file would be lost without a word."""
+    """Raises ModelError "export-other-study" if fovnet wrote the file at `path` from another series than that of `header`, a source's or a
+    report's: it belongs to a volume of the same name in another batch or folder, and would be lost silently."""
     before = made_from(path)
     if before is not None and before != _series_of(header):
         raise ModelError("export-other-study", f"{path}: lies there, on a volume of the same name from another study or series, and would "
@@ -28,9 +28,10 @@ def refuse_other_series(path: Path, header: Any) -> None:
 
 
 def withdraw(paths: Iterable[Path], source: Path) -> None:
-    """Removes what was written here on the images that lie at `source`, whose answer holds no longer; of others' nothing.
+    """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid; other programs' files are kept.
 
-    Raises ModelError "export-stays" where it is on other images, or that cannot be determined: a volume of the same name may be meant.
+    Raises ModelError "export-stays" if one was made from other images, or this cannot be determined: it may belong to another volume of
+    the same name.
     """
     ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
     there = _series_at(source) if ours else set()
@@ -42,7 +43,7 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
 
 
 def made_from(path: Path) -> tuple[str, str] | None:
-    """(study, series) UIDs of the images that a report or a copy written here is on; None for what is neither."""
+    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any other file."""
     from pydicom import dcmread
 
     if not path.exists() or not is_our_dicom(path):
@@ -57,14 +58,14 @@ def made_from(path: Path) -> tuple[str, str] | None:
 
 
 def _series_of(header: Any) -> tuple[str, str]:
-    """(study, series) of an image, or of those that a report is on."""
+    """(study, series) UIDs of an image, or of the images that a report refers to."""
     evidence = header.get("CurrentRequestedProcedureEvidenceSequence")
     series = evidence[0].ReferencedSeriesSequence[0] if evidence else header
     return str(header.get("StudyInstanceUID")), str(series.get("SeriesInstanceUID"))
 
 
 def _series_at(source: Path) -> set[tuple[str, str]]:
-    """(study, series) of all images at a place, that of a volume; none where nothing can be read."""
+    """(study, series) UIDs of all series at the path of a volume; empty if nothing can be read."""
     try:
         return {(one.frames[0].facts.study_uid, one.frames[0].facts.series_uid) for one in survey(split_address(source)[0]).series}
     except (FovnetError, OSError, ValueError):
@@ -72,7 +73,7 @@ def _series_at(source: Path) -> set[tuple[str, str]]:
 
 
 def is_our_dicom(path: Path) -> bool:
-    """Whether a DICOM file is a report on an answer, or a copy whose header was changed here last; False for what cannot be read."""
+    """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False if it cannot be read."""
     from pydicom import dcmread
 
     try:
@@ -83,5 +84,5 @@ def is_our_dicom(path: Path) -> bool:
             return bool(report or changes[-1].get("ModifyingSystem") == "fovnet")
     except MemoryError:
         raise
-    except Exception:           # bytes of any kind lie in users' folders
+    except Exception:           # files in users' folders may have any content
         return False

@@ -20,16 +20,16 @@ VERDICTS = (
     "disagree", "shows none", "part", "header names no region", "header not understood", "header says nothing", "no answer",
     "source gone or changed", "agree",
 )
-CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # what (0018,0015) may hold; anything else might name somebody
+CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # valid in (0018,0015); any other text may contain a name
 
 
 @dataclass(frozen=True)
 class Compared:
     """One volume: Body Part Examined as written, the regions it means, the predicted ones, and the verdict, one of VERDICTS.
 
-    meant   empty for a part of the body in no region, such as a shoulder; None for a word that is not understood
-    gone    why its images cannot be read any more, a sentence; "" where they can
-    beside  the regions that stand beside the chain, such as the spine: a header that names these alone does not exclude those they cross
+    meant   empty for a part of the body in no region, such as a shoulder; None for a text that is not understood
+    gone    why its images cannot be read any more, a sentence; "" if they can
+    beside  the regions outside the chain, such as the spine: a header that names only these does not exclude the regions they cross
     """
 
     answer: StoredAnswer
@@ -41,8 +41,8 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """ "agree" where both name the same regions, or the header a spine alone and the answer that spine and the regions it crosses;
-        "part" where they share one, "shows none" where the answer is surely none."""
+        """ "agree" if both name the same regions, or the header only a spine and the answer that spine and the regions it crosses;
+        "part" if they share one, "shows none" if the answer is ok and has no region."""
         if self.gone:
             return "source gone or changed"
         if self.answer.status != "ok":
@@ -59,7 +59,7 @@ class Compared:
 
 @quietly()
 def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Compared]:
-    """One entry for every answer on DICOM images; what is not answered from DICOM has no header to compare with."""
+    """One entry per answer on DICOM images; other answers have no header to compare with."""
     compared = []
     for answer in answers:
         if answer.images is None:
@@ -77,9 +77,9 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
 
 
 def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabulary) -> Path:
-    """The table, disagreements first, regions from the feet up; a header that is no code string is not repeated.
+    """Writes the table, disagreements first, regions from the feet up; a header that is no valid code string appears as "(free text)".
 
-    Raises ConfigError "headers-other-file" where another file than such a table lies there: a source, say, or the answers.
+    Raises ConfigError "headers-other-file" if there is a file at `path` that is not such a table: a source, say, or the answers.
     """
     if path.exists() and not _is_table(path):
         raise ConfigError("headers-other-file", f"--out {path}: lies there, and is no table of headers; give another name.")

@@ -1,4 +1,4 @@
-"""The DICOM objects that an answer was made from, found again where they lay.
+"""The DICOM objects that an answer was made from, read again from their paths.
 
 Nothing here writes to them.
 """
@@ -22,19 +22,19 @@ from fovnet.volume.dicom.source import Item
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
-UTF_8 = "ISO_IR 192"            # the character set that holds the letters of any source, and of any region's name: DICOM PS3.3, C.12.1.1.2
+UTF_8 = "ISO_IR 192"            # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
 
 
 @dataclass(frozen=True)
 class Source:
-    """One object: where it lies, its header without pixels, and which of its frames were used (none where it is one image)."""
+    """One object: its location, its header without pixels, and the frames that were used (empty for a single image)."""
 
     item: Item
     header: Any
     frames: tuple[int, ...]
 
     def only(self, images: Images | None) -> Source | None:
-        """The same with the frames among `images`; None where there are none of this object."""
+        """The same object with its frames among `images`; None if `images` has none of it."""
         if images is None:
             return None
         pairs = zip(images.uids, images.frames, strict=True)
@@ -46,8 +46,8 @@ class Source:
 def sources_of(answer: StoredAnswer) -> list[Source]:
     """The objects behind an answer, in the order of its slices.
 
-    Raises ModelError as `images_answered`, "export-unreadable" where this user may not look, "export-changed" where they are not what was
-    read any more, and "export-no-uid" where images have no SOP Instance UID of their own, so that nothing can refer to one of them.
+    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them, "export-changed" if they are missing or
+    have changed since, and "export-no-uid" if images lack a SOP Instance UID or share one, so that they cannot be referred to.
     """
     wanted = list(dict.fromkeys(images_answered(answer).uids))
     objects: dict[str, set[Item]] = {}
@@ -74,8 +74,8 @@ def sources_of(answer: StoredAnswer) -> list[Source]:
 
 
 def images_answered(answer: StoredAnswer) -> Images:
-    """The images of an answer on DICOM that lies where it lay.  Raises ModelError "export-refused", "export-no-images",
-    "export-elsewhere"."""
+    """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the source was not DICOM, "export-elsewhere" if
+    its path is relative and not found from the current folder."""
     refuse_unanswered(answer)
     if answer.images is None:
         raise ModelError("export-no-images", f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing to refer "
@@ -88,13 +88,13 @@ def images_answered(answer: StoredAnswer) -> Images:
 
 
 def refuse_unanswered(answer: StoredAnswer) -> None:
-    """Nothing, where there is an answer to hand on.  Raises ModelError "export-refused" for a volume that was refused."""
+    """Raises ModelError "export-refused" for a volume that was refused."""
     if answer.status == "refused":
         raise ModelError("export-refused", f"{answer.volume_id} was refused, so there is no answer to hand on: {answer.message}")
 
 
 def image_keys(sources: Sequence[Source]) -> Iterator[str]:
-    """What identifies these images: their SOP Instance UIDs, and the frames used of an object that holds several."""
+    """What identifies these images: their SOP Instance UIDs and, of multi-frame objects, the frames used."""
     for source in sources:
         yield str(source.header.SOPInstanceUID)
         if source.frames:
@@ -102,7 +102,7 @@ def image_keys(sources: Sequence[Source]) -> Iterator[str]:
 
 
 def uid_for(*identity: object) -> str:
-    """A UID that is the same for the same things, and no other's: 2.25. and 122 bits of a SHA-256, as a version 8 UUID has them."""
+    """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its SHA-256."""
     number = int.from_bytes(hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big")
     number = number & ~(0xF << 76) | 8 << 76
     number = number & ~(0x3 << 62) | 2 << 62

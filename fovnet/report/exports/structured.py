@@ -1,7 +1,7 @@
-"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report, one measurement group a span.
+"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement group per span.
 
-Each group names the region as finding and finding site (SNOMED CT, see regions.py), has the span's length and probability and the heights
-of its two ends in scanner coordinates, and refers to the source images that the span was cut from.
+Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and probability, the heights of its
+two ends in scanner coordinates, and references to the source images that the span was cut from.
 Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative evaluations), TID 4019 (algorithm).
 """
 
@@ -25,25 +25,24 @@ from fovnet.volume.dicom.header import quietly
 if TYPE_CHECKING:
     from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
 
-SCHEME = "99FOVNET"             # what the standard has no code for: the two ends of a span
+SCHEME = "99FOVNET"             # of concepts without a standard code: the two ends of a span, and that no region is shown
 SHOWN, NO_REGION = ("regions", "Body regions shown"), ("none", "None of the regions")
 LOWER, UPPER = ("lower-end", "Height of the lower end, scanner coordinates"), ("upper-end", "Height of the upper end, scanner coordinates")
-MAY_BE_EMPTY = (                # what a study's objects must have, if only empty, and real ones lack
+MAY_BE_EMPTY = (                # attributes that must be present, though they may be empty, and are often missing
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
     "ReferringPhysicianName",
 )
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 DATED = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime", "ContributingEquipmentSequence")
-SERIES_NUMBER = 9000            # beyond what scanners number
+SERIES_NUMBER = 9000            # above the numbers that scanners use
 
 
 def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehensive3DSR:
-    """The SR of an answer, in its source's study; the same answer gives the same UIDs.
+    """The SR of an answer, in its source's study; the same answer gives the same UIDs.  Its character set is UTF-8.
 
-    The report on an uncertain answer has its groups, too; its Completion Flag is PARTIAL, and the reason is among its parameters.
-    Raises ModelError "export-no-images" where the source is no DICOM, "export-changed" where it is not what was answered,
-    "export-no-code" for a region without a code.  Its text is UTF-8, whatever its sources' is.
+    The report of an uncertain answer has its groups too; its Completion Flag is PARTIAL, and the reason is among the algorithm's
+    parameters.  Raises ModelError as `sources_of`, and "export-no-code" for a region without a code.
     """
     from highdicom.sr import (
         AlgorithmIdentification,
@@ -70,7 +69,7 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
     )
-    named = [vocabulary.concept(span.region) for span in answer.spans]                # the same answer may be written in other codes
+    named = [vocabulary.concept(span.region) for span in answer.spans]                # other codes for the same answer give other UIDs
     identity = *answer.identity(), *named, *image_keys(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
@@ -82,9 +81,9 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
 
 
 def _complete(header: Any) -> None:
-    """Give a source's header the attributes that a study's objects must have: the report repeats those of its patient and study.
+    """Adds the required attributes that a source's header lacks, since the report copies those of its patient and study.
 
-    Codes without a scheme, value or meaning are left out; Patient Identity Removed requires a method.
+    Procedure codes without scheme, value or meaning are removed; Patient Identity Removed requires a method, which is added.
     """
     for name in MAY_BE_EMPTY:
         if name not in header:
@@ -135,7 +134,7 @@ def _group(
 
 
 def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:
-    """The group of a volume that shows none of the regions; it refers to all its images."""
+    """The group of a volume that shows none of the regions; it refers to all images."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
         QualitativeEvaluation,
@@ -154,7 +153,7 @@ def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) ->
 
 
 def _date_as(path: Path, report: Any) -> None:
-    """Takes the dates of the report with the same UID that lies at `path`, so that the same report made again is the same file."""
+    """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the same file."""
     from pydicom import dcmread
 
     if is_our_dicom(path):
@@ -176,10 +175,10 @@ def _code(value: str, scheme: str, meaning: str) -> Any:
 
 
 def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> Path:
-    """`folder/<volume_id>.dcm`; of a volume that is refused, a report on an earlier answer is removed.
+    """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
 
-    Raises as `structured_report`, and ModelError "export-header" where its library refuses the source's, "export-foreign" where a file
-    lies there that is no report of fovnet's, "export-other-study" where one on other images does; "export-stays" as `withdraw`.
+    Raises as `structured_report`, and ModelError "export-header" if the library rejects the source's header, "export-foreign" if the file
+    there was not written by fovnet, "export-other-study" if it reports on other images; "export-stays" as `withdraw`.
     """
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
@@ -191,11 +190,11 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             report = structured_report(answer, vocabulary)
             refuse_other_series(path, report)
             _date_as(path, report)
-            for begun in folder.glob(f".{escape(path.name)}.*.part"):        # half a report that names the patient, of a killed run
+            for begun in folder.glob(f".{escape(path.name)}.*.part"):        # unfinished report of a killed run, with the patient's name
                 begun.unlink()
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    except Exception as fault:          # headers hold values that the libraries' authors never saw, and whose words may name somebody
+    except Exception as fault:          # unusual header values raise any exception, whose text may contain a name
         raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no report can be made "
                                           f"({type(fault).__name__}). Correct the series in its archive.") from fault
