@@ -1,7 +1,7 @@
-"""The command line: each verb is a sentence - read, call, write.  The only room that prints, exits, or reads sys.argv.
+"""The command line: each verb reads its input, calls the library, and writes.  The only package that prints, exits, or reads sys.argv.
 
 Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
-rest were done; 130 stopped by Ctrl-C.
+others processed; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 
 WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
-"""What typer raises where the command line has unknown commands or options; typer exports no name for it."""
+"""The exception that typer raises for unknown commands or options; typer exports no name for it."""
 
 LOUD = "bold red"
-STOPPED = 130       # by Ctrl-C, as shells count
-GRACE_S = 10.0      # that workers have to end in after Ctrl-C
+STOPPED = 130       # exit status after Ctrl-C, as in shells: 128 + SIGINT
+GRACE_S = 10.0      # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -67,8 +67,8 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 def main() -> None:
-    """Run the command line; expected failures are a sentence and status 2, bugs a log file, an apology and status 1."""
-    for stream in (sys.stdout, sys.stderr):         # names of files may be bytes that are no UTF-8
+    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and status 1."""
+    for stream in (sys.stdout, sys.stderr):         # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -100,8 +100,8 @@ def main() -> None:
 
 
 def _leave_for_certain() -> None:
-    """From here on a second Ctrl-C ends the process at once, and so does GRACE_S: Python would wait for workers for as long as they take,
-    and these end with it."""
+    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it: Python would wait until the workers
+    are done."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
     waiting = Timer(GRACE_S, os._exit, (STOPPED,))
     waiting.daemon = True
@@ -109,7 +109,7 @@ def _leave_for_certain() -> None:
 
 
 def _apologise() -> NoReturn:
-    """The traceback of the exception that is being handled in a log file, an apology, and status 1."""
+    """Writes the traceback of the current exception to a log file, apologises, and exits with status 1."""
     with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
         log_text = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
         log.write(log_text.encode("utf-8", errors="backslashreplace"))
@@ -120,11 +120,11 @@ def _apologise() -> NoReturn:
 
 
 def _explain(fault: Exception) -> None:
-    """Prints what is wrong with the command line; the help of a group of verbs that was named without a verb."""
+    """Prints what is wrong with the command line, or the help of a command group given without a command."""
     context = getattr(fault, "ctx", None)
     words = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
-        if message := getattr(fault, "message", ""):       # where help is drawn by rich, the error had it printed when it was made
+        if message := getattr(fault, "message", ""):       # empty where rich has printed the help already
             err.print(message)
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")

@@ -1,4 +1,4 @@
-"""`fovnet bench`: how far answers, their confidence and the figures about them can be trusted."""
+"""`fovnet bench`: the reliability of answers, of their confidence, and of evaluation figures."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def bench_accuracy(
 
 
 def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
-    """A share of a row and its interval as text; empty where the row has no share."""
+    """A share of a row and its interval as text; "" if the row has no share."""
     value, low, high = (row[name] for name in (what, f"{ends}low", f"{ends}high"))
     if value is None:
         return ""
@@ -248,7 +248,7 @@ def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
 
 
 def _show_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
-    """Prints counts and shares with intervals, as measured on a split's volumes with their vocabulary and rule, and writes their table."""
+    """Measures counts and shares on a split's volumes, with their vocabulary and rule; prints them with intervals and writes a table."""
     from fovnet.bench.shares import COLUMNS
     from fovnet.records import write_tsv
 

@@ -1,4 +1,4 @@
-"""`fovnet bench`: what search methods need on recorded trainings, and where memory ends."""
+"""`fovnet bench`: how many draws search methods need on recorded trainings and with limited memory, and their time."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def bench_edge(
 
 
 def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
-    """standings.tsv, runs.tsv and standings.png, and on the terminal how many draws each method needed."""
+    """Writes standings.tsv, runs.tsv and standings.png, and prints how many draws each method needed."""
     from fovnet.bench.races import GOALS
     from fovnet.report.racing import label
     from fovnet.report.standings import write_standings

@@ -1,4 +1,4 @@
-"""`fovnet bench`: what each feature of the simulator is worth to networks that learn from it."""
+"""`fovnet bench`: what each feature of the simulator contributes to networks trained on it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def bench_screening(
 
 
 def _refuse_wrong_tables(collection: Path | None) -> None:
-    """Reads a collection's tables, which raises for any fault in them, before minutes of simulating."""
+    """Reads a collection's tables, so that any fault in them raises before minutes of simulation."""
     from fovnet.volume.collection import read_collection
 
     if collection is not None:
@@ -104,5 +104,5 @@ def _refuse_wrong_tables(collection: Path | None) -> None:
 
 
 def _with_interval(row: dict[str, Any], name: str, low: str, high: str, sign: str = "") -> str:
-    """ "65.9% (50.7% to 77.8%)", or nothing where the row has no such interval."""
+    """ "65.9% (50.7% to 77.8%)", or "" if the row has no such interval."""
     return "" if row.get(low) is None else f"{row[name]:{sign}.1%} ({row[low]:{sign}.1%} to {row[high]:{sign}.1%})"

@@ -1,4 +1,4 @@
-"""`fovnet bench`: how fast networks train, slices are cut and volumes answered."""
+"""`fovnet bench`: the speed of training, slicing and prediction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bench_train(
     from fovnet.volume.pack import load_pack
 
     if pack:
-        load_pack(pack)                             # raises for any fault in it before a process is started
+        load_pack(pack)                             # any fault in it raises here, before a process is started
     workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
     with progress_bar("training") as advance:
@@ -142,5 +142,5 @@ def bench_predict(
 
 
 def _first_notes(rows: Sequence[Any]) -> str:
-    """Why the first of them could not be measured, each reason once, at most three."""
+    """The first three distinct reasons why rows could not be measured."""
     return "; ".join(list(dict.fromkeys(row.note for row in rows if row.note))[:3])

@@ -1,4 +1,4 @@
-"""`fovnet collect`: the tables of a collection, from a tree of volumes as it was published."""
+"""`fovnet collect`: the tables of a collection, from a folder tree of volumes as published."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collectio
 
 
 def _folder_there(tree: Path) -> Path:
-    """The folder.  Raises CollectionError "collect-missing" where it is none."""
+    """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
     if not tree.is_dir():
         raise CollectionError("collect-missing", f"{tree}: there is no such folder; give the top folder of the tree")
     return tree
@@ -94,7 +94,7 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
 
 
 def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
-    """Prints which tables were written, and a summary of them; status 3 where something was set aside as broken."""
+    """Writes the tables and prints a summary of them; status 3 if anything was set aside as broken."""
     from fovnet.volume.adapters.gathered import write_tables
 
     table = write_tables(folder, gathered, tree, replace=replace)

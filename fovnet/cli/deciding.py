@@ -1,4 +1,4 @@
-"""The ensemble, its rule, and what it decides on the test split."""
+"""The ensemble, its decision rule, and its decisions on the test split."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ensemble(config: ConfigFile) -> None:
     options = settings.ensemble
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = warm_start_ensemble(settings) or (None, None)
-    results.probabilities.unlink(missing_ok=True)           # those of other members must not outlive them, were this killed half-way
+    results.probabilities.unlink(missing_ok=True)           # if this is killed half-way, no probabilities of other members remain
     assemble(
         results.ensemble, members, run_vocabulary(settings), settings.prepare.slicing, settings=options.model_dump(),
         seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
@@ -64,7 +64,7 @@ def ensemble(config: ConfigFile) -> None:
 
 
 def _counted(members: int, wanted: int, trials: Sequence[Trial], guess: float) -> str:
-    """The number of members, and the reason where it is smaller than was asked for."""
+    """The number of members and, if it is smaller than requested, the reason."""
     if members == wanted:
         return several(members, "member")
     better = sum(trial.outcome.status == "completed" and trial.score is not None and trial.score < guess for trial in trials)

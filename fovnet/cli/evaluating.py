@@ -1,4 +1,4 @@
-"""Predictions compared with the truth, runs with each other, and the report."""
+"""Comparison of predictions with the truth and of runs with each other, and the report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ablate(config: ConfigFile) -> None:
     settings = settings_of(config)
     results, pack = open_run(settings)
     refuse_other_rule(config, results, settings)
-    finished_run.evaluation_of(settings, results, pack)                          # raises as an evaluation does
+    finished_run.evaluation_of(settings, results, pack)                          # raises as `evaluate` does
     (journal, trials), arrays = finished_search(results), scored_arrays(results)
     with progress_bar("scoring") as advance:
         networks = networks_of(
@@ -75,7 +75,7 @@ EXAMINED = (
     ("presence_f1_weighted", "decided"), ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
     ("border_interval_holds", "decided"),
 )
-"""What `examine` shows of its measures; the tables have them all."""
+"""The measures that `examine` prints; the tables have all."""
 
 
 @verbs.command()
@@ -100,7 +100,7 @@ def examine(
     collection = read_collection(truth, known)
     cases, lacking, beyond = answered_cases(answers, collection, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
-    # before anything is printed: a closed pipe ends the command
+    # written before anything is printed, since a closed pipe ends the command
     written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
     _show_unmatched(lacking, beyond, by_name_alone(answers, collection))
     rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
@@ -121,7 +121,7 @@ def examine(
 
 
 def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
-    """Prints labelled volumes without an answer, answers on no labelled volume, and answers matched to one by name alone."""
+    """Prints labelled volumes without an answer, answers without a labelled volume, and answers matched by name alone."""
     if lacking:
         counted = several(len(lacking), "labelled volume")
         out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")
@@ -133,7 +133,7 @@ def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequen
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
-    """Nothing, unless the tables would be written over those of the truth or among the answers.  Raises ConfigError "out-in-inputs"."""
+    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be written among the answers."""
     labels = truth.parent if truth.suffix == ".tsv" else truth
     for what, folder in (("labels", labels), ("answers", answers)):
         if out_folder.resolve() == folder.resolve():

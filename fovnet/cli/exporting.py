@@ -1,4 +1,4 @@
-"""`fovnet export`: the answers of `predict`, and the ensemble, as other programs want them."""
+"""`fovnet export`: the answers of `predict`, and the ensemble, in formats of other programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPECTED = {
     "export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely",
     "export-none": "showing none of the regions",
 }
-"""Reasons that are frequent in an archive: they are counted, where a sentence for each would hide the others."""
+"""Reasons that are frequent in an archive: only counted, because a sentence for each would hide the others."""
 
 
 @export.command("sr")
@@ -120,7 +120,7 @@ def export_shipped(
 
 
 def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str) -> None:
-    """Exports every answer; where one cannot be, EXPECTED reasons are counted and others printed, and the status is then 3."""
+    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed, and the status is 3."""
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
 
@@ -142,6 +142,6 @@ def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabular
 
 
 def _refuse_in_answers(answers: Path, folder: Path) -> None:
-    """Nothing, unless both folders are the same.  Raises ConfigError "export-in-answers": exports there would be read as answers."""
+    """Raises ConfigError "export-in-answers" if both folders are the same: exports there would be read as answers."""
     if answers.resolve() == folder.resolve():
         raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")

@@ -1,4 +1,4 @@
-"""What verbs of the workflow open first: a configuration, and the ensemble's probabilities of the slices."""
+"""What the verbs of the workflow load first: settings, and the ensemble's probabilities of the slices."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def settings_of(config: Path) -> Settings:
-    """The settings of a YAML file.  Raises ConfigError for invalid ones, unknown features of the simulator among them, and "results-file"
-    where the results' folder, or one above it, is a file."""
+    """The settings of a YAML file.  Raises ConfigError for invalid ones, including unknown features of the simulator, and "results-file"
+    if the results folder, or one above it, is a file."""
     from fovnet.config import load, refuse_file
     from fovnet.phantom.features import left_out
 
@@ -43,15 +43,15 @@ def scored_arrays(results: Results) -> dict[str, Any]:
 
 
 def scored_of(results: Results) -> Any:
-    """The same, as `fovnet.decision.packed.Scored`."""
+    """As `scored_arrays`, as a `fovnet.decision.packed.Scored`."""
     from fovnet.decision.packed import Scored
 
     return Scored.read(scored_arrays(results))
 
 
 def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabulary, Rule]:
-    """The labelled volumes of a split with the ensemble's probabilities, the vocabulary, and the rule that decides on them; the networks
-    are loaded where their probabilities of a slice depend on its volume.
+    """The labelled volumes of a split with the ensemble's probabilities, the vocabulary, and the decision rule; volumes can be
+    scored again (`rerun`) if the networks' probabilities of a slice depend on its volume.
 
     Raises ConfigError "split-not-scored".
     """
@@ -74,9 +74,9 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
 
 
 def refuse_other_ensemble(config: Path, results: Results, settings: Settings) -> None:
-    """Nothing, unless the ensemble was made with other settings than these, which a report would state wrongly.
+    """Raises ModelError "ensemble-other-settings" if the ensemble was made with other settings than these.
 
-    Raises ModelError "ensemble-other-settings".
+    A report would state the wrong settings.
     """
     from fovnet.decision.ensemble import facts_of
     from fovnet.errors import ModelError
@@ -89,16 +89,15 @@ def refuse_other_ensemble(config: Path, results: Results, settings: Settings) ->
 
 
 def refuse_other_search(config: Path, results: Results, settings: Settings, pack: Pack) -> None:
-    """Nothing, unless the search that was concluded had other settings or slices than these, or the ensemble came from another search: a
-    report would describe a search that its networks did not come from.  Raises SearchError "search-other-settings", ModelError
-    "ensemble-other-search"."""
+    """Raises SearchError "search-other-settings" if the last finished search had other settings or slices than these, and ModelError
+    "ensemble-other-search" if the ensemble is from another search: a report would describe a search its networks did not come from."""
     from fovnet.decision.ensemble import facts_of
     from fovnet.errors import ModelError, SearchError
 
     journal, _ = finished_search(results)
     try:
         mine = {results.journal(search_fingerprint(settings, pack)), jobs_journal(settings, results)}
-    except ModelError:                                              # the networks it began with are gone, so that they cannot be compared
+    except ModelError:                                              # the networks it started from are gone and cannot be compared
         mine = {journal}
     if journal not in mine:
         raise SearchError("search-other-settings", f"{journal}: the last search to end there had other settings of `search` or `training` "
@@ -111,7 +110,7 @@ def refuse_other_search(config: Path, results: Results, settings: Settings, pack
 
 
 def refuse_other_rule(config: Path, results: Results, settings: Settings) -> None:
-    """As `refuse_other_ensemble`, and of its rule.  Raises ModelError "rule-other-settings" too."""
+    """As `refuse_other_ensemble`, and for its rule: raises ModelError "rule-other-settings" too."""
     from fovnet.decision.ensemble import RULE
     from fovnet.errors import ModelError
     from fovnet.records import digest, read_json
@@ -120,7 +119,7 @@ def refuse_other_rule(config: Path, results: Results, settings: Settings) -> Non
     try:
         made = read_json(results.ensemble / RULE).get("fovnet", {}).get("settings_sha256")
     except (OSError, ValueError):
-        return                                                      # reading the rule raises for any fault in it
+        return                                                      # any fault in it raises when the rule is read
     if made not in (None, digest(settings.decision.model_dump())):
         raise ModelError("rule-other-settings", f"{results.ensemble / RULE}: was tuned with other settings of `decision` than {config} "
                                                 f"has; tune it again: {with_config('tune', config)}")

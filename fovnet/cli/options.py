@@ -1,4 +1,4 @@
-"""What several verbs are given: paths that are checked before any work is done, and help texts that they share."""
+"""Options shared by several verbs: paths that are checked before any work is done, and help texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fovnet.records import header_of, unwritable
 
 
 def path_of_word(text: str) -> Path:
-    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib would read as the current folder."""
     if not text:
         raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
                                         "this one)")
@@ -25,7 +25,7 @@ def path_of_word(text: str) -> Path:
 
 
 def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
-    """The path given as `--out`, once it is known that it can be written.  Raises ConfigError "out-unwritable" before any work is done."""
+    """The path given as `--out`.  Raises ConfigError "out-unwritable", before any work is done, if it cannot be written."""
     if path is not None and (why := unwritable(path, folder=folder)):
         raise ConfigError("out-unwritable", f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written")
     return path
@@ -36,16 +36,16 @@ def _folder_to_write(path: Path | None) -> Path | None:
 
 
 def folder_to_fill(path: Path) -> Path:
-    """The same of a folder that is an argument."""
+    """As `_to_write`, for a folder that is an argument."""
     _to_write(path, folder=True, named="")
     return path
 
 
 def file_out(is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns") -> Any:
-    """`--out` that names a file to write; one that lies there is written anew where `is_own` knows it for the kind that the verb writes,
-    `wanted` in words: the columns of `bench mistrust` are those of `bench crop` too, and either writes over the other's.
+    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the verb writes, `wanted` in
+    words.  `bench mistrust` and `bench crop` have the same columns, so either overwrites the other's table.
 
-    The option raises ConfigError "out-other-file" for any other but an empty one: a volume, a configuration, somebody's table.
+    The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration, another table.
     """
     def tried(path: Path | None) -> Path | None:
         _to_write(path, folder=False)
@@ -63,12 +63,12 @@ def _seen(path: Path) -> str:
 
 
 def table_of(module: str) -> Callable[[Path], bool]:
-    """Whether a file is a table of a module's COLUMNS; the module is imported where a file lies there, and not before."""
+    """A function that tells whether a file is a table with the module's COLUMNS; it imports the module only when called."""
     return lambda path: header_of(path) == list(import_module(module).COLUMNS)
 
 
 FolderOut = partial(typer.Option, callback=_folder_to_write, parser=path_of_word, metavar="PATH")
-Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # what is read
+Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # for input paths
 ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
@@ -81,9 +81,9 @@ INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: locali
 
 
 def model_folder(model: Path | None) -> Path:
-    """The ensemble folder that is meant, "shipped" being the package's as in `training.begin` where no folder is called so.
+    """The ensemble folder; the package's own for None, and, as in `training.begin`, for "shipped" unless a folder has that name.
 
-    Raises ModelError where none is named and none came with the package.
+    Raises ModelError if that one is needed and the package has none.
     """
     from fovnet.decision.shipped import shipped_folder
 
@@ -91,7 +91,7 @@ def model_folder(model: Path | None) -> Path:
 
 
 def kinds_included(kinds: str) -> list[str]:
-    """The kinds of DICOM series named in `--include`.  Raises ConfigError for one that there is not."""
+    """The kinds of DICOM series named in `--include`.  Raises ConfigError for an unknown kind."""
     from fovnet.volume.dicom.triage import INCLUDABLE
 
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]

@@ -1,4 +1,4 @@
-"""Before anything runs: whether a configuration is valid, and what its networks will cost."""
+"""Checks before a run: whether a configuration is valid, and the predicted cost of its networks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check(config: ConfigFile) -> None:
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
     refuse_shared_names(there)
     lacking += missing_files(there)
-    if there and alone:                                     # enough simulated people are in every split, with labels of every region
+    if there and alone:                                     # simulated subjects fill every split, with labels of every region
         lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split) + between_labelled(there, words)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
         lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
@@ -84,11 +84,11 @@ def check(config: ConfigFile) -> None:
 
 
 def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
-    """Prints what the labels lack: regions, splits of a region, and rows between two regions, perhaps by a mistyped number."""
+    """Prints gaps in the labels: regions without any, or none in a split, and missing rows between two regions, perhaps typing errors."""
     from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
 
     notes, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
-    if there and not settings.phantom.subjects:             # enough simulated people are in every split, with labels of every region
+    if there and not settings.phantom.subjects:             # simulated subjects fill every split, with labels of every region
         inner = [name for name in away if is_inner(there, words, name)]
         outer = [name for name in away if name not in inner]
         notes += [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"] if outer else []
@@ -104,7 +104,7 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
 
 
 def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection]) -> None:
-    """Prints a warning where the validation split has too few subjects to promise the stated error at all."""
+    """Prints a warning if the validation split has too few subjects to guarantee the stated error at all."""
     from fovnet.decision.abstaining import fewest_people
     from fovnet.volume.preflight import people
     from fovnet.volume.split import shares
@@ -119,7 +119,7 @@ def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection])
 
 
 def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
-    """The ensemble whose networks are trained further, and both spacings of slices where they differ."""
+    """A sentence on the ensemble whose networks are trained further, with both slice spacings if they differ."""
     known, here = facts["prepare"]["target_spacing_mm"], settings.prepare.target_spacing_mm
     sentence = f"{len(facts['members'])} networks of {folder} are trained further"
     return sentence if known == here else (f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
@@ -127,8 +127,8 @@ def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
-    """A collection's tables; None where they are not there yet.  Raises CollectionError with every fault in them, ConfigError for a
-    folder that does not exist."""
+    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them, ConfigError for a folder that
+    does not exist."""
     from fovnet.volume.collection import nearest_name, read_collection
 
     if not folder.exists():
@@ -139,7 +139,7 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
 
 
 def _simulated(settings: Settings, *, beside: bool) -> str:
-    """How many simulated people a run makes; `beside` collections also that it learns from both, and the setting that prevents that."""
+    """How many subjects a run simulates; `beside` collections also that it trains on both, and the setting that prevents this."""
     people = several(settings.phantom.subjects, "simulated subject")
     sentence = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
     return f"{sentence}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else sentence
@@ -209,7 +209,7 @@ def calibrate(
     settings = settings_of(config)
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
-        journal_of_same_training(settings, trials_of)        # raises where there is no such search, before a minute of measuring
+        journal_of_same_training(settings, trials_of)        # raises, before a minute of measuring, if there is no such search
     provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
         write_calibration(path, _calibrated(settings), **provenance)
@@ -230,7 +230,7 @@ def calibrate(
 
 
 def _calibrated(settings: Settings) -> Calibration:
-    """The device as a short run finds it, with networks of the configured space."""
+    """The calibration of the device, from short trainings of networks of the configured space."""
     from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.columns import columns_of_space
     from fovnet.net.probing import device_name
@@ -246,7 +246,7 @@ def _calibrated(settings: Settings) -> Calibration:
 
 
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
-    """Held-out networks trained for a moment: how many predictions were near enough, and a TSV of all."""
+    """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV of all."""
     from fovnet.maths.intervals import wilson_interval
     from fovnet.net.calibration import candidates
     from fovnet.net.calibration_check import WITHIN, HeldOut, held_out, measured
@@ -260,7 +260,7 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     with progress_bar("checking") as advance:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)
-            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # a network takes minutes: none is lost
+            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # after each: one takes minutes
             advance(len(found), len(chosen))
     for what, limit in WITHIN.items():
         near = [near_enough for one in found if (near_enough := one.is_within(what)) is not None]

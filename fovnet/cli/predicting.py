@@ -1,4 +1,4 @@
-"""`fovnet predict`: new volumes in, tables, pictures and pages out."""
+"""`fovnet predict`: tables, pictures and pages for new volumes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]]
 
 
 def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
-    """(volume_id, path) of each, sorted: equal names are numbered in this order, which does not depend on the order of the arguments."""
+    """(volume_id, path) of each volume, sorted: equal names are numbered in this order, which is independent of the order of arguments."""
     from fovnet.volume.discovery import name_volumes
 
     files = sorted(volumes)
@@ -99,7 +99,7 @@ def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
 def _kept(
     folder: Path, named: list[tuple[str, Path]], identity: str, *, pictures: bool, pages: bool, faces: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the volumes whose earlier answers are still valid, by volume_id; prints how many these are."""
+    """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
     from fovnet.decision.kept import kept_rows
 
     found = {
@@ -113,7 +113,7 @@ def _kept(
 
 
 def _show_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
-    """Prints how many earlier answers in the folder are on other files, and will be replaced by new ones."""
+    """Prints how many earlier answers in the folder are of other files and will be replaced."""
     from fovnet.decision.foreign import answered_before
 
     other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
@@ -123,16 +123,16 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
 
 
 def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
-    """Writes and prints what was found beside the volumes: series set aside, and files passed over, but for those in the output folder."""
+    """Writes and prints what else was found: DICOM series, and files that were skipped, except those in the output folder."""
     _write_found(folder, found.series, included, show_ids)
-    whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are what they are called)
+    whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are not resolved)
     _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])         # noqa: PTH100
 
 
 def _show_passed(files: list[Path]) -> None:
-    """Prints how many files are no volumes, by ending, for an image may have an unknown one; and how many linked folders were not entered,
-    which may lead anywhere."""
-    links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises behind a closed folder)
+    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how many linked folders were not
+    entered, as they may lead anywhere."""
+    links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises without permission)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
                   "themselves")
@@ -146,7 +146,7 @@ def _show_passed(files: list[Path]) -> None:
 
 
 def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:
-    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and where the answers lie; status 3 unless
+    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of the answers; status 3 unless
     all were read."""
     from fovnet.decision.answer import TABLE
 
@@ -158,14 +158,14 @@ def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool
 
 
 def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
-    """(refused volumes, unreadable members of archives), two counts; prints the reason of each.  An archive of which nothing could be read
+    """Numbers of refused volumes and of unreadable members of archives; prints the reason of each.  An archive without any readable member
     counts as a refused volume."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(message.translate(BLANKED))
     refused_paths = {row["path"] for row in refused}
-    answered = {row["path"] for row in table}               # a file may be called as DICOM is, and be none
+    answered = {row["path"] for row in table}               # a file may have a DICOM name and be none
     unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
     inside = [row for row in unread if row["path"].partition(", member ")[0] not in refused_paths]
     for row in inside:
@@ -174,13 +174,13 @@ def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]
 
 
 def _write_index(folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]) -> None:
-    """index.html; series of the kinds that were asked for count as read."""
+    """Writes index.html; series of the `included` kinds count as read."""
     series = [row | {"kind": "volume"} if row["kind"] in included else row for row in found.series]
     predictions.write_index_of(folder, volumes, series)
 
 
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
-    """found.tsv and found.json: every DICOM series that was seen, and why some are not read; nothing where there is no DICOM."""
+    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes both if there is none."""
     from fovnet.records import write_json, write_tsv
     from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
@@ -200,7 +200,7 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """spans.tsv; its first 200 rows on the screen too, where that is a terminal."""
+    """Writes spans.tsv; prints the rows too, up to 200, if stdout is a terminal."""
     from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 

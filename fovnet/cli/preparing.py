@@ -1,4 +1,4 @@
-"""From people, simulated or real, to slices."""
+"""Simulation of collections, and slicing of volumes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def phantom(
 def _phantom_of_labels(
     folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int, seed: int, without: list[str]
 ) -> None:
-    """Scans of one segmentation, beside those of others that the collection has."""
+    """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same subject."""
     from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT

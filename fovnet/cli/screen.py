@@ -1,4 +1,4 @@
-"""Output for people: tables, measures as text, bars on a terminal and lines in a log."""
+"""Output on the terminal or in a log: tables, measures as text, progress bars."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 OBEYED = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
-"""Control characters of a terminal: escapes, changes of writing direction, ends of lines; file names may hold them."""
+"""Replacements of control characters: escapes, changes of writing direction, line ends; file names may contain them."""
 
 
 class Console(Terminal):
-    """A terminal or a file to which text is written literally, in cells of tables too: file names may hold [brackets], :colons: and control
-    characters."""
+    """A terminal or a file to which text is written literally, in cells of tables too: file names may contain [brackets], :colons: and
+    control characters."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how, markup=False, highlight=False, emoji=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """As rich; the control characters are replaced here already, so that the width of a cell is that of the text shown."""
+        """As rich, with control characters replaced already here, so that cell widths are computed from the text shown."""
         return super().render_str(text.translate(UNSHOWN), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -43,7 +43,7 @@ class Console(Terminal):
             yield segment if segment.control else Segment(segment.text.translate(UNSHOWN), segment.style)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich; a failed write to stderr, as to a log on a full disk, is ignored, but for a broken pipe."""
+        """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken pipe."""
         try:
             super().print(*objects, **how)
         except OSError as fault:
@@ -55,29 +55,29 @@ out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 
 def titled(title: str, *headings: str) -> Table:
-    """An empty table under a title, its columns side by side without lines."""
+    """An empty table with a title and headings, without lines between columns."""
     return Table(*headings, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def show_table(table: Table) -> None:
-    """Prints a table: on a terminal as wide as that, elsewhere 120 characters wide."""
+    """Prints a table in the width of the terminal, or in 120 characters elsewhere."""
     (out if out.is_terminal else Console(width=120)).print(table)
 
 
 def score_text(score: float | None) -> str:
-    """A loss with four decimals; empty for a trial that has none."""
+    """A loss with four decimals; "" if a trial has none."""
     return "" if score is None else f"{score:.4f}"
 
 
 def value_text(measure: str, value: float | None) -> str:
-    """A measure as text: millimetres, else per cent."""
+    """A measure as text, in millimetres or per cent."""
     if value is None:
         return ""
     return f"{value:.1f} mm" if _is_length(measure) else f"{value:.1%}"
 
 
 def measure_text(one: Measure | None) -> str:
-    """A measure, its denominator, and its interval where it has one, as text."""
+    """A measure, its denominator and, if it has one, its interval, as text."""
     if one is None or one.value is None:
         return ""
     text = f"{value_text(one.name, one.value)} of {one.denominator:,}"
@@ -95,14 +95,14 @@ def difference_text(one: Difference | None) -> str:
 
 
 def _is_length(measure: str) -> bool:
-    """Whether a measure is a length in mm, and not a share within a tolerance in mm."""
+    """Whether a measure is a length in mm, rather than a share within a tolerance in mm."""
     return measure.endswith("_mm") and "within" not in measure
 
 
 @contextmanager
 def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; in a log, a line at every tenth of the way.  With a unit also the rate per second, and in a log a
-    line every minute: a tenth of an archive is hours.  Yields the callback (done, total)."""
+    """A progress bar on a terminal; in a log, a line at every tenth.  With a unit also the rate per second, and in a log a line every
+    minute: a tenth of an archive may take hours.  Yields the callback (done, total)."""
     pace = Pace(unit)
     if not err.is_terminal:
         yield _tenths(what, pace)
@@ -116,7 +116,7 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 
 @contextmanager
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
-    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, a line an epoch."""
+    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line per epoch."""
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
         each = training.seconds / done

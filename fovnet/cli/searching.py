@@ -1,4 +1,4 @@
-"""Search the network space, in one process or slot by slot; train one of its networks by hand."""
+"""Search of the network space, in one process or slot by slot; training of a single network."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def train(
 
 
 def _search(config: Path) -> None:
-    """The search of a configuration, from its journal on."""
+    """Runs the search of a configuration, or continues it from its journal."""
     from fovnet.net.training import choose_device
     from fovnet.net.trials import search_networks, write_rows
 
@@ -130,7 +130,7 @@ def _search(config: Path) -> None:
     results, pack = open_run(settings)
     journal = results.journal(search_fingerprint(settings, pack))
     planned = plan_search(settings, pack)
-    write_rows(journal, training_rows(settings, pack))       # where in the pack they lie, which the journal's name does not say
+    write_rows(journal, training_rows(settings, pack))       # their places in the pack, on which the journal's name does not depend
     with progress_bar("searching") as advance:
         trials = search_networks(
             planned, training_job(settings, pack, journal), journal, trials=settings.search.trials,
@@ -169,14 +169,14 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     from fovnet.net.trials import train_slot, write_rows
 
     settings = settings_of(config)
-    if settings.training.device == "cuda":      # the others are everywhere, and asking costs seconds of importing torch here too
+    if settings.training.device == "cuda":      # auto and cpu need no check, which costs seconds of importing torch
         from fovnet.net.training import choose_device
 
         choose_device(settings.training.device)
     results, pack = open_run(settings)
     journal = jobs_journal(settings, results)
     refuse_journal_of_other_slices(settings, pack, journal)
-    write_rows(journal, training_rows(settings, pack))      # they may lie elsewhere in the pack by now
+    write_rows(journal, training_rows(settings, pack))      # their places in the pack may have changed
     trial = train_slot(training_job(settings, pack, journal), journal, slot)
     out.print(" ".join(["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]).rstrip())
 
@@ -208,7 +208,7 @@ def propose(
 
 
 def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
-    """curve.png, beside the record."""
+    """Writes curve.png beside the record of the training."""
     from fovnet.report.canvas import save_png
     from fovnet.report.learning import learning_figure
     from fovnet.report.wording import settings as described
@@ -219,7 +219,7 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
 
 
 def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
-    """Records a finished search where later steps find it, and prints its result."""
+    """Records a finished search for later steps, and prints its result.  Raises SearchError "search-without-score"."""
     from fovnet.errors import SearchError
     from fovnet.records import digest, write_json
 
@@ -236,7 +236,7 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:
-    """trials.tsv: one row a trial, the axes of its configuration as columns."""
+    """Writes trials.tsv: one row per trial, the axes of its configuration as columns."""
     from fovnet.records import write_tsv
 
     rows = [

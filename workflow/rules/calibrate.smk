@@ -1,13 +1,13 @@
 """
-Before the search, where search.speed is "measure": the device.
+Before the search, if search.speed is "measure": calibrate the device.
     NEEDS  nothing but the device
-    GIVES  {RESULTS}/calibration.json    what it computes, moves and launches in a second, fitted to a few networks trained for a moment
+    GIVES  {RESULTS}/calibration.json    rates of arithmetic, memory transfer and launches, fitted to short trainings of a few networks
 """
 
 
 rule calibrate:
     """Measure the device for the predictions of the search; a calibration that is there is kept, whatever asks for it."""
-    output: update(f"{RESULTS}/calibration.json")      # update: Snakemake would remove it before the job
+    output: update(f"{RESULTS}/calibration.json")      # update: without it, Snakemake removes the file before the job
     params:
         file=SETTINGS_FILE,
     log: f"{LOGS}/calibrate.txt"

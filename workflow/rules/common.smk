@@ -1,5 +1,5 @@
 """
-What all acts share: the settings and what rules depend on of them, where results and logs lie, and the lock on the results.
+Shared by all acts: the settings and their hashes for rules, the folders of results and logs, and the lock on the results.
 """
 
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-import fovnet.config        # by its full name: `parse` and `config` are Snakemake's own words here
+import fovnet.config        # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import calibration_files, fingerprint, gpus, sections, unnoticed_changes, warm_start_files
 
-sys.setrecursionlimit(20000)    # Snakemake walks the graph recursively; long chains of jobs exceed Python's 1,000
+sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
@@ -24,13 +24,13 @@ except ConfigError as error:
 
 RESULTS = SETTINGS.results
 LOGS = f"{RESULTS}/logs"
-SETTINGS_FILE = Path(RESULTS, "config.yaml")    # what the jobs read; not written by a dry run, beside which another run may be under way
+SETTINGS_FILE = Path(RESULTS, "config.yaml")    # read by the jobs; a dry run does not write it, as another run may be in progress
 GPUS, CALIBRATION, WARM_START = gpus(SETTINGS), calibration_files(SETTINGS), warm_start_files(SETTINGS)
-HELD = []           # the lock on the results; Snakemake's own is on the folder it is started in, of which there may be two
+HELD = []           # the lock on the results; Snakemake locks only its working folder, and two runs may have different ones
 
 
 def fingerprint_of(*names):
-    """What a rule depends on: a hash of its own sections of the settings."""
+    """A hash of the sections of the settings that a rule depends on."""
     return fingerprint(SECTIONS, *names)
 
 

@@ -1,7 +1,7 @@
 """
 Act 3: ensemble.
     NEEDS  {RESULTS}/search/trials.tsv and the networks beside it; {RESULTS}/slices/
-    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz, and of many volumes
+    GIVES  {RESULTS}/ensemble/    ensemble.json, member-*.safetensors, weighing.json, novelty.npz, and with many volumes
                                   orientation.safetensors;    {RESULTS}/probabilities.npz
 """
 

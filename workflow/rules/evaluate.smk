@@ -1,7 +1,7 @@
 """
 Act 5: evaluate.
     NEEDS  {RESULTS}/decisions/, {RESULTS}/slices/
-    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv where asked for
+    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv if requested
 """
 
 

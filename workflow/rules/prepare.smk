@@ -11,7 +11,7 @@ OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in m
 
 
 def collection_tables(_):
-    """The tables of all collections; a user's own are watched for changes, and so is the simulated one.  A collection is a folder or a
+    """The tables of all collections, the user's own and the simulated one: a change repeats the job.  A collection is a folder or a
     table in it."""
     own = [str(path) for table in OWN_TABLES for path in (table, table.parent / "regions.tsv")]
     simulated = [f"{RESULTS}/phantom/volumes.tsv"] if SETTINGS.phantom.subjects else []
@@ -42,7 +42,7 @@ rule slice:
     """Cut every volume into axial slices; split the subjects.  Status 3 means that some were refused and the rest was done."""
     input:
         tables=collection_tables,
-        key=[path for path in [f"{RESULTS}/identifiers.key"] if Path(path).exists()],       # a new key gives new hashes of the ids
+        key=[path for path in [f"{RESULTS}/identifiers.key"] if Path(path).exists()],       # a new key changes the hashes of the ids
     output:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",
@@ -50,7 +50,7 @@ rule slice:
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
         settings=fingerprint_of("prepare", "collections", "regions", "identifiers", "seed"),
-        volumes=lambda _: stamp_of_volumes(OWN_TABLES),     # one that was replaced or mended is cut again, the others come from the cache
+        volumes=lambda _: stamp_of_volumes(OWN_TABLES),     # changed volumes are sliced again, the others come from the cache
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores

@@ -1,10 +1,10 @@
 """
-Act 2, for clusters (search.jobs: true): the search of search.smk with every slot a job of its own.
+Act 2, for clusters (search.jobs: true): the search of search.smk with one job per slot.
     NEEDS  {RESULTS}/slices/; {RESULTS}/calibration.json where search.speed is "measure"
     GIVES  {RESULTS}/search/jobs-*/    search.json, one proposal-*.json and slot-*.json a trial, networks/;    {RESULTS}/search/trials.tsv
 
-Nobody knows beforehand which slots a proposal has to see, nor how many there are: both follow from the proposals before it, so that
-every proposal is a checkpoint.
+Which slots a proposal depends on, and how many slots there are, is known only from the proposals before it, so every proposal is a
+checkpoint.
 """
 
 from snakemake.exceptions import IncompleteCheckpointException
@@ -19,7 +19,7 @@ localrules: propose, gather
 
 
 def what_it_waits_for(wildcards):
-    """The proposal before a slot's own, and the slots that must be finished by the virtual clock since then."""
+    """The previous proposal, and the slots that, by the virtual clock, must have finished since then."""
     slot = int(wildcards.slot)
     if slot == 0:
         return []
@@ -28,14 +28,14 @@ def what_it_waits_for(wildcards):
 
 
 def slots_so_far(_):
-    """The slots of all proposals made, and the next proposal, until the search ends; asked again after every proposal."""
+    """The slots of all proposals made and, until the search ends, the next proposal; evaluated again after every proposal."""
     checkpoints.begin.get()
     slots = []
     for slot in range(SETTINGS.search.trials):
         try:
             checkpoints.propose.get(slot=f"{slot:04d}")
         except IncompleteCheckpointException as coming:
-            return [*slots, coming.targetfile]      # let through, it would keep the slots from being trained side by side
+            return [*slots, coming.targetfile]      # if raised, it would prevent slots from being trained in parallel
         if ends(JOURNAL, slot):
             break
         slots.append(f"{JOURNAL}/slot-{slot:04d}.json")
@@ -90,7 +90,7 @@ rule train:
         file=SETTINGS_FILE,
     log: f"{LOGS}/slots/train-{{slot}}.txt"
     threads: 1
-    retries: 2      # a job that dies, with its node perhaps, has no outcome; what has one is never repeated
+    retries: 2      # for jobs that die without an outcome, perhaps with their node; a slot with an outcome is never repeated
     resources: gpu=GPUS
     message: "Training slot {wildcards.slot}"
     wildcard_constraints: slot=r"\d\d\d\d+"
