@@ -1,6 +1,6 @@
-"""Settings: from YAML to frozen models, every fault found at once and before any work begins.
+"""Settings: YAML parsed into frozen models; all faults are reported at once, before any work begins.
 
-The models below are the one truth about what can be set; the Snakefile and every verb read them through `parse` or `load`.
+The models below define everything that can be set; the Snakefile and every verb read them through `parse` or `load`.
 Nothing deeper than fovnet.cli sees a YAML mapping.
 """
 
@@ -39,13 +39,13 @@ from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 
 
 class Section(BaseModel):
-    """A part of the configuration: frozen, and closed to keys it does not know and to numbers that are none."""
+    """A part of the configuration: frozen; unknown keys, infinities and NaN are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Phantom(Section):
-    """The simulated collection; no subjects, no phantom.  `without` names what the simulator shall not vary (`phantom.features`)."""
+    """The simulated collection; none with 0 subjects.  `without` names features that the simulator does not vary (`phantom.features`)."""
 
     subjects: int = Field(0, ge=0, le=1_000_000)
     volumes_per_subject: PositiveInt = 3
@@ -53,14 +53,14 @@ class Phantom(Section):
 
 
 def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Fractions that are one together."""
+    """The fractions, if they add up to 1 within 1e-6.  Raises ValueError."""
     if abs(sum(fractions) - 1) > 1e-6:
         raise ValueError(f"the fractions add up to {sum(fractions):.8g}; 1 is wanted, as of [0.5, 0.25, 0.25]")
     return fractions
 
 
 class Prepare(Section):
-    """From volumes to slices; `split`: the fractions of the subjects that train, validate and test."""
+    """Slicing; `split`: the fractions of the subjects in the training, validation and test splits."""
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
@@ -68,20 +68,21 @@ class Prepare(Section):
 
     @property
     def slicing(self) -> dict[str, Any]:
-        """What `fovnet.volume.slices.Slicing` is made of: all but who is in which split."""
+        """The arguments of `fovnet.volume.slices.Slicing`: all fields but `split`."""
         return self.model_dump(exclude={"split"})
 
 
 class Augmentation(Section):
-    """Ranges, each drawn uniformly and anew for every slice: ±degrees, ±share of the side, ±shear, ±share of the size, grey levels.
+    """Half-widths of uniform distributions, drawn anew for every slice: degrees, share of the side, shear, share of the size, grey levels.
 
-    gamma, of the exponent about 1, window, of each end of the grey values kept, crop, the share of slices of which a rectangle alone
-    is shown, as if it were the field of view, bend, of the moves that bend a body smoothly, texture, the largest deviation of the taps
-    of a filter of each slice's own, tones, the largest share of other greys for the same tissues, shading, the largest logarithm of the
-    gain of a field that makes some parts brighter than others, as coils do, and alone, the share of slices of which nothing is shown but
-    the slice, are no part of the paper's recipe.
-
-    as_cut  whether "millimetres" and "sections" of a slice that is cropped and zoomed are what they would be of a volume that was cut so
+    Not part of the paper's recipe:
+    gamma    of the exponent about 1                             window   of each end of the range of grey values kept
+    crop     share of slices reduced to a rectangle, as if it were the field of view
+    bend     of the displacements of a smooth deformation        texture  largest standard deviation of the taps of a filter per slice
+    tones    largest share of other grey values for the same tissues
+    shading  largest logarithm of the gain of a smooth field, as of receive coils
+    alone    share of slices of which no input but the slice is shown
+    as_cut   whether "millimetres" and "sections" of a cropped and zoomed slice are those of a volume cut the same way
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -101,7 +102,7 @@ class Augmentation(Section):
 
 
 class Plateau(Section):
-    """A learning rate that is reduced, and a training that ends, where it gets no better (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
+    """Reduces the learning rate, and at last ends the training, when the loss stops falling (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
 
     patience: PositiveInt = 5
     factor: float = Field(0.1, gt=0, lt=1)
@@ -109,14 +110,14 @@ class Plateau(Section):
 
 
 class Envelope(Section):
-    """Trials pruned where they lie too far above the best one seen (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
+    """Prunes trials whose loss lies too far above that of the best one seen (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
 
     milestones: list[PositiveInt] = Field(min_length=1)
     margin: float = Field(0.5, ge=0, description="as a share of the best trial's loss at that epoch")
 
 
 class EarlyStopping(Section):
-    """Ends of a training before its last epoch; both off."""
+    """Rules that end a training before its last epoch; both are off by default."""
 
     plateau: Plateau | None = None
     envelope: Envelope | None = None
@@ -126,15 +127,15 @@ Input = Literal["slice", "neighbours", "millimetres", "sections"]
 
 
 def _in_order(given: list[Input]) -> list[Input]:
-    """Each once, in the order of the channels, which is no choice."""
+    """The inputs without duplicates, in the order of the channels, which is fixed."""
     return [kind for kind in get_args(Input) if kind in given]
 
 
 class Training(Section):
-    """One trial's recipe (the paper: 30 epochs of 80,000 augmented slices).
+    """The recipe of one trial (the paper: 30 epochs of 80,000 augmented slices).
 
-    begin        "shipped", or the folder of an ensemble: every training goes on from a network of it; none: from weights that are drawn
-    rate_factor  the learning rate is so many times the configuration's: a network that has learned forgets at its old one
+    begin        "shipped", or the folder of an ensemble whose networks are trained further; None: random initial weights
+    rate_factor  multiplies the learning rate of the configuration: a trained network forgets at its original rate
     """
 
     epochs: PositiveInt = 30
@@ -163,9 +164,9 @@ class Training(Section):
 
 
 class Speed(Section):
-    """The device as the cost model sees it; predictions order the virtual clock, so they belong to the configuration.
+    """Speed of the device for the cost model; predicted seconds order the virtual clock, so they belong to the configuration.
 
-    The last four are what `fovnet calibrate` finds out beside the first three.
+    `fovnet calibrate` measures the first three and, beside them, the last four.
     """
 
     gflop_per_second: PositiveFloat = 20_000.0
@@ -181,12 +182,12 @@ FORMS = ("numbers", "word")
 
 
 def _form(given: Any) -> str:
-    """Which of the two forms of a speed is meant."""
+    """Which of its two forms `speed` has: "word" or "numbers"."""
     return "word" if isinstance(given, str) else "numbers"
 
 
 def number_in_words(level: Any) -> Any:
-    """1e-4 as a number: YAML 1.1 takes it for a word, as it has no point."""
+    """1e-4 as a number: YAML 1.1 reads it as a string, because it has no decimal point."""
     return float(level) if isinstance(level, str) and NUMBER.fullmatch(level) else level
 
 
@@ -220,7 +221,7 @@ MEMBERS = "members"       # a space: the configurations of the networks that tra
 
 
 def _axis(given: Any) -> Any:
-    """An axis as JSON knows it: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError with what is wrong."""
+    """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError that says what is wrong."""
     if isinstance(given, list):
         return AXIS_KINDS["ordinal"].validate_python(given)
     if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
@@ -237,7 +238,7 @@ def _axis_fault(name: str, fault: Any) -> str:
 
 
 def _space(given: Any) -> Any:
-    """ "paper", "members", or {axis: levels} as JSON knows it, every fault named.  Raises ValueError."""
+    """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every fault."""
     if given in ("paper", MEMBERS):
         return given
     if not isinstance(given, dict) or not given:
@@ -256,9 +257,9 @@ def _space(given: Any) -> Any:
 
 
 class Search(Section):
-    """Where to look, and how much to spend.
+    """Search method, space and budget.
 
-    space  of "members", the networks that training.begin names, each is trained as it was; `start` is then the first of them
+    space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
     method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts"] = "gp-ei"
@@ -296,10 +297,11 @@ class Search(Section):
 
 
 class Ensemble(Section):
-    """How many of the best trials become members, how many of these, the last, see slices alone, the members' weights in the mean, and
-    the precision in which the network weights are kept.
+    """How the members are chosen, weighted and stored.
 
-    blend  share of the trained weights in the members; the others are those of the networks that their trainings began with
+    members    number of best trials that become members      alone  how many of these, the last, are shown slices alone
+    weights    of the members in the mean                     precision  of the stored network weights
+    blend      share of the trained weights in the members; the rest is the weights that the trainings started from
     """
 
     members: PositiveInt = 10
@@ -310,14 +312,14 @@ class Ensemble(Section):
 
 
 class Decision(Section):
-    """Candidates the validation split chooses among, the error rate that an answer may have before it is withheld, and the risk that
-    more than this rate is found on new people.
+    """Candidates among which the validation split chooses, the error rate above which an answer is withheld (`stated_error`), and the
+    accepted risk that new people show more than this rate (`at_risk`).
 
-    heights  whether the decision may know how high a region usually is: for the whole answer, where the validation split is decided
-             better so; for which regions are shown (presence), while the slices alone determine the borders, so that what is cut off a
-             volume moves no border that is left; or never
-    height_widths  how many times as much the heights of regions may vary as in the training split: people elsewhere do, and the wider, the
-             less a border moves that is left when a part of the volume is cut away
+    heights  whether usual heights of regions enter the decision: wholly, if the validation split is decided better that way; only for
+             which regions are present ("presence"), so that the slices alone determine the borders and cutting off a part of a volume
+             does not move those left; or never
+    height_widths  factors on the standard deviations of heights in the training split: people elsewhere vary more, and the wider the
+             distribution, the less the remaining borders move when a part of the volume is cut off
     """
 
     sigma_mm: list[Annotated[float, Field(ge=0)]] = Field(default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1)
@@ -330,14 +332,14 @@ class Decision(Section):
 
 
 class Evaluate(Section):
-    """Resamples of the subjects behind every interval."""
+    """Number of bootstrap resamples of the subjects behind every interval."""
 
     bootstrap: int = Field(1000, ge=100)
 
 
 class Report(Section):
-    """The page.  `volumes_shown` bounds the failures that get pictures; without `gallery` no volume is pictured; without `faces` heads
-    are covered in every picture."""
+    """The page.  `volumes_shown`: most failures that are pictured; without `gallery` no volume is pictured; without `faces` heads are
+    covered in every picture."""
 
     title: str = "fovnet: regions of an MRI collection"
     volumes_shown: int = Field(9, ge=0, le=60)
@@ -388,7 +390,7 @@ class Settings(Section):
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
     """The settings in a mapping; `source` names it in errors.
 
-    Raises ConfigError with every fault in one sentence each: unknown keys with the nearest known one, values with what is wanted.
+    Raises ConfigError "config-invalid", a sentence for every fault: unknown keys with the nearest known one, values with what is wanted.
     """
     try:
         return Settings.model_validate(dict(raw))
@@ -398,24 +400,24 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
 
 
 def load(path: Path) -> Settings:
-    """The settings in a YAML file.  Raises ConfigError where it is missing, no YAML, or not valid."""
+    """The settings in a YAML file.  Raises ConfigError if it is missing, not YAML, or not valid."""
     return parse(read_yaml(path), str(path))
 
 
 def refuse_file(settings: Settings, source: str) -> None:
-    """Nothing, unless the results' folder, or one above it, is a file.  Raises ConfigError "results-file"; `source` names the settings."""
+    """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source` names the settings."""
     file = next((place for place in (Path(settings.results), *Path(settings.results).parents) if place.is_file()), None)
     if file is not None:
         raise ConfigError("results-file", f"{source}: results: {settings.results}: {file} is a file; name a folder")
 
 
 def deciding(settings: Settings) -> list[Any]:
-    """The settings that decide the trials of a search: not how many are wanted, nor whether they run as one job or as many."""
+    """The settings that determine the trials of a search: not their number, the stopping rule, or whether they run as one job or many."""
     return [settings.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"}), settings.training.model_dump(), settings.seed]
 
 
 def write_settings(path: Path, settings: Settings) -> Path:
-    """`path`, holding the whole configuration as YAML, defaults filled in; not written where its content is that already."""
+    """`path`, holding the whole configuration as YAML with defaults filled in; a file that already holds it is not rewritten."""
     text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
@@ -423,7 +425,10 @@ def write_settings(path: Path, settings: Settings) -> Path:
 
 
 def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is one to start from") -> dict[str, Any]:
-    """The mapping in a YAML file.  Raises ConfigError where there is none; `like` is a hint for its message, what one looks like."""
+    """The mapping in a YAML file; `like` is the hint in messages.
+
+    Raises ConfigError: "config-missing", "config-unreadable", or "config-doubled" for a key given twice.
+    """
     try:
         text = path.read_text(encoding="utf-8")
         doubled = doubled_keys(text)
@@ -450,9 +455,9 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
 
 
 def doubled_keys(text: str) -> list[str]:
-    """ "line 7: search.trials stands in line 3 already", one for every key that its mapping has before; YAML alone keeps the last."""
+    """ "line 7: search.trials stands in line 3 already" for every key given twice in one mapping, of which YAML alone keeps the last."""
     found: list[str] = []
-    seen: set[int] = set()                      # an alias leads to the same node, and may lead to itself
+    seen: set[int] = set()                      # an alias refers to the same node, and may form a cycle
 
     def walk(node: yaml.Node | None, where: tuple[str, ...]) -> None:
         if node is None or id(node) in seen:
@@ -478,8 +483,8 @@ def doubled_keys(text: str) -> list[str]:
 def vocabulary(name: str) -> Vocabulary:
     """The regions a configuration names: "default", or a YAML file with a list `regions` of name, rung, colour and codes.
 
-    Raises ConfigError ("regions-invalid") where an entry lacks name or rung or has what cannot be one, a name occurs twice or is "none",
-    or the rungs are not 0, 1, 2, ...
+    Raises ConfigError "regions-invalid" if an entry lacks name or rung or has an invalid value, a name occurs twice or is "none", or the
+    rungs are not 0, 1, 2, ...
     """
     if name == "default":
         return DEFAULT
@@ -494,7 +499,7 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def _readable(text: str) -> str:
-    """Text as tables, pages and DICOM can hold it: letters composed, no blanks at its ends.  Raises ValueError."""
+    """Text in Unicode NFC without surrounding blanks, as tables, pages and DICOM can hold it.  Raises ValueError for other characters."""
     text = unicodedata.normalize("NFC", text).strip()
     if "\\" in text or not text.isprintable():
         raise ValueError("no tab, line break or backslash is wanted")
@@ -538,11 +543,11 @@ def _region(source: str, entry: Any) -> Region:
 
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
-"""Okabe & Ito's colours (2008), for regions that are given none; after them hues by golden steps, light and dark in turn."""
+"""Okabe & Ito's colours (2008), for regions without a colour; then hues in golden-ratio steps, dark and light in turn."""
 
 
 def _coloured(regions: Sequence[Region]) -> list[Region]:
-    """The regions, each with a colour that no other has been given."""
+    """The regions; those without a colour are given one that no other has."""
     taken = {region.colour.lower() for region in regions}
     hues = (colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count())
     more = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
@@ -589,7 +594,7 @@ def _where(fault: Any) -> str:
 
 
 def _wanted(fault: Any) -> str:
-    """What is wanted instead of the value, and how to write it where pydantic's message does not contain that."""
+    """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
         return f"names with a value each are wanted, such as NAME: {fault['input']}"
     if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):

@@ -1,7 +1,7 @@
-"""What can go wrong, by name.
+"""The kinds of error that fovnet raises.
 
 An error is a sentence for the person who has to act on it: the file, the value seen, the value wanted, and one thing to try.
-The code in front of it is stable, so that a script may branch on it; the sentence may be improved from release to release.
+Its code is stable, so that a script may branch on it; the sentence may be improved from release to release.
 Only `fovnet.cli` prints errors, and only `fovnet.cli` turns them into an exit status.
 """
 
@@ -10,7 +10,7 @@ class FovnetError(Exception):
     """An expected failure: a stable `code` such as "volume-truncated", and a `sentence` for a person."""
 
     def __init__(self, code: str, sentence: str) -> None:
-        super().__init__(code, sentence)      # both in args, so that the error survives the way between processes
+        super().__init__(code, sentence)      # both in args, so that the error survives pickling
         self.code = code
         self.sentence = sentence
 
@@ -19,7 +19,7 @@ class FovnetError(Exception):
 
 
 class ConfigError(FovnetError):
-    """A configuration file or a command-line value that cannot be meant."""
+    """A configuration file or a command-line value that is not valid."""
 
 
 class VolumeError(FovnetError):

@@ -1,4 +1,4 @@
-"""The levels of an axis that is continuous on a logarithmic scale: what a configuration is held to is what a search then has."""
+"""The levels of an axis that is continuous on a logarithmic scale; shared by the check of a configuration and the search."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import numpy as np
 
 
 def even_ratios(low: float, high: float, levels: int) -> tuple[float, ...]:
-    """So many levels from low to high, each as many times the one before, rounded to four digits; of too narrow a range some are alike."""
+    """`levels` values from low to high in equal ratios, rounded to four significant digits; in too narrow a range some are equal."""
     return tuple(float(f"{value:.4g}") for value in np.geomspace(low, high, levels))

@@ -1,7 +1,7 @@
-"""Locks between processes: on an open file, let go of when it is closed or its process dies, however it dies.
+"""Locks between processes on an open file; released when it is closed or its process ends, for whatever reason.
 
-Where a file system knows no locks (Lustre mounted without, NFS without its daemon) nobody is kept out, and nobody is stopped either: the
-clusters that jobs are for have such file systems.
+On a file system without locks (Lustre mounted without, NFS without its daemon) every lock is granted: clusters, for which jobs are
+meant, have such file systems.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import IO
 
 
 def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> None:
-    """The lock of an open file, or folder's descriptor, for this process: alone, or shared with others that share it.
+    """Acquire the lock of an open file, or of a folder's descriptor, for this process: exclusive or shared.
 
-    wait  until it is free; else raises BlockingIOError where another process has it
+    wait  until it is free; otherwise raises BlockingIOError if another process holds it
     """
     try:
         fcntl.flock(opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
@@ -26,7 +26,10 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
 
 
 def alone(folder: Path) -> int:
-    """A descriptor of the folder, made where it was not, that has its lock; closing it lets go.  Raises BlockingIOError as `take`."""
+    """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the lock.
+
+    Raises BlockingIOError as `take`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     place = os.open(folder, os.O_RDONLY)
     try:

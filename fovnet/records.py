@@ -1,4 +1,4 @@
-"""How facts lie on disk: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
+"""File formats: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
 
 Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed run finds the old
 file or the new one and never half of one. Every JSON holds the fovnet version, the digest of the settings and the seed that made it.
@@ -25,14 +25,14 @@ from fovnet import __version__
 
 Array = np.ndarray[Any, Any]
 SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
-LONGEST_LINE = 100_000  # bytes: what is no table may have no line at all
-ROUNDING = 1e-12        # what is nearer to 0 is taken for the rounding of a sum
+LONGEST_LINE = 100_000  # bytes: a file that is no table may have no line end at all
+ROUNDING = 1e-12        # smaller values are taken for the rounding error of a sum
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
-    """`path`, filled by `write(file)` and put in place in one step; folders are made on the way.
+    """`path`, filled by `write(file)` and put in place in one step; missing folders are created.
 
-    lasting  wait until the disk has it; else a loss of power, though no kill, may leave a damaged file
+    lasting  wait until the data are on the disk; otherwise a loss of power, but not a kill, may leave a damaged file
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -44,11 +44,11 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
                 os.fsync(file.fileno())        # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
     except OSError as fault:
-        if fault.filename in (None, str(temporary)):      # the system names no file where a disk is full, and else one nobody knows
+        if fault.filename in (None, str(temporary)):      # no file is named if the disk is full, otherwise the temporary one
             fault.filename, fault.filename2 = str(path), None
         raise
     finally:
-        with suppress(OSError):                 # what cannot be written cannot be taken away either, and that must not be the message
+        with suppress(OSError):                 # removing may fail as well, and must not hide the first error
             temporary.unlink(missing_ok=True)
     return path
 
@@ -63,7 +63,7 @@ def copy(source: Path, path: Path) -> Path:
 
 
 def unwritable(path: Path, *, folder: bool) -> str:
-    """Why nothing could be written to `path`, a folder or a file; empty where it could.  Tried there; nothing is left behind."""
+    """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a temporary file, which is removed."""
     try:
         if path.exists() and path.is_dir() != folder:
             return "is a folder" if path.is_dir() else "is a file"
@@ -78,9 +78,9 @@ def unwritable(path: Path, *, folder: bool) -> str:
 
 
 def write_text(path: Path, text: str, *, keep_same: bool = False) -> Path:
-    """`path`, holding `text` as UTF-8; with `keep_same`, left alone where it holds that already.
+    """`path`, holding `text` as UTF-8; with `keep_same`, a file that already holds it is not rewritten.
 
-    Bytes of a file name that are no UTF-8, which Python keeps as lone surrogates, are written as \\udcff.
+    Bytes of a file name that are not UTF-8, which Python keeps as lone surrogates, are written as \\udcff.
     """
     encoded = text.encode(errors="backslashreplace")
     if keep_same and path.is_file() and path.read_bytes() == encoded:
@@ -118,9 +118,9 @@ def is_stamped(path: Path) -> bool:
 
 
 def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
-    """`path`, one tab-separated line a row under a header; None becomes an empty cell.
+    """`path`, a header and one tab-separated line per row; None becomes an empty cell.
 
-    Floats keep three decimals, and three digits where they are below 0.1: a learning rate of 1e-5 is no 0.000.
+    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not shown as 0.000.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
@@ -130,7 +130,7 @@ def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
 
 
 def header_of(path: Path) -> list[str]:
-    """The columns in the first line of a tab-separated table; none where nothing can be read, or no line ends."""
+    """The columns in the first line of a tab-separated table; empty if it cannot be read or has no line end within LONGEST_LINE."""
     try:
         with path.open("rb") as file:
             line = file.readline(LONGEST_LINE)
@@ -140,10 +140,10 @@ def header_of(path: Path) -> list[str]:
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
-    """The rows of a tab-separated table with a header, every cell a string, surrounding blanks gone.
+    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks.
 
-    strict  a quotation mark that opens a cell and is not closed at its end is a fault, and not the beginning of a cell of many lines
-    Raises ValueError with the line where the table is faulty.
+    strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a cell of many lines
+    Raises ValueError with the line of a fault.
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", strict=strict)
@@ -160,25 +160,25 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 
 def read_npz(path: Path) -> dict[str, Array]:
     """The arrays of an npz file, read without pickle.  Raises ValueError for another kind of file, an empty or a damaged one."""
-    with open(path, "rb") as file:                                                     # numpy leaves a damaged file open itself
+    with open(path, "rb") as file:                                                     # np.load alone leaves a damaged file open
         if file.read(2) != b"PK":
             raise ValueError("no npz file: it does not begin as a zip archive does")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
-                if damaged := archive.zip.testzip():        # numpy stops where its array ends, and there the checksum is not yet seen
+                if damaged := archive.zip.testzip():        # numpy stops at the end of the array, before the checksum is compared
                     raise ValueError(f"a damaged npz file ({damaged})")
                 return {name: archive[name] for name in archive.files}
         except ValueError:
             raise
-        except Exception as fault:      # zipfile, zlib and numpy's own parsing raise what they meet in damaged bytes
-            if isinstance(fault, OSError) and fault.errno != errno.EINVAL:      # EINVAL: a damaged directory led before the file's start
+        except Exception as fault:      # zipfile, zlib and numpy raise various errors on damaged bytes
+            if isinstance(fault, OSError) and fault.errno != errno.EINVAL:      # EINVAL: a damaged directory points before the file's start
                 raise
             raise ValueError(f"a damaged npz file ({type(fault).__name__}: {fault})") from fault
 
 
 def digest(facts: Any) -> str:
-    """SHA-256 hex of any JSON-able facts, independent of key order; what two runs compare to see whether they agree."""
+    """SHA-256 hex of any JSON-able facts, independent of key order: equal if two runs agree."""
     canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=plain)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -193,7 +193,7 @@ def checksum(path: Path) -> str:
 
 
 def plain(value: Any) -> Any:
-    """numpy scalars and arrays, and paths, as JSON knows them."""
+    """numpy scalars, arrays and paths as JSON types.  Raises TypeError for anything else."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Path):
@@ -202,7 +202,7 @@ def plain(value: Any) -> Any:
 
 
 BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
-"""What some reader takes for the end of a cell or of a line: tabs, all the line ends of Unicode, and control characters."""
+"""Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode, and control characters."""
 
 
 def _cell(value: Any) -> str:

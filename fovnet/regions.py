@@ -1,7 +1,7 @@
 """The vocabulary of body regions, as data.
 
-Everything the rest of fovnet knows about anatomy's order is here: which regions form the chain from feet to head, which stand
-beside it (a protocol such as spine, seen at the same heights as chest or abdomen), and the codes they are written with.
+Everything that fovnet knows about the order of regions is here: which of them form the chain from feet to head, which are outside the
+chain (a protocol such as spine, seen at the same heights as chest or abdomen), and their codes.
 No other file names a region in a condition.
 
 Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined", and CID 4031.
@@ -22,12 +22,12 @@ NONE = "none"
 class Region:
     """One body region.
 
-    rung        position in the chain, counted from the feet; None for a protocol that stands beside the chain
+    rung        position in the chain, counted from the feet; None for a protocol, outside the chain
     colour      "#rrggbb" for every figure
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
-    level       of the chain: what a protocol is called at this height (the spine at the chest's is "thoracic")
+    level       of a chain region: the name of a protocol at its height (of the spine at the chest's, "thoracic")
     """
 
     name: str
@@ -67,7 +67,7 @@ TOGETHER = {
     frozenset({LEGS, PELVIS}): Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"),
     frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
 }
-"""Concepts for several regions at once, by the SNOMED CT ids of those."""
+"""Concepts for several regions together, by the set of their SNOMED CT ids."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class Vocabulary:
 
     @cached_property
     def protocols(self) -> tuple[str, ...]:
-        """Names of the regions beside the chain, in the order given."""
+        """Names of the regions outside the chain, in the order given."""
         return tuple(region.name for region in self.regions if region.rung is None)
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """What a protocol is called at the height of each chain region, feet to head; "" where it has no name there."""
+        """The name of a protocol at the height of each chain region, feet to head; "" if it has none there."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
 
@@ -99,7 +99,7 @@ class Vocabulary:
         return (*self.chain, *self.protocols, NONE)
 
     def term(self, names: Iterable[str]) -> Term | None:
-        """The one concept for all these regions together; None where there is none, or no code for it."""
+        """The single concept for all these regions together; None if there is none, or it has no codes."""
         wanted = frozenset(names)
         if len(wanted) == 1:
             region = next((region for region in self.regions if region.name in wanted), None)
@@ -109,19 +109,19 @@ class Vocabulary:
         return TOGETHER.get(codes) if len(codes) == len(wanted) else None
 
     def concept(self, name: str) -> Term | None:
-        """What one region is, for reports that want no Body Part Examined; None where it has no SNOMED CT code."""
+        """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT code."""
         region = next(region for region in self.regions if region.name == name)
         return Term(region.sct, region.meaning or region.name, region.body_part) if region.sct else None
 
     def named_by(self, term: Term) -> frozenset[str]:
-        """The regions that a concept for several of them means."""
+        """The regions that a concept for several regions covers."""
         codes = next((codes for codes, other in TOGETHER.items() if other == term), frozenset())
         return frozenset(region.name for region in self.regions if region.sct in codes)
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The classes whose slices may show a face: what is coded as the head, or called that or a part of it, a neck too; where nothing
-        is, all, and none too."""
+        """The classes whose slices may show a face: regions coded as head, or with a word of FACES in their names or synonyms; if there
+        are none, all classes, including none."""
         heads = tuple(region.name for region in self.regions if region.sct == HEAD or FACES & {*" ".join(region.words).split()})
         return heads or self.classes
 
@@ -134,14 +134,14 @@ FACES = frozenset(
     {"HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES", "NOSE", "SINUS", "SINUSES", "JAW",
      "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM", "NASOPHARYNX"}
 )
-"""Words for what a face may be seen with."""
+"""Words in the name of a region whose images may show a face."""
 
 
 ELSEWHERE = frozenset(
     {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
      "UPPERLIMB", "WRIST"}
 )
-"""Terms of DICOM's Body Part Examined for parts that are no region here, or too peripheral to show one."""
+"""Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show one."""
 
 
 # Okabe & Ito's palette (2008): distinguishable for readers with any common colour-vision deficiency.
@@ -167,4 +167,4 @@ LANDMARKS = {
     ("abdomen", "chest"): "the top of the liver dome",
     ("chest", "head"): "the lung apex, so that the neck counts as head",
 }
-"""Where one region of the default vocabulary ends and the next begins: what labels have to follow to be comparable."""
+"""Where one region of the default vocabulary ends and the next begins: labels must follow this to be comparable."""

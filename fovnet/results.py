@@ -1,4 +1,4 @@
-"""Where everything lies in a results folder, so that every verb of a workflow finds what the one before it left."""
+"""The paths in a results folder, so that every verb of a workflow finds the files of the one before it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fovnet.records import checksum
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
 """The ensemble that comes with the package."""
 JOBS = "jobs-"
-"""How the journals of searches begin whose slots are jobs of their own."""
+"""Prefix of the journals of searches whose slots are separate jobs."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """The paths below one results folder; nothing is made by asking."""
+    """The paths below one results folder; reading a path creates nothing."""
 
     folder: Path
 
     def held(self) -> TextIO:
-        """The folder's lock, this process's until it ends or closes the file: two runs would take each other's settings and files.
+        """The folder's lock, held until the process ends or closes the file: two runs would overwrite each other's settings and files.
 
-        Raises ConfigError "results-held" where another run has it.
+        Raises ConfigError "results-held" if another run holds it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = (self.folder / "run.lock").open("a")
@@ -42,7 +42,7 @@ class Results:
         return self.folder / "phantom"
 
     def is_to_simulate(self, subjects: int) -> bool:
-        """Whether so many simulated people are wanted, and none are there yet."""
+        """Whether simulated people are wanted (`subjects` > 0) and the simulated collection does not exist yet."""
         return bool(subjects) and not (self.phantom / "volumes.tsv").exists()
 
     @property
@@ -57,17 +57,17 @@ class Results:
 
     @property
     def search(self) -> Path:
-        """`trials.tsv`, `current.json`, and a folder a journal."""
+        """`trials.tsv`, `current.json`, and one folder per journal."""
         return self.folder / "search"
 
     @property
     def trials(self) -> Path:
-        """One row a trial, written when the search is done."""
+        """One row per trial, written when the search is done."""
         return self.search / "trials.tsv"
 
     @property
     def ensemble(self) -> Path:
-        """What `fovnet predict --model` wants."""
+        """The ensemble, as `fovnet predict --model` reads it."""
         return self.folder / "ensemble"
 
     @property
@@ -77,7 +77,7 @@ class Results:
 
     @property
     def decisions(self) -> Path:
-        """`spans.tsv` and a JSON a volume of the test split."""
+        """`spans.tsv` and one JSON per volume of the test split."""
         return self.folder / "decisions"
 
     @property
@@ -91,13 +91,13 @@ class Results:
         return self.folder / "report.html"
 
     def checksums(self, *files: Path) -> dict[str, str]:
-        """The SHA-256 of files in the folder, by their path from it.  Raises OSError where one is not there."""
+        """The SHA-256 of files in the folder, by their path relative to it.  Raises OSError if one is missing."""
         return {file.relative_to(self.folder).as_posix(): checksum(file) for file in files}
 
     def journal(self, digest: str) -> Path:
-        """The journal of the search with these settings on these slices; another search has another."""
+        """The journal of the search with these settings on these slices; every other search has its own."""
         return self.search / digest[:12]
 
     def jobs(self, digest: str) -> Path:
-        """The journal of the search with these settings whose slots are jobs; its name is known before there are slices."""
+        """The journal of the search with these settings whose slots are separate jobs; its name is known before there are slices."""
         return self.search / f"{JOBS}{digest[:12]}"

@@ -1,4 +1,4 @@
-"""Numbers of things in words, alike in what is printed, reported and refused."""
+"""Counts with their nouns, in one form for output, reports and errors."""
 
 from __future__ import annotations
 

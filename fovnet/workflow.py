@@ -1,4 +1,4 @@
-"""What the Snakefile needs of a configuration: what each rule depends on, the files that some need, and what Snakemake would not notice."""
+"""What the Snakefile needs of a configuration: the settings each rule depends on, optional input files, and changes Snakemake misses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fovnet.results import SHIPPED_NETWORKS
 
 
 def sections(settings: Settings) -> dict[str, Any]:
-    """What a rule may depend on, by name: the sections of the settings, defaults filled in, and the vocabulary.
+    """What a rule may depend on, by name: the sections of the settings with defaults filled in, and the vocabulary.
 
-    A file of regions counts by its content, for its name stays where that changes; a colour alone cuts no slices again, and is in the
-    vocabulary only.  Raises ConfigError as `fovnet.config.vocabulary`.
+    A regions file counts by its content, since its name stays the same when that changes; colours are in the vocabulary only, so that a
+    new colour does not repeat slicing.  Raises ConfigError as `fovnet.config.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
     whole = {**settings.model_dump(mode="json"), "vocabulary": [asdict(region) for region in regions]}
@@ -33,27 +33,27 @@ def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
 
 
 def gpus(settings: Settings) -> int:
-    """GPUs that a training requests of a cluster; 0 on the CPU, for a cluster without any refuses a request."""
+    """GPUs that a training requests of a cluster; 0 on the CPU, as a cluster without GPUs refuses a request."""
     return 0 if settings.training.device == "cpu" else 1
 
 
 def calibration_files(settings: Settings) -> list[str]:
-    """What prices the networks; none where numbers do."""
+    """The calibration that gives the cost model its speeds; empty if the configuration gives them as numbers."""
     return [f"{settings.results}/calibration.json"] if settings.search.speed == "measure" else []
 
 
 def warm_start_files(settings: Settings) -> list[str]:
-    """The ensemble whose networks trainings begin with, where there is one; a missing one is reported by the verbs."""
+    """The ensemble whose networks are trained further, if it exists; the verbs report a missing one."""
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
     return [path for path in [f"{folder}/ensemble.json"] if Path(path).exists()]
 
 
 def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
-    """The sentence that stops a run whose settings are others than `fovnet.config.write_settings` left in a file, where Snakemake would not
-    notice; None where it would, nothing has changed, or nothing that can be read was left.
+    """The sentence that stops a run whose settings differ from those that `fovnet.config.write_settings` left in a file, if Snakemake would
+    not notice; None if it would, nothing has changed, or no readable settings were left.
 
-    Snakemake compares what it has recorded by the names of files: nothing is noticed where they have another name now, or where it has no
-    record (not `recorded`).
+    Snakemake compares its records by file name: it notices nothing if the files have another name now, or if it has no record (not
+    `recorded`).
     """
     try:
         made = yaml.safe_load(settings_file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""How promising a point is, from the mean and variance of a Gaussian process; lower values are better, more promise is higher.
+"""Acquisition functions of the posterior mean and variance of a Gaussian process.  The objective is minimised; a higher value is better.
 
     mean, variance  (m,)  posterior at the query points        best  the value to improve upon
     z               (m,)  (best - mean) / √variance            φ, Φ  the standard normal density and distribution
@@ -18,7 +18,7 @@ SQRT_HALF = np.sqrt(0.5)
 SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 LEAST_VARIANCE = 1e-18
-"""Below it a point counts as known; far less than any real posterior variance, and its root is still a number to divide by."""
+"""Lower bound of variances: far below any real posterior variance, yet safe to divide by its root."""
 
 
 def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
@@ -31,7 +31,7 @@ def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Flo
 
 
 def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
-    """log P(f < best), (m,): how likely an improvement is, however small.
+    """log P(f < best), (m,): the probability of an improvement of any size.
 
     Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve* (1964).
     """
@@ -39,7 +39,7 @@ def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) 
 
 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
-    """How low f may well be, (m,), its sign turned so that more is better: `width` deviations below the mean.
+    """width · √variance - mean, (m,): the negative lower confidence bound, so that more is better.
 
     Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6, with a constant width.
     """
@@ -47,13 +47,13 @@ def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -
 
 
 def expected_regret(mean: Floats, variance: Floats, best: float, doubt: float = 0.0, nodes: int = 24) -> float:
-    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: what is still to be gained by knowing them all.
+    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: the expected gain from knowing them all.
 
-    The integral over y of P(min f < y) P(b > y), in which the points are taken as independent.  Where they agree with each other the
-    true value is lower (Slepian's inequality), so a search that stops by it stops late rather than early.  Gauss-Legendre quadrature.
+    The integral over y of P(min f < y) P(b > y), with the points taken as independent.  For positively correlated points the true value is
+    lower (Slepian's inequality), so a search that stops by it stops late rather than early.  Gauss-Legendre quadrature.
     """
     deviation, hazy = _deviation(variance), float(np.sqrt(doubt))
-    top, bottom = best + 6.0 * hazy, float((mean - 6.0 * deviation).min())      # nobody falls below the bottom, nor b above the top
+    top, bottom = best + 6.0 * hazy, float((mean - 6.0 * deviation).min())      # min f never lies below the bottom, nor b above the top
     ends = sorted({bottom, max(bottom, best - 6.0 * hazy), top}) if bottom < top else []         # below the middle one P(b > y) is 1
     return sum((_area(low, high, mean, deviation, best, hazy, nodes) for low, high in pairwise(ends)), 0.0)
 
@@ -68,7 +68,7 @@ def _area(low: float, high: float, mean: Floats, deviation: Floats, best: float,
 
 
 def _some_below(level: float, mean: Floats, deviation: Floats, chunk: int = 2048) -> float:
-    """P(min f < level) of independent points; the first few thousand of many settle it where it is nearly certain."""
+    """P(min f < level) of independent points, by chunks; stops as soon as it is nearly certain."""
     log_none = 0.0
     for first in range(0, len(mean), chunk):
         part = slice(first, first + chunk)

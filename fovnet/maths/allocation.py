@@ -1,4 +1,4 @@
-"""What the C library does with memory that is freed."""
+"""How the C library handles freed memory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4       # glibc malloc.h
 
 
 def keep_freed_memory() -> bool:
-    """Whether this process from now on reuses large blocks instead of giving each back to the system: glibc only, else nothing happens.
+    """Make this process reuse large freed blocks instead of returning them to the system; whether it does (glibc only).
 
-    By default every array above some megabytes is mapped anew, and each of its pages costs a fault when first written.  Training's
-    activations come and go thousands of times: without the faults a step takes 0.6 to 0.8 of the time, reading slices a half.  The
-    price is that the process keeps its peak until it ends.
+    By default every array above some megabytes is mapped anew, and each of its pages costs a fault when first written.  Training
+    allocates activations thousands of times: without the faults a step takes 0.6 to 0.8 of the time, reading slices a half.  In return
+    the process keeps its peak memory until it ends.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -25,7 +25,7 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_freed_memory() -> bool:
-    """Whether anything was given back to the system of what this process has freed: glibc only (malloc_trim)."""
+    """Return freed memory of this process to the system; whether any was returned (glibc only: malloc_trim)."""
     if not sys.platform.startswith("linux"):
         return False
     try:

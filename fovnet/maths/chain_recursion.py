@@ -1,17 +1,17 @@
-"""What all paths up a ladder have in common: evidence gathered at the edges between slices, and one recursion over the rungs.
+"""Dynamic programming over paths up a ladder of ordered states (rungs): evidence at the edges between slices, one recursion over rungs.
 
-A path names every slice: first any number of slices below the ladder, then a run of neighbouring rungs in order, each held for one
-slice or more, then any number of slices above it.  A path that never steps on the ladder stays below.
+A path assigns a state to every slice: first any number of slices below the ladder, then consecutive rungs in order, each for one slice
+or more, then any number of slices above it.  A path on no rung stays below.
 
     edges     0..s: edge e lies below slice e          states  0 below, 1..n the rungs, n + 1 above
-    below     (s + 1,)    log-evidence of standing beside the ladder for all slices below an edge;   above  for all slices above it
+    below     (s + 1,)    log-evidence for no rung in all slices below an edge;   above  in all slices above it
     sums      (s + 1, n)  log-evidence of each rung for all slices below an edge
-    toll                  log-evidence that every step from one rung to the next costs
-    run       slices b..e-1 on one rung, between edges b and e.  It is the first (nothing but below beneath it) or an inner one, and it is
-              the last or leads onward to the next rung: four kinds, which a model may value differently
+    toll                  cost, in log-evidence, of every step from one rung to the next
+    run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath it) or an inner one, and it is
+              the last or leads onward to the next rung: four kinds, which a model may weight differently
     add       np.maximum for the best path, np.logaddexp for the sum over all paths: the recursion is the same
 
-Seen from the edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond instead of 100.
+Over edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond instead of 100.
 Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989), A tutorial on hidden Markov models, eqs 19-27 and 32-35, in the
 form of Yu (2010), *Hidden semi-Markov models*, Artificial Intelligence 174:215.
 """
@@ -30,7 +30,7 @@ Rungs = tuple[int, int]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What stands at the edges; see the glossary above."""
+    """Cumulative log-evidence at the edges; symbols as in the module docstring."""
 
     below: Floats
     above: Floats
@@ -39,35 +39,35 @@ class Evidence:
 
     @classmethod
     def of(cls, fits: Floats, beside: Floats, toll: float) -> Evidence:
-        """From the log-evidence of each slice for each rung (s, n), and for standing on none of them (s,)."""
+        """From the log-evidence of each slice for each rung (s, n), and for none of them (s,)."""
         below = np.concatenate([[0.0], np.cumsum(beside, dtype=np.float64)])
         sums = np.vstack([np.zeros(fits.shape[1]), np.cumsum(fits, axis=0, dtype=np.float64)])
         return cls(below, below[-1] - below, sums, float(toll))
 
     @property
     def rungs(self) -> int:
-        """n."""
+        """The number n of rungs."""
         return int(self.sums.shape[1])
 
 
 class Runs(Protocol):
-    """The runs of a model, gathered over one of their ends.  Every array is (s + 1,), over edges; -inf where nothing ends or begins."""
+    """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over edges; -inf where no run ends or begins."""
 
     def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """Over all b, the runs of rung r that end at each edge: (last, onward), given what leads to their beginnings."""
+        """The runs of rung r that end at each edge, over all b: (last, onward), given the log-weights of the paths up to b."""
 
     def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """Over all e, the runs of rung r that begin at each edge: (first, inner), given what follows their ends."""
+        """The runs of rung r that begin at each edge, over all e: (first, inner), given the log-weights of the paths from e on."""
 
     def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
-        """(e,) the runs of rung r from every b < e to e alone: (first, inner) with their worth.  `onward`: another rung follows."""
+        """(e,) the runs of rung r from every b < e to e, not reduced: (first, inner) log-weights.  `onward`: another rung follows."""
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """Gathered from the feet up to each edge, (n, s + 1) each: paths about to enter a rung from the one below, or ending with it.
+    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an edge, or end with it there.
 
-    total  over all paths, the one that never steps on the ladder among them
+    total  over all paths, including the one on no rung
     """
 
     inner: Floats
@@ -77,7 +77,7 @@ class Ahead:
 
 @dataclass(frozen=True)
 class Crossings:
-    """Log-weight of all paths through each event at each edge, less that of all paths: with np.logaddexp, log-probabilities.
+    """Log-weight of all paths through each event at each edge, minus that of all paths: with np.logaddexp, log-probabilities.
 
     begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
     borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
@@ -91,7 +91,7 @@ class Crossings:
     total: float
 
     def posterior(self) -> Floats:
-        """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice."""
+        """Probability (s, n + 1) of each rung, and last of no rung, at each slice."""
         begins, borders, ends = np.exp(self.begins), np.exp(self.borders), np.exp(self.ends)
         change = begins - ends
         change[1:] += borders
@@ -101,7 +101,7 @@ class Crossings:
 
 
 def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None) -> Ahead:
-    """The pass from feet to head; `between` asks only for paths whose first and last rung are these."""
+    """The forward pass, from feet to head; `between` restricts it to paths with this first and last rung."""
     lowest, highest = between or (0, evidence.rungs - 1)
     nothing = np.full(len(evidence.below), -np.inf)
     inner, lasts = [nothing] * (lowest + 1), [nothing] * lowest
@@ -117,7 +117,7 @@ def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None =
 
 
 def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
-    """Both passes: where paths begin, step up and end."""
+    """Forward and backward pass: where paths begin, step up and end."""
     up = ahead(runs, evidence, add)
     n, nothing = evidence.rungs, np.full(len(evidence.below), -np.inf)
     begins: list[Floats] = []
@@ -136,9 +136,9 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
 
 
 def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path, and its worth.  Among equals the one that leads least far up, and ends lowest, wins.
+    """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest last rung and then the earliest end wins.
 
-    between  only among paths whose first and last rung are these; -inf and on no rung where the slices are too few for them
+    between  only paths with this first and last rung; -inf and no rung if there are too few slices for them
     """
     up = ahead(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)

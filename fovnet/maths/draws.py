@@ -1,10 +1,10 @@
-"""How many draws chance needs: what any search has to beat, exactly.
+"""How many random draws find a good row, exactly: the baseline that any search has to beat.
 
     M  rows        g  good ones among them, or their share        n  draws        p  the certainty wanted
 Without replacement P(none of the n draws is good) = C(M - n, g) / C(M, g); with replacement it is (1 - share)ⁿ.
 
-Shares and certainties are taken as the decimals they are written as, and compared in whole numbers: a float's 0.1 is a little more
-than a tenth, and a tenth of 30 rows would become four of them.
+Shares and certainties are read as decimals and compared in whole numbers: the float 0.1 is slightly more than a tenth, so that a tenth
+of 30 rows would become four of them.
 Source: Bergstra & Bengio, *Random search for hyper-parameter optimization* (JMLR 2012); Johnson, Kemp & Kotz, *Univariate discrete
 distributions* (2005), chapter 6: the negative hypergeometric, whose mean is (M + 1) / (g + 1).
 """
@@ -38,9 +38,9 @@ def draws_with_replacement(share: float, certainty: float) -> int:
 
 
 def draws_without_replacement(rows: int, good: int, certainty: float) -> int:
-    """The fewest draws n, of `rows` of which `good` are wanted, that hold one of those with more than `certainty`, strictly.
+    """The fewest draws n from `rows`, of which `good` are good, that hold a good one with more than `certainty`, strictly.
 
-    Never more than rows - good + 1, when nothing else is left.  Raises ValueError unless 1 <= good <= rows and 0 < certainty < 1.
+    At most rows - good + 1, where one is certain.  Raises ValueError unless 1 <= good <= rows and 0 < certainty < 1.
     """
     _refuse_counts(rows, good)
     doubt = 1 - _decimal(certainty, "certainty")
@@ -77,7 +77,8 @@ def expected_draws(rows: int, good: int, most: int | None = None) -> float:
 
 
 def _none_good(rows: int, good: int, draws: int) -> tuple[int, int]:
-    """In how many ways, and of how many, no draw is good; C(M - n, g) / C(M, g) = C(M - g, n) / C(M, n), the smaller numbers."""
+    """The number of samples without a good row, and of all samples; of the equal ratios C(M - n, g) / C(M, g) = C(M - g, n) / C(M, n) the
+    one with the smaller numbers."""
     if draws < good:
         return comb(rows - good, draws), comb(rows, draws)
     return comb(rows - draws, good), comb(rows, good)

@@ -1,4 +1,4 @@
-"""What each axis of a finite table does by itself, and what two do together: the functional analysis of variance, exactly.
+"""Main effects of the axes of a finite table and their pairwise interactions: the functional analysis of variance, exactly.
 
     f      (M,)    a value for each row             rows    (M, d)  the level of each axis, counted from 0
     f0     mean of f over all rows                  counts  (d,)    how many levels each axis has
@@ -6,12 +6,12 @@
     fjk    (counts_j, counts_k)  mean of f over the rows with both levels
     V      variance of f;   Vj = mean (fj - f0)²;   Vjk = mean (fjk - fj - fk + f0)²
 
-Every row counts alike.  On a full grid the variances of all 2^d - 1 parts add up to V, and each is a share of it.  In a table that
-lacks some combinations the parts are not orthogonal: the means still are what they are, Vj / V is then the correlation ratio,
-counted over rows, and Vjk is not defined.
+All rows have equal weight.  On a full grid the variances of all 2^d - 1 parts add up to V, and each is a share of it.  In a table that
+lacks some combinations the parts are not orthogonal: the means remain valid, Vj / V is then the correlation ratio over rows, and Vjk
+is not defined.
 
 Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993), for the decomposition.  Hutter, Hoos & Leyton-Brown,
-*An efficient approach for assessing hyperparameter importance* (ICML 2014), known as fANOVA, read it off a random forest.
+*An efficient approach for assessing hyperparameter importance* (ICML 2014), known as fANOVA, compute it from a random forest.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
 
 
 def deviations_of_level_means(process: Growing, known: Integers, rows: Integers, counts: Sequence[int]) -> tuple[Floats, ...]:
-    """How uncertain the process is of each fj: d arrays (counts_j,) of standard deviations, given observations at `known` rows.
+    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `known` rows.  Full grids only.
 
-    The mean over the rows with one level is linear in the function, so that its variance is wᵀKw - |L⁻¹ K(known, ·) w|², where w
-    spreads 1 over these rows.  For a full grid alone: wᵀKw is then a sum over the gaps that occur along each other axis.
+    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(known, ·) w|², where w spreads 1
+    over these rows.  On a full grid wᵀKw is a sum over the gaps that occur along each other axis.
     """
     starts = np.concatenate([[0], np.cumsum(counts)])
     crossed = np.zeros((len(known), starts[-1]))                                     # K(known, ·) w, a column for each level
@@ -99,10 +99,10 @@ def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
 
 
 def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats]:
-    """The squared gaps (g,) between any two levels of one axis that occur, and the share of all pairs that has each."""
+    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of levels that has each."""
     _, first = np.unique(levels, return_index=True)
     between = cdist(columns[first], columns[first], "sqeuclidean").ravel()
-    gaps, pairs = np.unique(between.round(12), return_counts=True)                   # rounded: evenly spread levels share their gaps
+    gaps, pairs = np.unique(between.round(12), return_counts=True)                   # rounded, so that evenly spaced levels share gaps
     return gaps, pairs / count**2
 
 

@@ -28,11 +28,11 @@ from fovnet.maths.scales import Scales
 Floats = NDArray[np.float64]
 
 QUERY_BLOCK = 4096
-"""Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, near the processor."""
+"""Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, within the cache."""
 
 
 def squared_gaps(X: Floats) -> Floats:
-    """`gaps` (D, n, n): how far apart each two points are along each column, squared."""
+    """`gaps` (D, n, n): the squared distance of every two points along each column."""
     return np.stack([np.subtract.outer(column, column) ** 2 for column in X.T])
 
 
@@ -61,7 +61,7 @@ def log_marginal_likelihood(
 def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
     """The log density (up to a constant) of a weak prior on theta, and its gradient (p+2,).
 
-    It decides what the data leave open, such as the lengthscale of an axis on which all points agree.
+    It determines what the data do not, such as the lengthscale of an axis on which all points have the same level.
     """
     centre, width = prior_of(scales)
     pull = (theta - centre) / width
@@ -71,7 +71,7 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
     """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
 
-    s2     1, times or over e^0.4;      noise  0.1, times or over e^0.7: a third of the spread, as between trainings of two seeds
+    s2     1, with a log-deviation of 0.4;      noise  0.1, with 0.7: a third of the spread, as between trainings of two seeds
     """
     return np.array([*scales.centre, 0.0, np.log(0.1)]), np.array([*scales.width, 0.4, 0.7])
 

@@ -1,10 +1,10 @@
-"""Histograms of oriented gradients: which way edges run in each part of a picture, whatever its contrast.
+"""Histograms of oriented gradients: the orientation of edges in each cell of a picture, independent of its contrast.
 
     pictures    (n, h, w)                        histograms  (n, h / CELL, w / CELL, BINS)
 
 An edge from dark to bright counts as one from bright to dark, so that a body looks alike in all weightings of MRI.  Source: Dalal & Triggs,
 *Histograms of oriented gradients for human detection* (2005), section 6: gradients by [-1, 0, 1] without smoothing, unsigned orientations,
-votes shared by the two nearest bins; here of eight bins, and each cell divided by the root mean square of its three by three.
+votes shared by the two nearest bins; here with eight bins, and each cell divided by the root mean square of its 3 × 3 neighbourhood.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fovnet.maths.turns import Move
 
 CELL, BINS = 8, 8
-QUIET = 0.5         # of the squared sum of a cell's gradients, for grey values up to 1: below, what is there is noise and stays small
+QUIET = 0.5         # added to the squared votes of a cell, for grey values up to 1, so that noise stays small
 
 Floats32 = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)
@@ -26,8 +26,8 @@ Number = TypeVar("Number", bound=np.generic)
 def histograms(pictures: Floats32) -> Floats32:
     """The histograms (n, h / 8, w / 8, 8) of pictures whose sides are multiples of CELL, grey values 0 to 1.
 
-    Bin b is of edges whose gradient points b · 22.5° from the direction of growing columns to that of growing rows; the outermost pixels
-    have no gradient outwards.
+    Bin b counts gradients at b · 22.5° from the direction of growing columns towards that of growing rows; the outermost pixels have no
+    gradient outwards.
     """
     n, h, w = pictures.shape
     down, across = np.zeros((2, n, h, w), np.float32)
@@ -48,7 +48,7 @@ def histograms(pictures: Floats32) -> Floats32:
 
 
 def _even(votes: Floats32) -> Floats32:
-    """Every cell's votes divided by the root mean square sum of the cells about it; beyond the picture there is nothing."""
+    """The votes of every cell divided by the root mean square of the 3 × 3 cells around it; zero beyond the picture."""
     energy = np.pad((votes**2).sum(axis=-1), ((0, 0), (1, 1), (1, 1)))
     rows, columns = votes.shape[1:3]
     about = sum(energy[:, i : i + rows, j : j + columns] for i in range(3) for j in range(3)) / 9
@@ -56,7 +56,7 @@ def _even(votes: Floats32) -> Floats32:
 
 
 def moved(kept: NDArray[Number], move: Move) -> NDArray[Number]:
-    """The histograms (..., rows, columns, BINS) of the moved pictures, from those of the pictures as they were."""
+    """The histograms (..., rows, columns, BINS) of the moved pictures, from those of the original ones."""
     transposed, rows, columns = move
     if transposed:
         kept = kept.swapaxes(-3, -2)[..., (BINS // 2 - np.arange(BINS)) % BINS]

@@ -1,12 +1,12 @@
-"""A Gaussian process that knows more with every trial, seen from all M rows of a finite space at once.
+"""A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept by STRIP rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled` rows are taken in by blocks of BLOCK, at matrix speed; each row behind them by itself, once.  Where the blocks end
-follows from `settled` alone, so the last bit of an answer depends on (cube, theta, settled, rows, y), never on what was asked before.
+The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them singly, once.  Where the blocks end
+follows from `settled` alone, so a result is bit by bit a function of (cube, theta, settled, rows, y), independent of earlier calls.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs 2.25 and 2.26.
 """
@@ -29,16 +29,16 @@ Integers = NDArray[np.int64]
 BLOCK = 32
 """Rows in a block of the settled ones."""
 CHUNK = 2048
-"""Rows of the space taken at once: what is passed from step to step is (k, CHUNK), half a megabyte, and no second (k, M)."""
+"""Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a second (k, M)."""
 STRIP = 128
-"""Rows of L kept in one array (STRIP, up to the diagonal): LAPACK copies nothing larger than it needs."""
+"""Rows of L kept in one array (STRIP, up to the diagonal), so that LAPACK copies no more than it needs."""
 DRAWN = 256
-"""Rows of the space drawn at once, a megabyte of cosines: what passes by larger stays with the process as unused memory."""
+"""Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with the process as unused memory."""
 
 
 @dataclass
 class Growing:
-    """The process of one theta over one space, and the blocks of rows it has worked out so far."""
+    """The process with one theta over one space, and the rows of L and V computed so far."""
 
     cube: Floats
     scales: Scales
@@ -59,7 +59,7 @@ class Growing:
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
 
-        Pending rows are believed at their posterior mean: the mean stays as it is, and the uncertainty around them goes.
+        Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the variance around them shrinks.
         Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
         """
         self._keep(rows)
@@ -88,7 +88,7 @@ class Growing:
         return np.asarray(np.sqrt(2.0 * self.s2 / features) * draw)
 
     def _keep(self, rows: Integers) -> None:
-        """Work out `rows` and keep them; of what is kept already, the blocks that `rows` begins with are trusted."""
+        """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
         ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
         trusted = [end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared]
         if len(trusted) < len(self._ends(len(self.rows))):
@@ -107,7 +107,7 @@ class Growing:
         return [*range(BLOCK, settled, BLOCK), *([settled] if settled else []), *range(settled + 1, n + 1)]
 
     def _grow(self, new: Integers) -> None:
-        """Compute k more rows, in L and V behind the kept ones; the caller marks them as kept."""
+        """Compute k more rows of L and V after the kept ones; the caller marks them as kept."""
         n, k = len(self.rows), len(new)
         if n + k > len(self.V):
             self._make_room(2 * (n + k))
@@ -120,7 +120,7 @@ class Growing:
             if strip == len(self.strips):
                 self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
             self.strips[strip][line, : at + 1] = row[: at + 1]
-        for first in range(0, len(self.cube), CHUNK):                                    # what passes by stays near the processor
+        for first in range(0, len(self.cube), CHUNK):                                    # temporary arrays fit the cache
             part = slice(first, first + CHUNK)
             beside = self._kernel(new, part) - border @ self.V[:n, part]
             self.V[n : n + k, part] = solve_triangular(corner, beside, lower=True, overwrite_b=True, check_finite=False)
@@ -135,7 +135,7 @@ class Growing:
         return X
 
     def _make_room(self, capacity: int) -> None:
-        """V with room for so many rows; what is not yet written takes no memory."""
+        """Reallocate V for `capacity` rows; pages not yet written take no memory."""
         n, kept = len(self.rows), self.V if len(self.rows) else None
         self.V = np.empty((capacity, len(self.cube)))
         if kept is not None:

@@ -1,12 +1,11 @@
-"""The paths of the thesis: borders stand only where two curves cross.
+"""The paths of the thesis: borders only where two curves cross.
 
-    fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for standing on none of them
+    fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for none of them
 
 A path steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins at the first edge of all or
 where its rung's curve rises above `beside`, and ends at the last or where it falls below.  Among all combinations of such edges the one
-with the largest sum of log-evidence less its tolls wins.  They are a part of the paths of `ladder.py`, so that its best path is never
-worth less; the crossings of noisy curves are many, and the recursion of `chain_recursion.py` finds the best combination without
-trying each.
+with the largest sum of log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose best path is therefore
+never worse.  Noisy curves cross often; the recursion of `chain_recursion.py` finds the best combination without trying each.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a decision; with `beside` at the ends.
 """
@@ -50,7 +49,7 @@ class Crossing:
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path whose borders all stand at crossings (0 below, 1..n the rungs, n + 1 above), and its worth."""
+    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n + 1 above), and its log-weight."""
     evidence = Evidence.of(fits, beside, toll)
     over, none = fits - beside[:, None], np.zeros((1, len(beside) - 1), dtype=bool)
     begins = np.vstack([np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]).T

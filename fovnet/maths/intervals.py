@@ -2,13 +2,13 @@
 
     n   clusters (independent of one another)      B  resamples
     m   totals kept for each cluster               W  (B, n) how often each cluster is drawn, rows sum to n
-Observations within one cluster travel together: neighbouring slices of one body are nearly the same observation, and treating 60 of
+Observations of one cluster are resampled together: neighbouring slices of one body are nearly the same observation, and treating 60 of
 them as 60 independent ones makes an interval about eight times too narrow.
 
-Which interval for what (`fovnet bench intervals` shows how often each holds the truth): a ratio of sums, and any smooth function of
-sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a quantile, or another function of the weights,
-the percentile interval, widened for few clusters; one far out in a tail, where no resample reaches beyond what was seen, that of order
-statistics. The BCa interval is there to be compared with: it holds the truth less often.
+Which interval for what (`fovnet bench intervals` measures the coverage of each): a ratio of sums, and any smooth function of sums or
+area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a quantile, or another function of the weights, the
+percentile interval, widened for few clusters; a quantile far out in a tail, where no resample reaches beyond the sample, that of order
+statistics. The BCa interval serves for comparison: its coverage is lower.
 
 Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16 (2001) 101-133, eq. 4;
 Woodruff, *J. Am. Stat. Assoc.* 47 (1952) 635-646, and Korn & Graubard, *Survey Methodology* 24 (1998) 193-201 (tails);
@@ -27,10 +27,10 @@ from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 LEAST_ERROR = 0.25
-"""Below this share of the sample's error a resample's own is not believed: it has drawn none of the few clusters that differ. Measuring in
-it would make intervals of any width; 400 studies of 20 bodies lose no coverage by it (at 0.5 they lose 2 %)."""
+"""Below this share of the sample's standard error, a resample's own is replaced by it: the resample has drawn none of the few clusters
+that differ, and its t could be arbitrarily large. In 400 studies of 20 bodies this costs no coverage (at 0.5 it costs 2 %)."""
 ROUNDING = 1e-4
-"""An error below this share of the value is none: of clusters that are all alike sums cancel to 1e-8, and difference quotients to 7e-5."""
+"""A standard error below this share of the value counts as 0: for identical clusters sums cancel to 1e-8, difference quotients to 7e-5."""
 
 
 def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
@@ -113,11 +113,11 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
 def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float, level: float = 0.95) -> tuple[float, float]:
     """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters are numbered (v,).
 
-    The share of values below the quantile is `share`, with Clopper and Pearson's limits for as many independent observations as there
-    are: v over the design effect, how much more that share varies from cluster to cluster than it would among independent values, and fewer
-    where clusters are few (Korn & Graubard).  The ends are the quantiles of the sample at these limits (Woodruff).  Both are NaN with fewer
-    than two clusters, where all values are one, and where a limit lies beyond the sample, as it mostly does for the 95th percentile of
-    fewer than 30 bodies.  A percentile interval of it ends at the largest value seen: of 20 bodies it holds the truth in 86 % of studies.
+    The share of values below the quantile is `share`; its Clopper-Pearson limits use the effective sample size: v over the design effect
+    (the variance of that share between clusters over that of independent values), reduced for few clusters (Korn & Graubard).  The ends are
+    the sample quantiles at these limits (Woodruff).  Both are NaN with fewer than two clusters, if all values are equal, or if a limit lies
+    beyond the sample, as it mostly does for the 95th percentile of fewer than 30 bodies.  A percentile interval would end at the largest
+    value seen: with 20 bodies its coverage is 86 %.
     """
     number = np.unique(clusters, return_inverse=True)[1]
     n, v = int(number.max(initial=-1)) + 1, len(values)
@@ -141,7 +141,7 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float, lev
 def quantile_difference_interval(values: NDArray[Any], clusters: int, level: float = 0.95) -> tuple[float, float]:
     """Lower and upper end of the interval of a difference that has no gradient, from its replicates (B,): percentiles at `widened_level`.
 
-    Both ends are NaN with fewer than two clusters, and where all replicates are one value: to resample equal values would claim certainty.
+    Both ends are NaN with fewer than two clusters, or if all replicates are equal: an interval of no width would claim certainty.
     """
     if clusters < 2:
         return np.nan, np.nan
@@ -152,13 +152,12 @@ def quantile_difference_interval(values: NDArray[Any], clusters: int, level: flo
 def difference_interval(
     totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats, level: float = 0.95
 ) -> tuple[float, float]:
-    """Lower and upper end of the interval of a smooth difference: the lower of the bootstrap-t's and the widened percentile's, and the
-    higher.
+    """Lower and upper end of the interval of a smooth difference: the outer ends of the bootstrap-t and the widened percentile interval.
 
-    totals, statistic, weights  as `studentised_interval` has them
-    Each fails where the other does not (`fovnet bench intervals`): of two runs that differ in one body of ten, each way as often, the
-    bootstrap-t names a winner in 12 % of studies of 50 bodies, as resamples of few have errors far too small; of runs that differ in all
-    bodies the percentiles hold 92 to 94 %.  Both ends are NaN as `quantile_difference_interval` has them.
+    totals, statistic, weights  as in `studentised_interval`
+    Each fails where the other does not (`fovnet bench intervals`): for two runs that differ in one body of ten, each way as often, the
+    bootstrap-t names a winner in 12 % of studies of 50 bodies, as resamples of few have standard errors far too small; for runs that differ
+    in all bodies the percentiles cover 92 to 94 %.  Both ends are NaN as in `quantile_difference_interval`.
     """
     flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
     values = statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
@@ -171,13 +170,13 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends (q,) of the bootstrap-t interval of the ratios Σ parts / Σ wholes over clusters, from (n, q) each.
 
-    share  the ratios lie in [0, 1], and the interval is made for their arcsine root, whose spread hardly depends on the value
+    share  the ratios lie in [0, 1], and the interval is computed for their arcsine root, whose variance hardly depends on the value
 
-    Each resample is measured in its own standard error (linearised, as in survey sampling), so that the skewness of few clusters, most
-    without an error and some with many, widens the side that it should: with 20 bodies and 5 % errors the percentile interval holds the
-    truth in 84 to 90 % of studies, this one in 93 to 94 %. A resample without a standard error, because nothing in it is wrong or
-    everything is, takes that of the sample: on this scale the error tends to a constant there; so does one below LEAST_ERROR of it. Both
-    ends are NaN with fewer than two clusters, or where the ratio is undefined or has no error itself.
+    Each resample is studentised by its own standard error (linearised, as in survey sampling), so that the skewness of few clusters, most
+    without an error and some with many, widens the correct side: with 20 bodies and 5 % errors the percentile interval covers 84 to 90 %,
+    this one 93 to 94 %. A resample without a standard error, because nothing in it is wrong or everything is, takes that of the sample, to
+    whose constant limit the error tends on this scale; so does one below LEAST_ERROR of it. Both ends are NaN with fewer than two clusters,
+    or if the ratio is undefined or has no standard error.
     """
     a, b = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
 
@@ -198,8 +197,8 @@ def studentised_interval(
 
     totals (n, ...) what each cluster contributes;  statistic maps sums (B, ...) to values (B,), NaN where undefined
 
-    As `ratio_interval`, the standard error from the gradient of `statistic` at the resample's own sums (the infinitesimal jackknife);
-    the gradient is a difference quotient of one ten-thousandth of a cluster. One call of `statistic` for each of the m totals.
+    As `ratio_interval`, with the standard error from the gradient of `statistic` at the resample's own sums (the infinitesimal jackknife);
+    the gradient is a difference quotient with a step of 1e-4 of a cluster. One call of `statistic` for each of the m totals.
     """
     n, shape = len(totals), np.shape(totals)[1:]
     flat = np.asarray(totals, dtype=np.float64).reshape(n, -1)
@@ -222,7 +221,8 @@ def studentised_interval(
 def t_interval(
     measured: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, level: float = 0.95, *, share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends (q,) of the bootstrap-t interval of what `measured` makes of weights (B, n): values and errors, (B, q) each."""
+    """Lower and upper ends (q,) of the bootstrap-t interval of what `measured` computes from weights (B, n): values and standard errors,
+    (B, q) each."""
     clusters = weights.shape[1]
     seen, resampled = measured(np.ones((1, clusters))), measured(weights)
     if share:
@@ -250,9 +250,9 @@ def _rooted(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
 def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats, level: float = 0.95) -> tuple[float, float]:
     """Lower and upper end of the bias-corrected and accelerated interval of any function of the clusters' weights.
 
-    value_of  maps weights (B, n) to values (B,), NaN where undefined; called on the resamples, on all clusters once, and on each left out
-    Both ends are NaN with fewer than two clusters, or where nothing is defined. Efron (1987); equal to scipy.stats.bootstrap's on the
-    same resamples. Where all replicates are one value that value is both ends.
+    value_of  maps weights (B, n) to values (B,), NaN where undefined; called on the resamples, on all clusters once, and without each one
+    Both ends are NaN with fewer than two clusters, or if nothing is defined. If all replicates are equal, both ends are that value.
+    Efron (1987); equal to scipy.stats.bootstrap's on the same resamples.
     """
     n = weights.shape[1]
     if n < 2:
@@ -267,7 +267,7 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats, level: f
     spread = float((apart**2).sum()) ** 1.5
     acceleration = float((apart**3).sum()) / (6 * spread) if spread > 0 else 0.0
     below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
-    if not 0 < below < 1:                                       # all replicates on one side: no bias can be estimated, no ends but theirs
+    if not 0 < below < 1:                                       # all replicates on one side: the bias cannot be estimated
         return float(replicates.min()), float(replicates.max())
     bias = float(ndtri(below))
     normal = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))

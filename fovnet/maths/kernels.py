@@ -1,10 +1,10 @@
-"""How alike the values at two points are expected to be, from how far apart the points stand.
+"""Covariance kernels: the expected correlation of the values at two points, as a function of their distance.
 
     r2     squared distance of two points, scaled by the lengthscales
     k      the correlation, 1 at r2 = 0                  slope  -2 ∂k/∂r2, of the shape of r2
 
-Every function gives k and its slope together, because they share an exponential.  With the slope the derivative along a lengthscale is
-free of the 1/r that the chain rule suggests, so that coinciding points need no special case:  ∂k/∂log ellⱼ = slope · gapsⱼ / ellⱼ².
+Every function gives k and its slope together, because they share an exponential.  With the slope the derivative along a lengthscale has
+no factor 1/r, so that coinciding points need no special case:  ∂k/∂log ellⱼ = slope · gapsⱼ / ellⱼ².
 
 Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning* (2006), section 4.2.
 """
@@ -30,7 +30,7 @@ def matern52(r2: Floats) -> tuple[Floats, Floats]:
 
 
 def squared_exponential(r2: Floats) -> tuple[Floats, Floats]:
-    """k = exp(-r²/2), its own slope: functions without any kink, smoother than most losses are.  R&W eq. 4.9."""
+    """k = exp(-r²/2), equal to its slope: infinitely differentiable functions, smoother than most losses are.  R&W eq. 4.9."""
     k = np.exp(-0.5 * r2)
     return k, k
 

@@ -1,11 +1,11 @@
-"""The best, and the average, way to walk once up a ladder, where nobody knows how high its rungs are.
+"""The best path up a ladder of ordered rungs, and the posterior over all paths, for rungs of unknown height.
 
     fits    (s, n)  log-evidence of each slice for each of n rungs
-    beside  (s,)    log-evidence of each slice for standing on none of them
-    toll            log-evidence that every step from one rung to the next costs: a border has to be worth it
+    beside  (s,)    log-evidence of each slice for none of them
+    toll            cost, in log-evidence, of every step from one rung to the next, so that a border needs evidence
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  A run is worth the evidence of its slices and nothing else, so that all
-runs which end at an edge are one running sum: O(s·n).
+Paths, edges and the recursion are those of `chain_recursion.py`.  The log-weight of a run is the evidence of its slices and nothing
+else, so that all runs which end at an edge are one running sum: O(s·n).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fovnet.maths.chain_recursion import Crossings, Evidence, Floats, Rungs
 
 @dataclass(frozen=True)
 class Plain:
-    """Runs that are worth the evidence of their slices, whatever their height and kind."""
+    """Runs weighted by the evidence of their slices, whatever their height and kind."""
 
     sums: Floats
 
@@ -46,26 +46,26 @@ class Plain:
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the path with the largest sum of log-evidence less its tolls, and that sum; equals trying every path.
+    """States (s,) of the path with the largest sum of log-evidence minus its tolls, and that sum; equals trying every path.
 
-    between  only paths whose first and last rung are these (counted from 0), of which there are none with fewer slices than rungs
+    between  only paths with this first and last rung (counted from 0), of which there are none with fewer slices than rungs
     """
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.best(Plain(evidence.sums), evidence, between)
 
 
 def crossings(fits: Floats, beside: Floats, toll: float = 0.0) -> Crossings:
-    """Where paths begin, step up and end, every path weighed by the exponential of its sum of log-evidence less its tolls."""
+    """Where paths begin, step up and end, every path weighted by the exponential of its sum of log-evidence minus its tolls."""
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.crossings(Plain(evidence.sums), evidence, np.logaddexp)
 
 
 def posterior(fits: Floats, beside: Floats, toll: float = 0.0) -> Floats:
-    """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice, all paths considered."""
+    """Probability (s, n + 1) of each rung, and last of no rung, at each slice, over all paths."""
     return crossings(fits, beside, toll).posterior()
 
 
 def log_weight(fits: Floats, beside: Floats, between: Rungs | None = None, toll: float = 0.0) -> float:
-    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0)."""
+    """Log-weight of all paths, or of those with this first and last rung (counted from 0)."""
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.ahead(Plain(evidence.sums), evidence, np.logaddexp, between).total

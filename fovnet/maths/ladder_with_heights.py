@@ -1,20 +1,20 @@
-"""The paths of `ladder.py` where it is known how high each rung usually is.
+"""The paths of `ladder.py` with a prior on the height of each rung.
 
-    fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for standing on none of them
+    fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for none of them
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
-    heights   (n,)     usual height of each rung, a normal distribution, or None where nobody knows
-    toll               log-evidence that every step from one rung to the next costs
+    heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known
+    toll               cost, in log-evidence, of every step from one rung to the next
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it is seen whole: a height l is
-worth -(l - mean)²/2sd².  The first and the last run of a path may go on outside the picture: they are worth log P(height > l), and so
-cannot be far longer than whole ones.  A rung of unknown height is worth nothing, so that without known heights this is `ladder`.
+Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it is seen whole: a height l
+adds -(l - mean)²/2sd².  The first and the last run of a path may be cut off by the field of view: they add log P(height > l), and so
+cannot be far longer than whole ones.  A rung of unknown height adds nothing, so that without known heights this is `ladder`.
 
-Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But a height never adds worth, so the plain
-ladder, which costs next to nothing, bounds what any path through an event can be worth.  An event (a path begins, steps up or ends, at
-an edge) whose bound lies below the worth of a path already known is no part of the best path; and the events whose bounds together weigh
-less than SLIGHT of that path are no part of any sum that matters.  The same holds for runs so much higher or lower than usual that no
-evidence makes up for it.  Only pairs of the events left, and no farther apart, are looked at: the best path is exact, and a sum lacks at
-most SLIGHT of itself.  Where the slices carry no evidence, many pairs are left: that costs time, and changes nothing.
+Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the height term is never positive, so the
+plain ladder, which is cheap, gives an upper bound of the weight of all paths through an event (a path begins, steps up or ends, at an
+edge).  An event whose bound lies below the weight of a known path is not part of the best path; and the events whose bounds add up to
+less than SLIGHT of that path's weight are negligible in any sum.  The same holds for runs so much higher or lower than usual that no
+evidence can compensate.  Only pairs of the remaining events within that distance are evaluated: the best path is exact, and a sum lacks
+at most SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this costs time, not accuracy.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from fovnet.maths.ladder import Plain
 
 Edges = NDArray[np.int64]
 LEAST_MM = 1e-3
-"""No rung's height is known more exactly than this."""
+"""Lower bound of the standard deviation of a height."""
 SLIGHT = 1e-9
-"""Weight of all paths left out of a sum, at most, as a share of it."""
+"""Largest weight of all paths left out of a sum, as a share of it."""
 BLOCK = 64
-"""Edges whose runs are looked at together: few enough for the cache, many enough for numpy."""
+"""Edges whose runs are evaluated together: few enough for the cache, many enough for numpy."""
 ROUNDING = 1e-9
-"""Bounds are sums of up to thousands of numbers; a path is not left out for the last digits."""
+"""Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out because of it."""
 
 
 @dataclass(frozen=True)
 class Height:
-    """How high a rung usually is: mean and standard deviation in mm."""
+    """Prior of a rung's height: mean and standard deviation in mm."""
 
     mean_mm: float
     sd_mm: float
 
     def whole(self, mm: Floats) -> Floats:
-        """Log-evidence of heights seen whole; 0 at the mean."""
+        """Log-evidence of the heights of whole runs; 0 at the mean."""
         return np.asarray(-0.5 * ((mm - self.mean_mm) / max(self.sd_mm, LEAST_MM)) ** 2)
 
     def cut(self, mm: Floats) -> Floats:
-        """Log-evidence of heights that may go on outside the picture; 0 for short ones."""
+        """Log-evidence of the heights of runs that may be cut off; near 0 for short ones."""
         return np.asarray(log_ndtr((self.mean_mm - mm) / max(self.sd_mm, LEAST_MM)))
 
 
 def best_path(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
 ) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its worth; equals trying every path."""
+    """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its log-weight; equals trying every path."""
     evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
     plain = Plain(evidence.sums)
     known = worth(chain_recursion.best(plain, evidence)[0], evidence, edges_mm, heights)
@@ -73,13 +73,13 @@ def crossings(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0,
     known: NDArray[np.int64] | None = None,
 ) -> Crossings:
-    """Where paths begin, step up and end, all paths weighed; `known`, a good path, saves looking for one."""
+    """Where paths begin, step up and end, over all paths; `known`, a good path, saves searching for one."""
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return chain_recursion.crossings(runs, evidence, np.logaddexp)
 
 
 def posterior(fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0) -> Floats:
-    """Probability (s, n + 1) of each rung, and last of standing beside the ladder, at each slice, all paths considered."""
+    """Probability (s, n + 1) of each rung, and last of no rung, at each slice, over all paths."""
     return crossings(fits, beside, edges_mm, heights, toll).posterior()
 
 
@@ -87,16 +87,17 @@ def log_weight(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: chain_recursion.Rungs | None = None,
     toll: float = 0.0, known: NDArray[np.int64] | None = None,
 ) -> float:
-    """Log-weight of all paths, or of those whose first and last rung are these (counted from 0).
+    """Log-weight of all paths, or of those with this first and last rung (counted from 0).
 
-    Runs too light beside the best path, or `known`, are left out: where that path is none of those asked for, theirs is a lower bound.
+    Runs that are negligible beside the best path, or `known`, are left out: if that path is not among those asked for, this is a lower
+    bound.
     """
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return chain_recursion.ahead(runs, evidence, np.logaddexp, between).total
 
 
 def worth(states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]) -> float:
-    """The worth of one path: its evidence, less its tolls, and that of its heights."""
+    """The log-weight of one path: its evidence, minus its tolls, plus that of its heights."""
     ends = np.flatnonzero(np.diff(states)) + 1
     begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
     on = [(int(states[b]) - 1, b, e) for b, e in zip(begins, ends, strict=True) if 1 <= states[b] <= evidence.rungs]
@@ -129,9 +130,8 @@ def _weighed(
 
 @dataclass(frozen=True)
 class _Likely:
-    """Edges at which an event is worth looking at, an array a rung: a path begins, a rung is entered from the one below, a path ends, a
-    rung is left for the next; `outer` where a path ends or the rung is left.  `slack`: more than this no height may cost a run.
-    """
+    """Edges at which an event is not negligible, one array per rung: a path begins, a rung is entered from the one below, a path ends, a
+    rung is left for the next; `outer`: a path ends or the rung is left.  `slack`: the largest height cost of a run that is kept."""
 
     begins: Sequence[Edges]
     enters: Sequence[Edges]
@@ -155,7 +155,7 @@ class _Likely:
 
 @dataclass(frozen=True)
 class _High:
-    """Runs between likely events, with the worth of their heights."""
+    """Runs between likely events, with the log-evidence of their heights."""
 
     plain: Plain
     edges_mm: Floats
@@ -199,9 +199,9 @@ class _High:
         return first + height.cut(mm), inner + (height.whole(mm) if onward else height.cut(mm))
 
     def _blocks(self, r: int, begins: Edges, ends: Edges, whole: bool = False) -> Iterator[tuple[Edges, Edges, Floats]]:
-        """(b, e, worth (b, e)) of the runs of rung r between these edges, seen whole or not, some beginnings at a time.
+        """(b, e, log-weights (b, e)) of the runs of rung r between these edges, seen whole or not, BLOCK beginnings at a time.
 
-        Left out are those whose height costs more than the slack: exp(-x²/2) bounds both worths of a height x standard deviations off.
+        Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x standard deviations off the mean.
         """
         height = self.heights[r]
         assert height is not None

@@ -1,4 +1,4 @@
-"""How much memory this process has taken."""
+"""Peak memory of this process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def peak_bytes() -> float:
-    """This process's peak memory so far.
+    """This process's peak memory so far, bytes.
 
-    Linux's getrusage also remembers the parent that a process was begun from; /proc does not.
+    On Linux getrusage includes the parent from which a process was forked; /proc does not.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -21,7 +21,7 @@ def peak_bytes() -> float:
 
 
 def forget_peak() -> bool:
-    """Whether `peak_bytes` now begins anew at what is taken at the moment: on Linux, where /proc allows it (proc(5), clear_refs)."""
+    """Reset the peak to the memory in use now; whether that was possible: on Linux, where /proc allows it (proc(5), clear_refs)."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:

@@ -1,4 +1,4 @@
-"""How fast a long piece of work goes, and how long it will still take."""
+"""The rate of a long task, and its remaining time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW_S = 120.0
-"""The rate shown is that of the last two minutes: an archive's large volumes come in runs."""
+"""The rate shown is that of the last two minutes: large volumes of an archive come in succession."""
 LINE_S = 60.0
 
 

@@ -1,10 +1,10 @@
-"""The area under the receiver operating characteristic, of observations that travel in clusters.
+"""The area under the receiver operating characteristic, for clustered observations.
 
     s  observations    n  clusters    B  resamples    W  (B, n) how often each cluster is drawn
 
 The area is the share of pairs (positive, negative) in which the positive has the higher score, ties counting half (Mann & Whitney, *Ann.
 Math. Stat.* 18 (1947) 50-60). For resampling, pairs are counted once, by the clusters of both; every resample's area is then two
-small products, and no slice is touched again.
+small products, without another pass over the slices.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 LEVELS = 1024
-"""Most distinct scores when pairs are counted by cluster. More are put into so many bins, equally full, and count as ties within: of
-130,000 slices the area moves by less than 1e-4, and 500 clusters take 20 ms instead of seconds."""
+"""Most distinct scores when pairs are counted by cluster. More are put into so many bins of equal size, and are ties within a bin: for
+130,000 slices the area changes by less than 1e-4, and 500 clusters take 20 ms instead of seconds."""
 
 
 def roc_area(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """The area of scores (s,), exactly; NaN without a positive or without a negative."""
+    """The exact area for scores (s,); NaN without a positive or without a negative."""
     high, low = int(positive.sum()), int((~positive).sum())
     if not high or not low:
         return float("nan")
@@ -38,14 +38,14 @@ class Pairs:
     negatives: Floats
 
     def area(self, weights: Floats) -> Floats:
-        """The area (B,) under each row of weights (B, n); NaN where a resample has no positive or no negative."""
+        """The area (B,) for each row of weights (B, n); NaN if a resample has no positive or no negative."""
         return self.measured(weights)[0][:, 0]
 
     def measured(self, weights: Floats) -> tuple[Floats, Floats]:
         """The area and its linearised standard error, both (B, 1).
 
-        A cluster moves the area by its own pairs with all others, less what the area leads one to expect of so many pairs: DeLong's
-        placements summed by cluster (Obuchowski, *Biometrics* 53 (1997) 567-578).
+        The influence of a cluster is that of its own pairs with all others, minus the number expected from the area: DeLong's placements
+        summed by cluster (Obuchowski, *Biometrics* 53 (1997) 567-578).
         """
         won = weights @ self.wins
         positives, negatives = (weights @ self.positives)[:, None], (weights @ self.negatives)[:, None]

@@ -1,13 +1,13 @@
-"""Whether slices stand in an order at all: neighbours in a body resemble each other, shuffled ones no more than any two.
+"""Whether slices are in any order: neighbours in a body are alike, shuffled ones no more than random pairs.
 
     roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c - q_c| of their probabilities
 
-Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices are acquired one after the other, and
-often differ in brightness.  The ratio is about 1 for slices in random order, however many regions they show, and far below for a body.
-Lone slices, unlike both neighbours where others are alike, are left out first: one odd cut among twenty of a head is as far from its
-neighbours as from any other slice, in whatever order they stand.
-Source: the ratio of von Neumann
-(1941), *Distribution of the ratio of the mean square successive difference to the variance*, with the total variation distance.
+Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of an interleaved acquisition often
+differ in brightness.  The ratio is about 1 for slices in random order, however many regions they show, and far below for a body.
+Outliers, unlike both neighbours where others are alike, are left out first: one odd slice among twenty of a head is as far from its
+neighbours as from any other slice, whatever the order.
+Source: the ratio of von Neumann (1941), *Distribution of the ratio of the mean square successive difference to the variance*, with the
+total variation distance.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_SLICES = 10
-"""Of fewer slices even the neighbours of a body may all differ: feet, belly and head in three slices."""
+"""With fewer slices even neighbours in a body may all differ: feet, belly and head in three slices."""
 LEAST_DISTANCE = 0.12
-"""Least mean distance of two slices: those that differ by less are nearly equal, their order is uninformative, and this is used instead."""
+"""Lower bound of the mean distance of two slices: below it they are nearly equal, and their order is uninformative."""
 
 
 LONE, DETOUR = 0.1, 6.0
-"""Share of the slices that may be lone ones, and how many mean steps longer the way is over one: of evenly spread slices by 6 at most."""
+"""Share of the slices that may be outliers, and the detour over one, in mean steps: at most 6 for evenly spread slices."""
 
 
 def roughness(probabilities: NDArray[np.float64]) -> float:
-    """The roughness of (s, k) probabilities, from 0 up to about 1; 0 where there are too few slices, or they hardly differ.
+    """The roughness of (s, k) probabilities, from 0 up to about 1; 0 for too few slices.
 
     Pairs are summed by rank, Σ_{i<j} |x_i - x_j| = Σ_i (2i - s + 1) x_(i), in O(s log s).
     """
@@ -43,7 +43,7 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
 
 
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s LONE⌉ over which the way is longer than past them by more than DETOUR mean steps."""
+    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than past it by more than DETOUR mean steps."""
     kept, mean_step = probabilities, float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
     for _ in range(ceil(LONE * len(probabilities))):
         steps = np.abs(np.diff(kept, axis=0)).sum(axis=1)

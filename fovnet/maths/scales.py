@@ -1,13 +1,13 @@
-"""What the lengthscale of each column of the unit cube is made of.
+"""How the lengthscale of each column of the unit cube is composed of scales of axes and of levels.
 
     D  columns of the unit cube       d  axes       p  scales, d of axes and then those of levels
     share (D, p)  0 or 1:   log ell = share @ log scale
 
-Usually every axis has one column and one scale, its lengthscale.  A category of several levels has one column a level, and two levels
-differ in two columns: there the lengthscale is that of the axis times that of the level, so that three kinds of convolution may be
-alike and "none" far from all of them.  Where several axes offer the same levels, they share the scales of the levels: what "none" does
-on one edge of a cell is then known on all others.  (On 600 cells of NAS-Bench-201, 300 first points: 32.1 draws to the best one; 34.4 if
-every column has a lengthscale of its own.)
+Usually every axis has one column and one scale, its lengthscale.  A categorical axis of several levels has one column per level, and two
+levels differ in two columns: there the lengthscale is that of the axis times that of the level, so that three kinds of convolution may be
+alike and "none" far from all of them.  Axes that offer the same levels share the scales of the levels: what is learned of "none" on one
+edge of a cell holds on all others.  (On 600 cells of NAS-Bench-201, 300 first points: 32.1 draws to the best one; 34.4 if every column has
+a lengthscale of its own.)
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Scales:
     def of(cls, axis: Integers, level: Integers | None = None) -> Scales:
         """The scales of columns (D,) that belong to these axes, 0..d-1, and to these levels, 0..l-1, or -1 to none.
 
-        An axis' scale is expected at 0.39·√d: distances on the cube grow as √d, so lengthscales must too, or in seven dimensions every
-        point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is ten times
-        longer; ours expects a loss to turn about once along the range of a hyper-parameter.  Times or over e^0.6; e^1.3 for a category
-        of several columns, whose levels may all be alike.  A level's scale is expected at 1, times or over e^1.5.
+        The prior of an axis' scale has its median at 0.39·√d: distances on the cube grow as √d, so lengthscales must too, or in seven
+        dimensions every point is far from every other (Hvarfner et al. 2024, arXiv:2402.02229, section 4.1).  Their centre e^√2·√d is ten
+        times longer; ours expects a loss to turn about once along the range of a hyper-parameter.  The log-deviation is 0.6, or 1.3 for a
+        category of several columns, whose levels may all be alike.  A level's scale has its median at 1, with a log-deviation of 1.5.
         """
         columns = np.bincount(axis)
         d = len(columns)
@@ -50,7 +50,7 @@ class Scales:
 
     @classmethod
     def plain(cls, d: int) -> Scales:
-        """The usual ones: column j is axis j."""
+        """One scale per column: column j is axis j."""
         return cls.of(np.arange(d))
 
     def log_lengthscales(self, theta: Floats) -> Floats:

@@ -1,13 +1,13 @@
-"""Many factors tried at once: screening designs of two levels, folded over, and the main effects that they show.
+"""Screening designs: many factors at two levels, folded over, and their main effects.
 
-    X  (n, q)  ±1: run i has factor j, or has it not           y  (n,)  what each run gave
-    effect_j = mean of y where factor j is had - mean of y where it is not = (2/n) Σ_i X_ij y_i
+    X  (n, q)  ±1: run i has factor j, or does not             y  (n,)  the result of each run
+    effect_j = mean of y with factor j - mean of y without it = (2/n) Σ_i X_ij y_i
 
-Every run informs every effect, which so has the standard error 2σ/√n; varied one factor at a time, n runs shared out among q factors,
-it has one of about σ√(2q/n): 3.5 times as much for 25 factors.  X is made of m rows of a Hadamard matrix, m the least power of two that
+Every run informs every effect, so each has the standard error 2σ/√n; varying one factor at a time, with n runs shared among q factors,
+gives about σ√(2q/n): 3.5 times as much for 25 factors.  X consists of m rows of a Hadamard matrix, m the least power of two that
 leaves FREE degrees of freedom, and of their mirror images, each right after its own: n = 2m.  In it
 
-* the columns are orthogonal: no effect is mistaken for another;
+* the columns are orthogonal: no effect is confounded with another;
 * y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does every interaction of two factors,
   X_j·X_k being the same in both.
 
@@ -27,7 +27,7 @@ from scipy.linalg import hadamard
 Floats = NDArray[np.float64]
 
 FREE = 4
-"""Degrees of freedom that are left at least for the error: with fewer an interval is three standard errors wide to each side."""
+"""Least degrees of freedom for the error: with fewer, an interval reaches three standard errors to each side."""
 
 
 def folded_design(factors: int) -> NDArray[np.int64]:
@@ -47,9 +47,9 @@ def main_effects(X: NDArray[np.int64], y: NDArray[Any]) -> Floats:
 
 
 def effect_error(X: NDArray[np.int64], y: NDArray[Any]) -> tuple[float, int]:
-    """The standard error that every effect on y (n,) has, and its degrees of freedom, m - q.
+    """The standard error of every effect on y (n,), and its degrees of freedom, m - q.
 
-    It is what main effects leave of the differences within pairs, d = (y_2i - y_2i+1)/2:  s² = |d - X effect/2|² / (m - q), 2s/√m.
+    From the residuals of the differences within pairs, d = (y_2i - y_2i+1)/2:  s² = |d - X effect/2|² / (m - q), error 2s/√m.
     """
     half, differences = X[::2], (y[::2] - y[1::2]) / 2
     pairs, free = len(half), len(half) - half.shape[1]

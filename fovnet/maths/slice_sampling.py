@@ -35,7 +35,7 @@ def _slice(
 ) -> tuple[Floats, float]:
     """The next point and its log likelihood: on an ellipse through x and a draw from the prior, above a level drawn below x.
 
-    The bracket of angles shrinks towards x itself, which lies above the level: the loop ends.
+    The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
     """
     other = width * rng.standard_normal(len(x))
     level = height + np.log1p(-rng.random())                     # log of a number in (0, 1]

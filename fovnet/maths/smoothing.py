@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 SLIGHT = 1e-17
-"""A weight below it, beside the 1 of the slice itself, is lost in rounding."""
+"""A smaller weight is lost in rounding beside the slice's own weight of 1."""
 
 
 def smooth_along_body(
     probabilities: NDArray[np.float64], z_mm: NDArray[np.float64], sigma_mm: float
 ) -> NDArray[np.float64]:
-    """Slice probabilities (s, k) averaged over a Gaussian neighbourhood in height, each row still summing to one.
+    """Slice probabilities (s, k) averaged with a Gaussian in height, each row still summing to one.
 
-    sigma_mm is physical: 12 mm span 1.5 slices at 8 mm spacing and four at 3 mm, and uneven gaps are honoured.
-    Under a micrometre nothing changes.
-    At the ends the weights are those of the slices that exist, so that nothing is pulled towards a slice never seen.
+    sigma_mm is physical: 12 mm span 1.5 slices at 8 mm spacing and four at 3 mm; uneven spacing is respected.
+    Below a micrometre nothing changes.
+    At the ends the weights are normalised over the slices that exist, so that nothing is extrapolated.
     """
     if sigma_mm < 1e-3:
         return probabilities

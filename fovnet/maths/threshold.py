@@ -1,10 +1,10 @@
-"""Where a hidden limit lies, learned from who stayed below it: a one-dimensional model that can only fall.
+"""The probability that a need stays below an unknown limit, from earlier outcomes: a one-dimensional model, never rising with the need.
 
-    estimate  (n,), (m,)  log of what somebody needs, known up to an error            fits  (n,) whether it did
+    estimate  (n,), (m,)  log of the estimated need                        fits  (n,) whether it was within the limit
     limit     log of the real limit, unknown                       sigma  standard deviation of the error of an estimate, unknown
-    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over what limit and sigma may be, given the outcomes
+    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and sigma, given the outcomes
 
-Two unknowns are few enough for a table of all their values: no fit, no starting point, and the average of falling curves falls.
+Two unknowns are few enough for a table of all their values: no optimisation, no starting point, and the mean of falling curves falls.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 Floats = NDArray[np.float64]
 
 SIGMAS = np.array([0.05, 0.1, 0.2])
-"""From an estimate that is nearly right to one that is wrong by a fifth; equally likely beforehand."""
+"""From a nearly exact estimate to one with an error of a fifth; equally likely a priori."""
 LIMITS, CURVE = 241, 161
-"""Values of the limit that are tried, and points at which the curve is worked out; between them it is straight."""
+"""Values of the limit in the table, and points at which the curve is computed; linear between them."""
 
 
 def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> Floats:
-    """P(fits), (m,), in (0, 1), never rising with the estimate, from outcomes at `tried` (n,).
+    """P(fits), (m,), in (0, 1], never rising with the estimate, from outcomes at `tried` (n,).
 
-    Beforehand it is as likely as not that the limit lies above all estimates, and it may equally well lie anywhere between them.
+    Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between them.
     """
     low, high = float(estimate.min()), float(estimate.max())
     limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
