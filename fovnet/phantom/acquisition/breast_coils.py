@@ -1,4 +1,4 @@
-"""Coils about hanging breasts: rows of small elements in the wall of each opening, a few centimetres off the skin."""
+"""Breast coils: rows of small elements in the wall of each opening, a few centimetres from the skin of hanging breasts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from fovnet.phantom.person.breast_shapes import shaped
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import Coil
 
-REACH_MM = (10.0, 34.0)         # radius of an element: arrays of 7 to 18 a breast have loops of 2 to 7 cm across
+REACH_MM = (10.0, 34.0)         # radius of an element: arrays of 7 to 18 per breast have loops 2 to 7 cm in diameter
 OFF_MM = (3.0, 20.0)            # from the skin to the elements
-KNOWN_MM = 10.0                 # distance at which what they hear is known: finer than the reach
-NEAR_MM = 60.0                  # elements farther than this outside a field of view are not switched on
+KNOWN_MM = 10.0                 # sampling distance of the sensitivity: finer than the reach
+NEAR_MM = 60.0                  # elements farther outside a field of view are off
 
 
 def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Elements round each breast that the grid shows: they hear the skin 1.3 to 4 times as well as the middle, the chest half to a tenth
-    as well as the breast.
+    """Elements round each breast that the grid shows; their sensitivity at the skin is 1.3 to 4 times that in the middle of the breast, and
+    that in the chest a tenth to a half of that in the breast.
 
-    Of a woman whose breasts are `of_a_kind`, prone.  Rows stand round the base, the middle and the nipple's end; half of the coils leave
-    the sides open that a needle comes from, one element of eight is off, and what lies deep in the chest is nearly dark.
+    For a prone woman with breasts `of_a_kind`.  Rows lie round the base, the middle and the end with the nipple; half of the coils leave
+    the sides open for a needle, one element of eight is off, and deep in the chest there is hardly any signal.
     """
     reach, off = float(rng.uniform(*REACH_MM)), float(rng.uniform(*OFF_MM))
     rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
@@ -38,17 +38,18 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
 
 
 def _element(person: Person, side: int, row: float, turn: float, off_mm: float) -> NDArray[np.float64]:
-    """(3,) mm of the person, `off_mm` beside the skin of a breast at that share of its length and that angle; past the end, before it."""
+    """(3,) mm of the person: `off_mm` outside the skin of a breast at a share `row` of its length and an angle `turn`; past the end, in
+    front of it."""
     whole = shaped(person, side)
     wide = float(whole.squared[int(np.clip(row, 0, 1) * (len(whole.squared) - 1))]) ** 0.5
     a, c = (half * min(wide, plate) + off_mm for half, plate in zip(whole.half, whole.plates, strict=True))
     x, y, z = whole.within_mm(row, a * float(np.cos(turn)) / whole.half[0], c * float(np.sin(turn)) / whole.half[1])
-    beyond = off_mm * max(0.0, row) ** 4        # the last row stands before the nipple
+    beyond = off_mm * max(0.0, row) ** 4        # the last row lies in front of the nipple
     return np.array([x * person.morph.trunk[0], (y + beyond) * person.morph.trunk[1], person.morph.height_mm(z)])
 
 
 def _is_near(place_mm: NDArray[np.float64], grid: Grid) -> bool:
-    """Whether a point lies in the grid or less than NEAR_MM beside it."""
+    """Whether a point lies in the grid or less than NEAR_MM outside it."""
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], place_mm - grid.vox_to_ras[:3, 3])
     room = NEAR_MM / np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
     return bool(((index > -room) & (index < np.asarray(grid.shape) + room)).all())

@@ -1,4 +1,4 @@
-"""Fields of view about hanging breasts of a kind: of one, close or with its surroundings, and of both."""
+"""Fields of view of hanging breasts `of_a_kind`: of one, close or with its surroundings, and of both."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from fovnet.phantom.person.breast_shapes import shaped
 from fovnet.phantom.person.traits import Person
 
-CLOSE_SHARE = 0.6       # of fields about one breast: they end with the breast; the others are boxes of 14 to 22 cm
-FRONT_SHARE = 0.5       # of fields about both: they end before the middle of the chest, the others behind it
+CLOSE_SHARE = 0.6       # of fields of one breast: they end at its edges; the others are boxes of 14 to 22 cm
+FRONT_SHARE = 0.5       # of fields of both: they end in front of the middle of the chest, the others behind it
 SAGITTAL, ANY = "sssa", "sssaci"
 
 
@@ -18,7 +18,7 @@ SAGITTAL, ANY = "sssa", "sssaci"
 class Field:
     """A box: lowest and highest corner (3,), x and y in mm of the written anatomy's trunk, z in mm of the person; and its planes.
 
-    `middle_mm` and `size_mm` are in a family's terms: x and y of the middle unscaled, sizes in mm of the person.
+    `middle_mm` and `size_mm` are as a family needs them: x and y of the middle unscaled, sizes in mm of the person.
     """
 
     low_mm: tuple[float, float, float]
@@ -40,7 +40,7 @@ class Field:
 
 
 def field_about(person: Person, one: bool, rng: np.random.Generator) -> Field:
-    """About one breast, or both, of a prone woman `of_a_kind`; in front there are 0.5 to 6 cm of air."""
+    """The field of view of one breast, or both, of a prone woman with breasts `of_a_kind`; 0.5 to 6 cm of air in front."""
     trunk = person.morph.trunk[0], person.morph.trunk[1]
     right, left = shaped(person, 1), shaped(person, -1)
     whole = (right if rng.random() < 0.5 else left) if one else (right if right.length > left.length else left)
@@ -56,15 +56,16 @@ def field_about(person: Person, one: bool, rng: np.random.Generator) -> Field:
 
 
 def _heights(half_mm: float, close: bool, rng: np.random.Generator) -> tuple[float, float]:
-    """How far above and below a breast's middle its field ends: 0.5 to 3 cm beyond the breast where close, else 7 to 11 cm."""
+    """How far above and below the middle of a breast its field ends: if close, 0 to 3 cm beyond nine tenths of its half height or 4.5 cm,
+    whichever is more; else 7 to 11 cm."""
     return tuple(max(half_mm * 0.9, 45.0) + rng.uniform(0, 30, 2)) if close else tuple(rng.uniform(70, 110, 2))
 
 
 def _half_width(half_mm: float, close: bool, rng: np.random.Generator) -> float:
-    """From a little within the breast to 35 mm beside it where close; else 6 to 11 cm, which the other breast's edge is within."""
+    """From 12 mm within the edge of the breast to 35 mm beyond it if close; else 6 to 11 cm, which include the edge of the other breast."""
     return float(max(half_mm + rng.uniform(-12, 35), 32.0) if close else rng.uniform(60, 110))
 
 
 def _behind(rng: np.random.Generator) -> float:
-    """How far a field about both breasts reaches behind their base, mm: it shows ribs only, or heart and lungs."""
+    """How far a field of both breasts reaches behind their base, mm: it shows ribs only, or heart and lungs."""
     return float(rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160))

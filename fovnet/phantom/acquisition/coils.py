@@ -1,4 +1,4 @@
-"""Coils as archives have them: one element at a side, arrays on the skin, fields of brightness that nobody has corrected."""
+"""Coils as found in archives: a single surface element, arrays on the skin, uncorrected bias fields."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.tissues import AIR
 
-ARRAY_MM = 260.0                # least width and depth of a field that arrays on the skin receive: that of a trunk
+ARRAY_MM = 260.0                # least width and depth of a field received by arrays on the skin: those of a trunk
 
 
 def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """One element close to one side of the grid in three of ten volumes, a smooth uncorrected field in four of ten; else the coil.
-
-    Of large fields more than one in five is received by arrays of small elements next to the skin.
-    """
+    """One element at a side of the grid (three volumes in ten), the given coil with a fall along z (one in ten), arrays of small elements
+    next to the skin (of large fields more than one in five), or the given coil; four in ten also have an uncorrected bias field."""
     dice = rng.random(2)
     places = _corners(grid) - isocentre_mm
     low, high = places.min(axis=0), places.max(axis=0)
@@ -41,11 +39,12 @@ def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: n
 
 
 def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Small elements in the table and in a mat on the body, side by side; skin and fat next to them are white, and what lies deep is grey.
+    """Small elements in the table and in a mat on the body, side by side; skin and fat next to them are bright, deep tissue is dark.
 
-    Elements of 4 to 10 cm receive to a depth of about their radius; three times of ten table or mat has none, one element of seven is off.
+    Elements of 4 to 10 cm receive to a depth of about their radius; in three of ten arrays table or mat has none; one element of seven
+    is off.
     """
-    size, (back, front) = high - low, rng.uniform(10, 55, 2)        # how far within the field the skin lies, mm
+    size, (back, front) = high - low, rng.uniform(10, 55, 2)        # depth of the skin below the edges of the field, mm
     rows = [low[1] + back, high[1] - front][slice(*((0, 2), (0, 1), (1, 2))[int(rng.choice(3, p=[0.7, 0.2, 0.1]))])]
     step, middle = rng.uniform(80, 140), (low + high) / 2
     across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
@@ -56,7 +55,7 @@ def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.
 
 
 def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
-    """The coil of a head whose middle is the brightest, the scalp a half to four fifths of that."""
+    """The coil for a head that is brightest in its middle, with the scalp at a half to four fifths of that."""
     i, j, k = ((size - 1) / 2 for size in plain.grid.shape)
     middle = plain.grid.vox_to_ras[:3] @ (i, j, k, 1.0) - plain.isocentre_mm + rng.normal(0, 12, 3)
     centre = (float(middle[0]), float(middle[1]), float(middle[2]))
@@ -67,19 +66,20 @@ SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
     "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))),
     "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
 }
-"""Where elements of a coil on the skin lie: how often, and from which to which degree, the right being 0 and the front 90."""
+"""Positions of elements on the skin: how often, and the ranges of their angles in degrees, 0 at the right and 90 in front."""
 
 
 def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Small elements a few centimetres off the skin of what the grid shows: on a ring about it, in front, behind, or both.
+    """Small elements a few centimetres off the skin of what the grid shows: on a ring around it, in front, behind, or both.
 
-    Sensitivity at the skin next to an element is 3 to 10 times that of the middle; past the last row, in the field or not, it falls off.
+    Sensitivity at the skin next to an element is 3 to 10 times that in the middle; beyond the last row, inside the field or not, it
+    falls off.
     """
     middle, half = girth_mm(person, grid)
     reach = float(np.clip(half.mean() * rng.uniform(0.14, 0.36), 24, 60))
     across = half + reach * rng.uniform(0.2, 0.9, 2)
     turns = SIDES[str(rng.choice(list(SIDES), p=[odds for odds, _ in SIDES.values()]))][1]
-    square, most = rng.uniform(2.0, 5.0), int(rng.integers(5, 13))     # mats lie flat: their outline is between an ellipse and a box
+    square, most = rng.uniform(2.0, 5.0), int(rng.integers(5, 13))     # mats are flat: their outline is between an ellipse and a box
     angles = np.deg2rad([first + (last - first) * (at + 0.5) / count for first, last in turns
                          for count in [max(2, round(most * (last - first) / 360 * 1.5))] for at in range(count)])
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -94,9 +94,10 @@ def at_the_skin(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], r
 
 
 def girth_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle (x, y) of the body that a grid shows about half-way up, and half its width and depth; those of the grid if there is none.
+    """The middle (x, y) of the body that a grid shows at half its height, and half its width and depth; those of the grid if it shows no
+    body.
 
-    Of three heights, on a lattice of 12 mm; the outermost hundredth does not count.
+    From three heights, on a lattice of 12 mm; the outermost hundredth at each side is ignored.
     """
     low, high = _corners(grid).min(axis=0), _corners(grid).max(axis=0)
     step = np.array([12.0, 12.0, (high[2] - low[2]) / 6])

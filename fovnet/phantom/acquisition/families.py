@@ -1,6 +1,6 @@
 """Fields of view: from a vertebra to the whole body.
 
-A family fixes where along the body its field of view begins and ends, measured from landmarks; the rest is drawn at random.
+A family defines the landmarks from which the two ends of its field of view along the body are measured; the rest is drawn at random.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Family:
     """A kind of field of view.
 
     low, high   (landmark, least and most mm above it) for the two ends along the body
-    wide, deep  (least, most) mm across and front to back; 0 stands for as much as the person needs
-    planes      which planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
-    weight      how often it is drawn              long   whether it covers several regions
-    offset_x, offset_y  (least, most) mm of its middle to the right and to the front; a knee is on either side
-    protocol    the region beside the chain it is read as ("spine"), or ""
-    hanging     whether it is of breasts, which a coil in front receives
-    either_side whether one whose offset_x is to the right is as often to the left
+    wide, deep  (least, most) mm across and front to back; 0 stands for the size of the person
+    planes      the planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
+    weight      relative frequency                     long   whether it covers several regions
+    offset_x, offset_y  (least, most) mm of its middle to the right and to the front; offset_x > 0 is a part on either side, such as a knee
+    protocol    the region outside the chain that it is labelled as ("spine"), or ""
+    hanging     whether it shows breasts, received by a breast coil
+    either_side whether a field with offset_x > 0 is on the left as often as on the right
     """
 
     name: str
@@ -118,7 +118,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family("brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)),
 )
-"""The kinds of field of view, with weights that give every region a similar number of slices and none about one in fifteen."""
+"""The kinds of field of view; by their weights all regions have similar numbers of slices, and none about one in fifteen."""
 
 SMALL: tuple[Family, ...] = (
     Family("prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.5, offset_y=(-25, 10)),
@@ -148,16 +148,16 @@ SMALL: tuple[Family, ...] = (
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
 VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"
-LEG_MASS_FIELDS = 0.5       # of the small fields of view of those who have one
-SWELLING_FIELDS = 0.5       # of those whose mass pushes the leg out of shape
+LEG_MASS_FIELDS = 0.5       # of the small fields of view of people with a mass in a leg
+SWELLING_FIELDS = 0.5       # of those of people whose mass deforms the leg
 ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
-"""Tight fields of view whose middle is drawn too, and how often: a cut-out of the spine, and a box anywhere in the body."""
+"""Tight fields of view with a random middle, and their weights: a cut-out of the spine, and a box anywhere in the body."""
 
 
 def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of SMALL, or of ANYWHERE with its middle drawn: every region of the chain as often, then any point of the body there.
+    """One of SMALL, or one of ANYWHERE at a random point: for a box each region of the chain is equally likely, then each point in it.
 
-    Half of what is looked at closely in somebody with a mass in a leg is the mass.
+    For people with a mass in a leg, half of the small fields show the mass.
     """
     if person.morph.swelling is not None and rng.random() < SWELLING_FIELDS:
         return _about_swelling(person, person.morph.swelling, rng)
@@ -173,7 +173,7 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
 
 
 def named_field(name: str, person: Person, rng: np.random.Generator) -> Family:
-    """The family of SMALL of that name, a prone woman's breasts as they hang.  Raises ValueError for a name that none has."""
+    """The family of SMALL with that name; for a prone woman, breasts as they hang.  Raises ValueError for an unknown name."""
     known = {family.name: family for family in SMALL}
     if name not in known:
         raise ValueError(f"{name!r}: no tight field of view has that name; known are {', '.join(known)}")
@@ -182,9 +182,9 @@ def named_field(name: str, person: Person, rng: np.random.Generator) -> Family:
 
 
 def _likely(family: Family, person: Person) -> float:
-    """How much more often than its weight a family is drawn for that person: breasts of a prone woman 7 times, of others seldom.
+    """Factor on the weight of a family for a person: breasts of a prone woman 7, of other people below 1.
 
-    One tight field of ten is then of breasts, and four of those in five show them hang.
+    One tight field in ten then shows breasts, four in five of these hanging.
     """
     if not family.hanging:
         return 1.0
@@ -192,15 +192,15 @@ def _likely(family: Family, person: Person) -> float:
 
 
 def _about_mass(person: Person, middle: tuple[float, float, float], across_mm: float, rng: np.random.Generator) -> Family:
-    """A field about one leg and the mass in it, its ends 2 to 15 cm beyond the mass."""
+    """A field of one leg and the mass in it, its ends 2 to 15 cm beyond the mass."""
     low, high = (person.morph.height_mm(middle[2] + sign * (0.75 * across_mm + rng.uniform(20, 150))) for sign in (-1, 1))
     x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(LEG_MASS, ("sole", low, low), ("sole", high, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False)
 
 
 def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) -> Family:
-    """A field about one leg with a mass that pushes it out of shape: from 2 cm beyond the mass to all of the thigh with hip and knee,
-    often beside the middle, so that a side of the leg is cut off."""
+    """A field of one leg with a mass that deforms it: from 2 cm beyond the mass to the whole thigh with hip and knee, often off centre, so
+    that a side of the leg is cut off."""
     ends = (mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)) for sign in (-1, 1))
     low, high = (person.morph.height_mm(z) for z in ends)
     x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
@@ -209,13 +209,14 @@ def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) ->
 
 
 BELOW_THE_DOME = 0.06
-"""Most of the height of a field about breasts that may reach below the liver's dome: all that it shows is breast and wall of the chest."""
+"""Largest share of the height of a breast field below the liver's dome: what it shows there is still breast and chest wall."""
 
 
 def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> Family:
-    """The family about the breasts of a prone woman, base to nipple: air in front, of one little behind, of both the front of the heart.
+    """The family for the breasts of a prone woman, base to nipple, with air in front; one includes little behind, both the front of the
+    heart.
 
-    The field about one ends up to 12 mm within the breast on either side, or 35 mm beside it.
+    The field of one breast ends between 12 mm within its edge and 35 mm beyond it on either side.
     """
     if of_a_kind(person):
         return _about_own_breasts(family, person, rng)
@@ -235,7 +236,7 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
 
 
 def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator) -> Family:
-    """The same for a woman whose breasts are of a kind: boxes of all sizes, with little of the chest's wall or much."""
+    """The same for a woman with breasts `of_a_kind`: boxes of all sizes, with little or much of the chest wall."""
     field = field_about(person, family.offset_x[0] > 0, rng)
     dome = person.morph.height_mm(dome_mm(person))
     low = max(field.low_mm[2], dome - BELOW_THE_DOME * (field.high_mm[2] - dome))
@@ -252,11 +253,11 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
 
 
 STRIP_SHARE = 0.25
-BESIDE_THE_SPINE_MM = 75.0      # a strip of 10 cm about a point so far from the middle ends 25 mm beside it, where vertebrae do
+BESIDE_THE_SPINE_MM = 75.0      # a strip of 10 cm about a point that far from the middle ends 25 mm from it, where vertebrae end
 
 
 def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
-    """A box of 10 to 26 cm about a point of the body; one in four is a strip of 4 to 10 cm, which away from the spine shows no spine."""
+    """A box of 10 to 26 cm about a point of the body; one in four is a strip of 4 to 10 cm, if it is off the spine and shows none of it."""
     rung = int(rng.integers(len(marks.borders_mm) - 1))
     z = float(rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1]))
     x, y = _point_of_the_body(person, z, rng)
@@ -269,17 +270,17 @@ def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
 
 
 def as_offsets(person: Person, x_mm: float, y_mm: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What a family about a point of the person has as `offset_x` and `offset_y`, which are widened with the trunk.
+    """The `offset_x` and `offset_y` of a family about a point of the person; a plan scales them by the width of the trunk.
 
-    Recipes before 16 forgot that: boxes then lay up to 5 cm beside their points, a third of them 1 cm or more.
+    Recipes before 16 did not undo that scaling: boxes then lay up to 5 cm from their points, a third of them 1 cm or more.
     """
     wide, deep = person.morph.trunk if person.placed else (1.0, 1.0)
-    x, y = x_mm / wide, (y_mm or 1.0) / deep        # 0 is no place
+    x, y = x_mm / wide, (y_mm or 1.0) / deep        # 0 stands for no offset
     return (x, x), (y, y)
 
 
 def _point_of_the_body(person: Person, z_mm: float, rng: np.random.Generator) -> tuple[float, float]:
-    """x, y in mm of a point at that height, all points of the body as likely, on a lattice of 12 mm; the middle where there is none."""
+    """x, y in mm of a random point of the body at that height, on a lattice of 12 mm; the middle if there is none."""
     affine = np.diag([12.0, 12.0, 12.0, 1.0])
     affine[:3, 3] = -264, -192, z_mm
     places = np.argwhere(label_volume(person, Grid((45, 33, 1), affine)).labels[:, :, 0] != AIR)
@@ -290,7 +291,7 @@ def _point_of_the_body(person: Person, z_mm: float, rng: np.random.Generator) ->
 
 
 def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
-    """The fields of view of one person's volumes: the first covers several regions, no two are alike while there are others."""
+    """The fields of view of one person's volumes: the first covers several regions, and none is repeated while others are left."""
     chosen: list[Family] = []
     for at in range(volumes):
         pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(FAMILIES)

@@ -1,4 +1,4 @@
-"""Fields of view measured on the body: ending with the trunk, with air on one side only, or of any size about one organ."""
+"""Fields of view fitted to the body: ending at the trunk's skin, with air on one side only, or of any size about one organ."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from fovnet.phantom.anatomy.layers import Layer
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.person.traits import Person
 
-STEP_MM, EVERY_MM = 6.0, 30.0       # voxels on which outlines are measured: across, and along the body
+STEP_MM, EVERY_MM = 6.0, 30.0       # voxel sizes for measuring outlines: across and along the body
 
 
 @dataclass(frozen=True)
 class Contour:
-    """Where a person without arms and head ends at `heights` (n,) above the soles: `low` and `high` (n, 2), x and y in mm of the person."""
+    """The outline of a person without arms and head at `heights` (n,) above the soles: `low` and `high` (n, 2), x and y in mm of the
+    person."""
 
     heights: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -34,7 +35,7 @@ class Contour:
 
 @lru_cache(maxsize=2)
 def contour(person: Person) -> Contour:
-    """The outline of the person's trunk and legs, right to 4 mm."""
+    """The outline of the person's trunk and legs, accurate to 4 mm."""
     affine = np.diag([STEP_MM, STEP_MM, EVERY_MM, 1.0])
     affine[:3, 3] = -390, -300, 0
     grid = Grid((131, 117, 70), affine)
@@ -50,17 +51,17 @@ def contour(person: Person) -> Contour:
     return Contour(EVERY_MM * there.astype(float), np.stack([left, back], axis=1), np.stack([right, front], axis=1))
 
 
-CLOSE_MM = (-20.0, 20.0)        # a field that fits ends so far outside the skin
-AIR_MM = (50.0, 180.0)          # beside the body, of one that lies off centre
+CLOSE_MM = (-20.0, 20.0)        # distance of a fitted field's end outside the skin
+AIR_MM = (50.0, 180.0)          # beside the body, in an off-centre field
 OFF_CENTRE, ALL_ROUND = 0.28, 0.3
-"""Of fitted fields, those off centre, and those fitted in front and behind too."""
+"""Shares of fitted fields that are off centre, and that are fitted in front and behind too."""
 
 
 def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """The field ending about the skin of the trunk or the legs at both sides, or at one side with much air on the other.
+    """The field ending near the skin of the trunk or the legs at both sides, or at one side with much air on the other.
 
-    It is measured at the body's widest place in it, or in half of the fields that show one region or two at any height: what is wider
-    there is cut.  Voxels stay as large as they are.  A field above the neck stays as it is.
+    It is fitted to the body's widest place in it, or, in half of the fields shorter than 60 cm, to the outline at a random height: wider
+    parts are cut off.  Voxel sizes stay the same.  A field above the neck is not changed.
     """
     z = _heights_mm(plain.grid)
     body = contour(person).between(*z)
@@ -83,33 +84,33 @@ def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
 
 
 def _heights_mm(grid: Grid) -> tuple[float, float]:
-    """The lowest and the highest point of a field."""
+    """The lowest and the highest z of a field, mm."""
     ends = np.array(np.meshgrid(*([-0.5, size - 0.5] for size in grid.shape))).reshape(3, -1)
     z = grid.vox_to_ras[2, :3] @ ends + grid.vox_to_ras[2, 3]
     return float(z.min()), float(z.max())
 
 
 def _middle_mm(grid: Grid) -> NDArray[np.float64]:
-    """(3,) the middle of a field."""
+    """(3,) the middle of a field, mm."""
     return np.asarray(grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3])
 
 
 def _ending(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
-    """The grid cut or drawn out along an axis to end at these mm of the person, voxels as large as they are; tilted by 8° at most."""
+    """The grid cut or extended along an axis to end at these mm of the person, with the same voxel size; for tilts of up to 8°."""
     step = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
     edge = _middle_mm(grid)[axis] - grid.shape[axis] * step / 2
     return recut(grid, axis, low_mm - edge, max(4, round((high_mm - low_mm) / step)), step)
 
 
-SIZES_MM = (90.0, 420.0)        # of pictures of one organ, from cropped to the whole trunk, the same for all of them
-ASTRAY = 0.1                    # of its size, by which such a picture lies beside what it is about
+SIZES_MM = (90.0, 420.0)        # of images of one organ, from cropped to the whole trunk, the same range for all organs
+ASTRAY = 0.1                    # largest offset of such an image from its organ, as a share of its size
 
 
 def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
-    """The field about the same place with pictures of any size in SIZES_MM, in as many pixels, so that size does not reveal the organ.
+    """The field about the same place with an image size from SIZES_MM and the same matrix, so that size does not reveal the organ.
 
-    Large ones lie up to four fifths of the way towards the middle of the body, as they are planned.  Pictures are slices, or where voxels
-    are cubes what is axial; slices are as many and as thick.  A coil of elements about the field grows with it.
+    Large ones are moved by up to four fifths of the way to the middle of the body, as in practice.  "Image" is a slice, or for cubic voxels
+    the axial plane; number and thickness of slices stay the same.  The elements of a coil around the field move apart with it.
     """
     grid = plain.grid
     through = 2 if plain.plane == "isotropic" else slice_axis(plain)

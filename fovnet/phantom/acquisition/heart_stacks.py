@@ -1,4 +1,4 @@
-"""Stacks along the heart's own axes, as hearts are planned, scanned and kept."""
+"""Stacks along the heart's own axes, as in cardiac examinations and their archives."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
     (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.1),       # blood 1, fat 0.57, muscle 0.2
     (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True), 0.08),
 )
-"""What hearts along their own axes are scanned with, and how often; the others as any heart.  Free contrasts leave three in four."""
+"""Sequences for stacks along the heart's own axes, and their shares; the rest keep the sequence they were planned with."""
 
 
 def short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """A stack across the heart's long axis, from about the apex to the base or beyond, in one of the sizes that hearts are kept in.
+    """A short-axis stack, from about the apex to the base or beyond.
 
-    A left ventricle is some 9 cm long: 8 to 14 slices of 6 to 10 mm hold it, or leave a little of it out.
+    A left ventricle is about 9 cm long: 8 to 14 slices of 6 to 10 mm cover it, or nearly all of it.
     """
     apex, base = long_axis(person)
     through = _planned((base - apex) / np.linalg.norm(base - apex), rng)
@@ -39,7 +39,7 @@ def short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan
 
 
 def along_the_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """A few slices along the heart's long axis: through both ventricles and both atria, or through the left ones from top to bottom."""
+    """A few slices along the heart's long axis: four-chamber views, or two-chamber views of the left side."""
     apex, base = long_axis(person)
     along, right = (base - apex) / np.linalg.norm(base - apex), toward_the_right(person)
     up = np.cross(right, along)
@@ -51,12 +51,12 @@ def along_the_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> 
 def _own_axes(
     acquired: Plan, name: str, middle: NDArray[np.float64], through: NDArray[np.float64], cuts: tuple[float, int], rng: np.random.Generator
 ) -> Plan:
-    """A stack of `cuts` (mm, slices) about `middle`, whose pictures have the head on top, give or take what the planning turns them.
+    """A stack of `cuts` (mm, slices) about `middle`, its images with the head on top, apart from an in-plane rotation.
 
-    The scanner keeps a double oblique picture as near to upright as it can; one in four was turned on, along the septum.
+    The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated further, along the septum.
     """
     up = np.array([0.0, 0.0, 1.0]) - through * through[2]
-    if np.linalg.norm(up) < 0.5:        # nearly axial: the front is on top
+    if np.linalg.norm(up) < 0.5:        # nearly axial: anterior on top
         up = np.array([0.0, 1.0, 0.0]) - through * through[1]
     up /= np.linalg.norm(up)
     turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
@@ -66,7 +66,7 @@ def _own_axes(
     shape = (round(wide / fine), round(tall / fine), slices)
     affine = np.eye(4)
     affine[:3, :3] = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
-    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)    # whole chests are planned as such
+    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)    # large fields move to the chest
     centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
     affine[:3, 3] = centre - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
     stack = regridded(acquired, canonical(Grid(shape, affine)))
@@ -77,18 +77,18 @@ def _own_axes(
 
 
 def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The direction as planned by eye: about 6° beside it, of length 1."""
+    """The direction as planned by eye: about 6° off, of unit length."""
     beside = direction + rng.normal(0, 0.07, 3)
     return np.asarray(beside / np.linalg.norm(beside))
 
 
 def _heart_field_mm(rng: np.random.Generator) -> float:
-    """Width of a picture of the heart: cropped about the left ventricle, zoomed, or all of the chest as it was scanned."""
+    """Field of view of a heart image: cropped to the left ventricle, zoomed, or the whole chest as scanned."""
     return float(rng.uniform(*((100, 170), (170, 260), (260, 400))[int(rng.choice(3, p=[0.45, 0.25, 0.3]))]))
 
 
 def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
-    """One of HEART_SEQUENCES, its times 15 % about what is written, or the other."""
+    """One of HEART_SEQUENCES with TR and TI varied by 15 %, or the other."""
     dice = rng.random()
     for sequence, share in HEART_SEQUENCES:
         dice -= share

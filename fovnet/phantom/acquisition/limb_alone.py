@@ -1,4 +1,4 @@
-"""An arm alone in the field of view: anatomy, and none of the regions."""
+"""An arm alone in the field of view: anatomy that belongs to no region."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP_MM = 15.0
 
 
 def arm_alone(person: Person, grid: Grid, fine: bool = True) -> LabelVolume:
-    """The labels of the person's arms on the grid, as if nothing else were there; `fine` as for `limbs.arms`."""
+    """The labels of the person's arms on the grid, without the rest of the body; `fine` as for `limbs.arms`."""
     return LabelVolume(rasterise(_arms(person, fine), grid, person.morph), grid.vox_to_ras)
 
 

@@ -1,6 +1,6 @@
-"""Localisers: the first, quick look at a body, from which the other fields of view are planned.
+"""Localisers: quick overview scans from which the other fields of view are planned.
 
-Stacks of thick slices with a wide field, in a second or less each, received by whichever coil lies on the body, without correction.
+Stacks of thick slices with a large field of view, in a second or less each, received by any coil on the body, without bias correction.
 Sources: Haase (1990), Magn Reson Med 13:77 (turbo FLASH); Kiefer et al. (1994), Proc SMR 433 (HASTE); McRobbie et al., *MRI from Picture
 to Proton* (2017), chapters 7 and 13 (folding, single shots).
 """
@@ -22,7 +22,7 @@ from fovnet.phantom.scanner.artefacts import Flaws
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-SHARE = 0.13            # of the volumes that no careful site makes, which are three of four: one of ten in all
+SHARE = 0.13            # of the three volumes in four that are not of a careful site: one in ten in all
 LEAST_SNR = 8.0         # a localiser that does not show the outline is repeated
 
 LOCALISERS: tuple[Family, ...] = (
@@ -40,15 +40,15 @@ LOCALISERS: tuple[Family, ...] = (
     Family("localiser, chest and abdomen", ("iliac_crest", -60, 20), ("lung_apex", -20, 60), (350, 500), (270, 450), "aacs", long=True),
     Family("localiser, pelvis and thighs", ("knee", 60, 250), ("iliac_crest", -10, 60), (380, 500), (280, 450), "aac", 0.8, long=True),
 )
-"""What localisers are of; the field is mostly wider than the body."""
+"""Fields of view of localisers; most are wider than the body."""
 
 NAMES = tuple(family.name for family in LOCALISERS)
 
-TURBO_FLASH, SINGLE_SHOT, BALANCED = 0.5, 0.2, 0.18        # how often a localiser is of each kind of sequence; the rest are gradient echoes
+TURBO_FLASH, SINGLE_SHOT, BALANCED = 0.5, 0.2, 0.18        # shares of localisers by kind of sequence; the rest are gradient echoes
 
 
 def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A localiser of another field of view instead, in one of eight; a person's first volume still covers several regions."""
+    """In one of eight a localiser with another field of view, else the plan as it is; a first volume still covers several regions."""
     if rng.random() > SHARE:
         return plain
     pool = [family for family in LOCALISERS if family.long == (at == 0)]
@@ -63,14 +63,15 @@ def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.ra
 
 
 def is_localiser(acquired: Plan) -> bool:
-    """Whether a plan is one of `localiser`'s."""
+    """Whether a plan was made by `localiser`."""
     return acquired.family.name in NAMES
 
 
 def stacked(acquired: Plan, rng: np.random.Generator) -> Grid:
-    """The field straight, in slices of 5 to 10 mm and pixels of 1.6 to 4: 20 to 60 axial slices, fewer of the other planes.
+    """The field without tilt, in slices of 5 to 10 mm and pixels of 1.6 to 4 mm: 20 to 60 axial slices, fewer in the other planes.
 
-    One of four, half of the sagittal and coronal ones of heads, has 3 to 7 slices about the middle, 6 to 20 mm from one to the next.
+    One in four coronal and sagittal stacks, half of those of heads, has 3 to 7 slices near the middle, 6 to 20 mm apart; of axial ones,
+    one in seven.
     """
     through = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
     fine = round(float(rng.uniform(1.6, 4.0)), 2)
@@ -91,10 +92,10 @@ def stacked(acquired: Plan, rng: np.random.Generator) -> Grid:
 
 
 def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
-    """The sequence of a localiser, and whether it reads all lines of a slice after one excitation.
+    """The sequence of a localiser, and whether it reads all lines of a slice after one excitation (single shot).
 
-    Turbo FLASH: half after an inversion, half after a saturation, of those 6 in 10 so late that contrast is flat.  At TE of
-    1.1 ms (3 T) and 2.3 ms (1.5 T) fat points against water, and every border between them is black.
+    Turbo FLASH: half with inversion, half with saturation preparation, 6 in 10 of the latter so late that contrast is flat.  At TE of
+    1.1 ms (3 T) and 2.3 ms (1.5 T) fat and water are in opposed phase, and every border between them is black.
     """
     dice, te = rng.random(), float(rng.uniform(1, 2.3))
     against = "cancelling" if rng.random() < 0.35 else "suppressed" if rng.random() < 0.1 else "in phase"
@@ -117,12 +118,13 @@ def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
 
 
 def _flaws(acquired: Plan, single_shot: bool, rng: np.random.Generator) -> Flaws:
-    """Three of ten fold over left to right or front to back; single shots are blurred along the phase axis; corners pile up in 1 of 5."""
+    """Three in ten fold over, left to right or front to back; single shots are blurred along the phase axis; in one of five gradients fail
+    in the corners, where signal piles up."""
     through = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
     phase = 1 if through == 0 or (through == 2 and rng.random() < 0.4) else 0
     folds = rng.random() < 0.3 and acquired.grid.shape[phase] > 24
     half = np.asarray(acquired.grid.shape) * np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
-    middles = 1.04 * float(half.max() / np.linalg.norm(half))       # only corners go: what ends in the middle of a side is planned anew
+    middles = 1.04 * float(half.max() / np.linalg.norm(half))       # only corners are lost: a scan without the middle of a side is repeated
     ball = max(float(rng.uniform(0.72, 0.97)), middles) if rng.random() < 0.2 else 0.0
     return Flaws(
         phase,
@@ -135,7 +137,7 @@ def _flaws(acquired: Plan, single_shot: bool, rng: np.random.Generator) -> Flaws
 
 
 def _coil(person: Person, acquired: Plan, rng: np.random.Generator) -> Coil:
-    """Two of three by elements on the skin; else the body coil, uniform but for its ends, or any surface coil."""
+    """In two of three, elements on the skin; else the body coil, uniform except along z, or any surface coil."""
     dice, isocentre = rng.random(), np.asarray(acquired.isocentre_mm)
     if dice < 0.68:
         coil = at_the_skin(person, acquired.grid, isocentre, rng)
@@ -147,7 +149,7 @@ def _coil(person: Person, acquired: Plan, rng: np.random.Generator) -> Coil:
 
 
 def with_own(flaws: Flaws, own: Flaws) -> Flaws:
-    """Flaws drawn for any image, and those that a localiser has `own`: its axes and folding, and what blurs it or piles up."""
+    """`flaws` drawn for any image, combined with those a localiser has already (`own`): its axes, folding, blur and gradient fall-off."""
     return replace(
         flaws, phase=own.phase, through=own.through, folded=own.folded, motion=own.motion or flaws.motion,
         kept=own.kept if own.kept[0] < 1 else flaws.kept, ball=own.ball,

@@ -1,6 +1,6 @@
-"""Close fields of view of organs of the trunk and of parts of the legs: what is shown is inside, and seldom any skin.
+"""Close fields of view of organs of the trunk and of parts of the legs: mostly inside the body, with little or no skin.
 
-Kidneys, bile ducts, a rectum or a joint of the sacrum are planned so that the organ fills the picture.
+Kidneys, bile ducts, the rectum or the sacroiliac joints are planned so that the organ fills the image.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ ORGANS: tuple[Family, ...] = (
     Family("calf, one", ("ankle", 20, 150), ("knee", -110, -10), (90, 180), (100, 190), "aacs", 1.0, offset_x=(80, 115)),
     Family("ankle", ("sole", -15, 30), ("ankle", 40, 130), (90, 150), (100, 180), "sssaac", 1.0, offset_x=(80, 115), offset_y=(-10, 40)),
 )
-"""What is looked at closely, of somebody of 175 cm, with how often."""
+"""The fields of view for a stature of 175 cm, with their weights."""
 
 
 def organ_field(marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of ORGANS, its lengths in proportion to the person's."""
+    """One of ORGANS, its lengths scaled with the person's stature."""
     weights = np.array([family.weight for family in ORGANS])
     family = ORGANS[int(rng.choice(len(ORGANS), p=weights / weights.sum()))]
     share = marks.vertex / VERTEX_MM

@@ -1,6 +1,6 @@
-"""What is acquired: planes, spacings, sequences, coils and storage of a family of fields of view.
+"""The acquisition of a family of fields of view: planes, spacings, sequences, coils and storage.
 
-This is a plain acquisition, as a careful site makes it; `variety` makes of it what archives hold beside.
+This is a standard acquisition of a careful site; `variety` derives less usual ones from it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import Acquisition, Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-FINE_MM = 2.6  # label voxels are at most about this large; a thicker voxel is the mean of several
-MOST_LABELS = 5_000_000  # label voxels a volume may be painted with: about a second of one core
+FINE_MM = 2.6  # size limit of label voxels; a thicker voxel is the mean of several
+MOST_LABELS = 5_000_000  # most label voxels of a volume: about a second on one core
 
 
 SEQUENCES: tuple[Sequence, ...] = (
@@ -49,15 +49,15 @@ HEAD_SEQUENCES: tuple[Sequence, ...] = (
 BREAST_SEQUENCES: tuple[Sequence, ...] = (
     *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5], SEQUENCES[1],
 )
-"""Of breasts, eight in ten without the signal of fat, half of all quick gradient echoes of a dynamic series."""
+"""For breasts: eight in ten with suppressed fat, half of all quick gradient echoes of a dynamic series."""
 
 MASS_SEQUENCES: tuple[Sequence, ...] = (SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1])
-"""Of masses in a leg: half so that water is white and fat is not, which leaves of the leg beside the mass little to see."""
+"""For masses in a leg: half with bright water and dark fat, in which little of the leg beside the mass is visible."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The habits of a simulated site: its name and scanner, and what its images tend to be like."""
+    """A simulated site: its name, its scanner, and what its images tend to be like."""
 
     name: str
     manufacturer: str
@@ -76,14 +76,14 @@ SITES: tuple[Site, ...] = (
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that fixes one acquisition.
+    """Everything that defines one acquisition.
 
     grid         of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
-    isocentre_mm (3,) the point of the person that the scanner calls 0
+    isocentre_mm (3,) the point of the person at the scanner's origin
     stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
-    finish       what is done to the image afterwards
-    tilted       whether the slices lie far from the scanner's planes;  truthful  whether the header states the true orientation
-    turn         what a header of plain voxel sizes makes of the grid's axes; () where it states them as they are
+    finish       processing of the image afterwards
+    tilted       whether the slices are far from the scanner's planes;  truthful  whether the header states the true orientation
+    turn         the axes claimed by a header of plain voxel sizes; () for a header that states the true axes
     """
 
     family: Family
@@ -101,7 +101,7 @@ class Plan:
 
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
-    """One acquisition of that family at that site, everything else drawn at random."""
+    """One acquisition of that family at that site, all else drawn at random."""
     plane = {"a": "axial", "c": "coronal", "s": "sagittal", "i": "isotropic"}[str(rng.choice(list(family.planes)))]
     low, high = _field(person, marks, family, rng)
     spacing = _spacing(family, plane, site, high - low, rng)
@@ -140,11 +140,11 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
     trunk = 2 * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)) * person.morph.trunk_at_most[0]
     belly = 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)
     depth = (225 + belly) * person.morph.trunk_at_most[1] + 25
-    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or half an arm
+    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or with half an arm
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
     x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1)
     y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
-    if person.morph.lift_mm and not family.offset_y[0]:         # a field that is not placed follows bent legs
+    if person.morph.lift_mm and not family.offset_y[0]:         # without an offset the field follows bent legs
         ahead = person.morph.ahead_mm(z0, z1)
         y, deep = y + sum(ahead) / 2, deep + (0.0 if family.deep[1] else ahead[1] - ahead[0])
     x, y = (x + float(rng.uniform(-6, 6))) * person.morph.trunk[0], y * person.morph.trunk[1]
@@ -152,7 +152,7 @@ def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Gene
 
 
 def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """(3,) mm between voxels along x, y, z: small fields finely, whole bodies coarsely."""
+    """(3,) mm between voxels along x, y, z: fine for small fields, coarse for whole bodies."""
     fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
     along = float(size_mm[2])
     if along > 900:
@@ -186,7 +186,7 @@ def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) ->
 
 
 def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """(3,) label voxels to a voxel: finer than FINE_MM where that does not exceed MOST_LABELS, the thickest axis first."""
+    """(3,) label voxels per voxel: smaller than FINE_MM as far as MOST_LABELS allows, the thickest axis first."""
     factors = np.ones(3, dtype=int)
     while True:
         size = spacing / factors
@@ -199,16 +199,16 @@ def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> t
 
 
 def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
-    """A sequence fit for the family, its times moved by up to 15 %."""
+    """A sequence suitable for the family, its times varied by up to 15 %."""
     pool = _sequences(family)
     sequence = pool[int(rng.integers(len(pool)))]
     move = rng.uniform(0.85, 1.15, 2)
-    null = rng.uniform(0.95, 1.05)  # an inversion time is set to null something: it varies less
+    null = rng.uniform(0.95, 1.05)  # an inversion time nulls a tissue, so it varies less
     return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
 
 
 def _sequences(family: Family) -> tuple[Sequence, ...]:
-    """What a family is scanned with."""
+    """The sequences a family is scanned with."""
     if family.name == LEG_MASS:
         return MASS_SEQUENCES
     if family.hanging:
@@ -217,7 +217,8 @@ def _sequences(family: Family) -> tuple[Sequence, ...]:
 
 
 def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Elements behind the back for a spine, around the body otherwise; a long field of view is taken in stations, so no fall."""
+    """Elements behind the back for a spine, otherwise around the body; a long field of view is scanned in stations, so without fall along
+    z."""
     middle = (low + high) / 2
     fall = 1e6 if high[2] - low[2] > 450 else float(rng.uniform(230, 330))
     heights = np.arange(low[2], high[2] + 1, 90.0)
@@ -228,7 +229,7 @@ def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], r
     around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
     size = high - low
     places = [(float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z)) for a, b in around for z in heights[::2]]
-    first = int(rng.integers(0, 3))  # an element that is off makes one side darker
+    first = int(rng.integers(0, 3))  # with elements off, one side is darker
     return Coil(tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)), float(rng.uniform(0.0, 0.9)), fall)
 
 
@@ -242,7 +243,7 @@ def _breast_coil(low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: f
 
 
 def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(3, 2) axis order and directions in which the volume is stored: half as scanners do, half any of the 48."""
+    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in any of the 48 orientations."""
     usual = {"axial": (0, 1, 2), "coronal": (0, 2, 1), "sagittal": (2, 0, 1), "isotropic": (2, 0, 1)}[plane]
     order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
     return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Grids turned, cut anew and made coarser, and the label voxels of a plan on them."""
+"""Grids reoriented, recut and made coarser, and plans on a new grid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def canonical(grid: Grid) -> Grid:
 
 
 def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
-    """The grid with other axes (3, 3), mm a voxel, its middle where it was."""
+    """The grid with other axes (3, 3), mm per voxel, about the same middle."""
     half = (np.asarray(grid.shape) - 1) / 2
     affine = np.eye(4)
     affine[:3, :3] = axes
@@ -33,7 +33,7 @@ def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
 
 
 def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
-    """The grid with `slices` voxels of `spacing_mm` along an axis, the first beginning `first_mm` behind the edge."""
+    """The grid with `slices` voxels of `spacing_mm` along an axis, starting `first_mm` inside its edge."""
     old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
     affine = grid.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_mm - 0.5)
@@ -44,7 +44,7 @@ def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float
 
 
 def coarse(grid: Grid, spacing_mm: float) -> Grid:
-    """The grid with voxels of at least that size."""
+    """The grid with voxels of at least that size along every axis."""
     for axis in range(3):
         old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
         if old_mm < spacing_mm:
@@ -53,13 +53,13 @@ def coarse(grid: Grid, spacing_mm: float) -> Grid:
 
 
 def slice_axis(acquired: Plan) -> int:
-    """The axis across the slices: the coarsest, or where all are alike the one of the plane."""
+    """The axis across the slices: the coarsest, or that of the plane if all are equal."""
     plane_axis = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
     spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
     return plane_axis if spacing[plane_axis] >= spacing.max() * 0.99 else int(spacing.argmax())
 
 
 def regridded(plain: Plan, grid: Grid) -> Plan:
-    """The plan on that grid, with the label voxels that its spacing asks for."""
+    """The plan on that grid, with the label voxels for its spacing."""
     spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
     return replace(plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape)))

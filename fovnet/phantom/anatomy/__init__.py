@@ -1,4 +1,4 @@
 """The body of one person, organ by organ: each file gives paints (a solid, its tissue, its layer) in mm of the written anatomy.
 
-`body` puts them together: `label_volume` gives the scanner a person's labels on a grid, `landmarks` the heights at which regions end.
+`body` combines them: `label_volume` gives a person's labels on a grid, `landmarks` the heights of the borders between regions.
 """

@@ -1,4 +1,4 @@
-"""The armpit as far as a breast reaches into it: the breast's tail, and lymph nodes in fat."""
+"""The axilla near the breast: the axillary tail, and lymph nodes in fat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOFT = ("fat", "intermuscular fat", "muscle")
 
 
 def armpits(person: Person) -> list[Paint]:
-    """Of a woman with breasts `of_a_kind`: a tail of fat and gland up to each armpit, and one to five nodes there in their fat."""
+    """For breasts `of_a_kind`: a tail of fat and gland up to each axilla, and one to five lymph nodes in its fat."""
     return [paint for side in (1, -1) for paint in _armpit(person, side)] if of_a_kind(person) else []
 
 
@@ -34,7 +34,7 @@ def _armpit(person: Person, side: int) -> list[Paint]:
 
 
 def _node(at: tuple[float, float, float], half_mm: float, turn_deg: tuple[float, ...]) -> list[Paint]:
-    """A lymph node in its fat: a bean of 6 to 18 mm, its hilum of fat as well."""
+    """A lymph node in its fat: bean-shaped, 6 to 18 mm, with a fatty hilum."""
     a, b, c = turn_deg
     bean = Ellipsoid(at, (0.6 * half_mm, half_mm, 0.7 * half_mm), (a, b, c))
     hilum = Ellipsoid(at, (0.3 * half_mm, 0.75 * half_mm, 0.35 * half_mm), (a, b, c))

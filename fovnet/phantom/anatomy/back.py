@@ -1,7 +1,7 @@
-"""The back behind the spine: erectors that stand out beside long spinous processes, the flat muscle of the loin, the sacrum's wings.
+"""The back behind the spine: erectors beside long spinous processes, quadratus lumborum, the alae of the sacrum.
 
 From the middle of a lumbar body to the surface of the muscle behind it are 7 to 9 cm: half the body's depth, the canal of 17 mm and the
-spinous process lie there (Panjabi et al. (1992), Spine 17:299, for their sizes).  The outline of a plain trunk leaves 6 cm.
+spinous process (Panjabi et al. (1992), Spine 17:299, for their sizes).  The outline of a plain trunk leaves 6 cm.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ BULGE_MM = (
     (975.0, 0.0), (1030.0, 12.0), (1075.0, 18.0), (1120.0, 18.0), (1170.0, 15.0), (1220.0, 13.0), (1280.0, 10.0), (1340.0, 5.0),
     (1390.0, 0.0),
 )
-"""At a height, how far the erectors stand out behind the plain trunk in a person of average muscle."""
+"""(height, mm) by which the erectors extend behind the plain trunk in a person of average muscle."""
 
 
 def bulge_mm(person: Person, z: float) -> float:
-    """How far this person's erectors stand out behind the plain trunk at a height of the written anatomy."""
+    """How far this person's erectors extend behind the plain trunk at a height of the written anatomy."""
     heights, out = zip(*BULGE_MM, strict=True)
     grown = float(person.generator(38).uniform(0.85, 1.35)) * person.brawn * person.build.back * (0.6 if person.age < 15 else 1.0)
     return grown * float(np.interp(z, heights, out))
 
 
 def parts(person: Person) -> list[Paint]:
-    """Erectors with the skin and fat over them, the fat beside them, spinous processes, wings and joints of the sacrum."""
-    over = _erectors(person, 0.0, 104.0 + 0.5 * person.fat_mm)            # fat fills the hollow between erector and flank
+    """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae and joints of the sacrum."""
+    over = _erectors(person, 0.0, 104.0 + 0.5 * person.fat_mm)            # fat fills the groove between erector and flank
     fat = over.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
     made = [paint(on_table(person, fat.shrunk(-1.8)), "skin", Layer.SKIN), paint(on_table(person, fat, 1.8), "fat", Layer.FAT)]
     for side in (1, -1):
@@ -48,12 +48,12 @@ def parts(person: Person) -> list[Paint]:
 
 
 def _plain_back(z: float) -> float:
-    """How far the muscle of a plain man reaches behind the middle of the trunk."""
+    """How far the muscle of a plain man reaches behind the middle of the trunk, mm."""
     return float(np.interp(z, [row[0] for row in OUTLINE], [row[3] for row in OUTLINE]))
 
 
 def _erectors(person: Person, x: float, wide: float) -> Loft:
-    """What reaches as far back as the erectors do about one x, with half that width at the waist and less above and below."""
+    """A solid as deep as the erectors about one x, of half width `wide` at the waist and less above and below."""
     stout, rows = 1 + 0.35 * (person.brawn - 1), []
     for z, _ in BULGE_MM:
         share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
@@ -62,13 +62,13 @@ def _erectors(person: Person, x: float, wide: float) -> Loft:
 
 
 def hollow(person: Person, side: int) -> Ellipsoid:
-    """The fat behind the flank and beside the erector, between ribs and crest: the muscles of the flank run inwards in front of it."""
+    """The fat behind the flank and lateral to the erector, between ribs and crest; the flank muscles run inwards in front of it."""
     deep = 32.0 + 0.25 * min(person.fat_mm, 30.0)
     return Ellipsoid((side * 122.0, -96.0, 1112.0), (56.0, deep, 66.0), (0.0, 0.0, 36.0 * side))
 
 
 def _groove(person: Person, side: int) -> Ellipsoid:
-    """The fat before the front of the iliac crest, which is felt under the skin: the flank ends there and the gluteal muscles begin."""
+    """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the gluteal muscles begin there."""
     rng = person.generator(44)
     deep = float(rng.uniform(13, 25)) + 0.3 * min(person.fat_mm, 40.0)
     wide = 1.03 if person.female else 1.0
@@ -76,7 +76,7 @@ def _groove(person: Person, side: int) -> Ellipsoid:
 
 
 def _joint(person: Person, side: int) -> list[Paint]:
-    """The wing of the sacrum, the joint beside it, and the ilium that stands behind it up to the hind spine."""
+    """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior spine."""
     wide = 1.06 if person.female else 1.0
     wing = Ellipsoid((side * 45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2)
     way = ((76 * wide, -44, 1012), (66 * wide, -74, 1004), (52 * wide, -96, 988))
@@ -86,7 +86,7 @@ def _joint(person: Person, side: int) -> list[Paint]:
 
 
 def _spinous(person: Person, z: float, deep: float, lumbar: bool) -> list[Paint]:
-    """A plate upright in the middle, 2 cm high in the loins, from the lamina to near the skin; a slanting rod at the chest."""
+    """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a slanting rod."""
     lamina = column_y(z) - deep - 16.0
     tip = -_plain_back(z) - 0.7 * bulge_mm(person, z) + 3.0
     half = (lamina - tip) / 2
@@ -111,7 +111,7 @@ def flat_loin(person: Person, side: int) -> list[Paint]:
 
 
 PSOAS = (
-    # z, x, before the middle of the vertebral body, half width, half depth
+    # z, x, distance in front of the middle of the vertebral body, half width, half depth
     (880.0, 104.0, 90.0, 8.0, 8.0),
     (925.0, 90.0, 114.0, 14.0, 14.0),
     (970.0, 74.0, 92.0, 16.0, 16.0),
@@ -126,13 +126,14 @@ PSOAS = (
 
 
 def psoas(person: Person, side: int) -> Solid:
-    """Psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval that touches the bodies down to L4, before them below.
+    """Psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval touching the bodies down to L4, in front of them
+    below.
 
     At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001), Clin Biomech 16:38.
     """
     grown = person.brawn * person.build.loin * (0.9 if person.female else 1.05) * float(np.exp(person.generator(924).normal(0, 0.08)))
     rows = []
     for z, x, ahead, wide, deep in PSOAS:
-        apart = x + (grown - 1) * wide if z > 1020 else x            # more of it reaches outwards from the bodies, not into them
+        apart = x + (grown - 1) * wide if z > 1020 else x            # a larger one extends outwards, not into the bodies
         rows.append((z, side * apart, column_y(z) + ahead, grown * wide, grown * deep, grown * deep))
     return Union(tuple(Loft(tuple(rows[at : at + 3]), square=0.1) for at in range(0, len(rows) - 1, 2)))      # small boxes

@@ -1,4 +1,4 @@
-"""Inside abdomen and pelvis: liver under its dome, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual organs."""
+"""The organs of abdomen and pelvis: liver, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual organs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
 IN_FAT = ("visceral fat", "bowel wall", "bowel fluid", "stool")
-"""What bowel may displace: it lies in the fat of the cavity and never in the wall around it."""
+"""What bowel may replace: it lies in the fat of the cavity and never in the wall around it."""
 
 DOME_MM = 1270.0
-"""Top of the liver in the written anatomy at a breath of 0 mm."""
+"""Top of the liver in the written anatomy at `breath_mm` 0."""
 
 
 def dome_mm(person: Person) -> float:
@@ -26,7 +26,7 @@ def dome_mm(person: Person) -> float:
 
 
 def cavity(person: Person) -> Loft:
-    """The space inside the wall, from the pelvic floor to above the domes of the diaphragm."""
+    """The space within the abdominal wall, from the pelvic floor to above the domes of the diaphragm."""
     rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
     for z, _, _, a, front, back in muscular_trunk(person).table:
         if not 860 < z < 1360:
@@ -45,7 +45,7 @@ def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
 
 
 def space(person: Person, fine: bool = False) -> list[Paint]:
-    """Diaphragm, the fat that everything below it lies in, psoas and iliacus; with `fine` the muscle of the loin is a sheet."""
+    """Diaphragm, visceral fat below it, and psoas; with `fine` quadratus lumborum is a sheet."""
     room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
     made = [paint(dome & room, "muscle", Layer.CAVITY) for dome in _domes(person)]
     made += [paint(dome.shrunk(3.0) & room, "visceral fat", Layer.CAVITY) for dome in _domes(person)]
@@ -77,10 +77,11 @@ def liver(person: Person) -> Solid:
 
 
 def lobes(person: Person) -> list[Paint]:
-    """A liver as it is met: both lobes of any size, fat in the fissure between them, under the hilum and behind the caudate lobe.
+    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a space at the hilum and behind the caudate
+    lobe.
 
     The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the spleen (Wolf (1990), Clinical Methods,
-    3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal, which leaves out what lies under the lung).
+    3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal, without the part under the lung).
     """
     rng, top, room = person.generator(37), dome_mm(person), cavity(person).shrunk(2.0)
     deep, slope, lean = top - rng.uniform(118, 200), rng.uniform(0.1, 0.5), rng.uniform(0.45, 0.75)
@@ -100,7 +101,7 @@ TONGUED = 0.2
 
 
 def _tongue(person: Person) -> Paint:
-    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, that ends from 5 cm above the crest to 2 cm below it."""
+    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5 cm above the crest and 2 cm below it."""
     rng = person.generator(923)
     end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
     high = dome_mm(person) - 110.0                      # within the shortest right lobe, which is 118 mm high
@@ -110,16 +111,16 @@ def _tongue(person: Person) -> Paint:
 
 
 def kidney_fat_mm(person: Person) -> float:
-    """How thick the fat about the kidneys is: a few mm in the lean and in most women, 2 to 4 cm in men with a belly.
+    """Thickness of the perirenal fat: a few mm in lean people and in most women, 2 to 4 cm in men with a large belly.
 
-    That men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
+    Men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
     """
     stored = 6.0 + (0.5 if not person.female else 0.25) * max(person.belly_mm, 0.0)
     return float(np.clip(stored * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
 
 
 def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
-    """Liver with its veins and gall bladder, spleen, kidneys, adrenal-side fat, pancreas, stomach."""
+    """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
     rng = person.generator(32)
     top = dome_mm(person)
     made = lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
@@ -219,7 +220,7 @@ def colon(person: Person) -> list[Paint]:
 def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
     """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled with fluid.
 
-    With `fine` up to nine loops of ten are collapsed on their folds, and the vessels of the mesentery run to them through its fat.
+    With `fine` up to nine loops of ten are collapsed, showing mucosa, and mesenteric vessels run to them through the fat.
     """
     rng = person.generator(36)
     inner = person.generator(925)
@@ -242,7 +243,7 @@ def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def _mesentery(person: Person) -> list[Paint]:
-    """The superior mesenteric vessels before the aorta, 6 to 10 mm wide, and branches that fan out into the fat between the loops."""
+    """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the fat between the loops."""
     rng, belly = person.generator(926), max(person.belly_mm, 0.0)
     root = [(2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065), (36, 26 + 0.2 * belly, 1030)]
     made = [paint(tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood, Layer.CONTENT, ("visceral fat",))

@@ -33,7 +33,7 @@ from fovnet.phantom.scanner.scan import LabelVolume
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Heights above the soles, in mm of the person, that body regions and fields of view are measured from.
+    """Heights above the soles, in mm of the person, from which regions and fields of view are measured.
 
     The borders between regions are `ischium` (lower end), `iliac_crest`, `liver_dome` and `lung_apex` (tops); `sole` and
     `vertex` end the body.  The others only limit fields of view.
@@ -56,7 +56,7 @@ class Landmarks:
 
 
 def landmarks(person: Person) -> Landmarks:
-    """Where this person's landmarks are; the painted anatomy ends exactly there."""
+    """The person's landmarks; the painted anatomy ends exactly there."""
     written = (0.0, 80.0, 480.0, trunk.ISCHIUM_MM, trunk.CREST_MM, belly.dome_mm(person), thorax.APEX_MM, 1520.0, head.VERTEX_MM)
     return Landmarks(*(person.morph.height_mm(z) for z in written))
 
@@ -81,7 +81,7 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:
-    """The labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk and from the soles.
+    """Labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk and from the soles.
 
     `without` names features of `features.ANATOMY` to leave out; those of the person are left out when it is sampled.
     """
@@ -90,5 +90,5 @@ def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset
 
 @lru_cache(maxsize=2)
 def _pieces(person: Person, without: frozenset[str]) -> Pieces:
-    """The whole body with arms; a person is mostly seen several times in a row, and building takes a fifth of a second."""
+    """The whole body with arms, cached: a person is mostly scanned several times in a row, and building takes a fifth of a second."""
     return pieces_of([*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)])

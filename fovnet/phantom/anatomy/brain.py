@@ -1,7 +1,7 @@
-"""The brain: a folded cortex over branching white matter, ventricles, deep nuclei, cerebellum with folia, stem, and the water about them.
+"""The brain: folded cortex over white matter, ventricles, deep nuclei, cerebellum with folia, brainstem, and the CSF around them.
 
 Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the middle of each hemisphere; the distance
-from the nearest of them, from the surface and from the great fissures decides what is water, grey or white.  In mm of the head as written.
+from the nearest of them, from the surface and from the great fissures determines CSF, grey or white matter.  In mm of the written head.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fovnet.phantom.person.traits import Person
 
 Table = NDArray[np.float32]
 
-MIDDLE = (25.0, -8.0, 1668.0)     # of the right hemisphere: sulci point at it
+MIDDLE = (25.0, -8.0, 1668.0)     # of the right hemisphere: sulci point towards it
 REACH = (40.0, 80.0, 64.0)        # from there to the surface
-FOLLOWS, AHEAD_MM = 0.6, 34.0     # what sulci point at moves along the hemisphere with them, so far at most
+FOLLOWS, AHEAD_MM = 0.6, 34.0     # the point that sulci point towards follows them along y, at most that far
 WATER = ("cerebrospinal fluid",)
 CELLS = 288                       # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
@@ -29,7 +29,7 @@ FLOOR_STEP_MM = 0.5
 
 @dataclass(frozen=True)
 class Vault(Levelled):
-    """The inside or outside of a skull: an ellipsoid with flat sides, `semi` (3,) mm, whose width is greatest behind its middle."""
+    """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm, widest behind its middle."""
 
     semi: tuple[float, float, float]
     centre: tuple[float, float, float] = (0.0, -5.0, 1666.0)
@@ -41,11 +41,11 @@ class Vault(Levelled):
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """Squared distance from the centre in units of the surface: 1 on the surface."""
+        """Level without a unit: 0 at the centre, 1 on the surface."""
         a, b, c = (np.float32(1 / semi) for semi in self.semi)
         v, w = (y - np.float32(self.centre[1])) * b, (z - np.float32(self.centre[2])) * c
         behind = v + np.float32(0.3)
-        # Under the brow the temporal fossae leave room for the muscle beside the orbits.
+        # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside the orbits.
         low = np.float32(self.narrow) * (1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (behind > 0))
         u = x * a / (1 - low * behind * behind)
         u, v, w = u * u, v * v, w * w
@@ -57,7 +57,7 @@ class Vault(Levelled):
 
 
 def _ramp(values: Floats, start: float, end: float) -> Floats:
-    """0 before `start`, 1 past `end`, smooth between them; `start` may be the greater one."""
+    """0 before `start`, 1 past `end`, smooth between them; `start` may exceed `end`."""
     t = ((values - start) / (end - start)).clip(0.0, 1.0)
     return np.asarray(t * t * (3 - 2 * t))
 
@@ -66,8 +66,8 @@ def _ramp(values: Floats, start: float, end: float) -> Floats:
 class Base:
     """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between them, temporal poles lowest.
 
-    pole    height of the temporal lobes' lowest point       ahead   y of the poles' front
-    rectus  height of the straight gyri                      roof    of the orbits' domes above these
+    pole    height of the temporal lobes' lowest point       ahead   y of the front of the poles
+    rectus  height of the straight gyri                      roof    height of the orbital roofs above these
     """
 
     pole: float
@@ -81,14 +81,14 @@ class Base:
         front = self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
         height = _over_the_tent(front, x, y)
         rounded = np.hypot((x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8))
-        # The temporal lobes' floor climbs backwards over the petrous bones, so that the lowest cuts show two islands.
+        # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices show two islands.
         fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
         lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
         return np.asarray((1 - lobe) * height + lobe * fossa)
 
 
 def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
-    """The floor `front` mm, and behind it the tent over the cerebellum."""
+    """The floor `front` mm, and behind it the tentorium over the cerebellum."""
     tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
     behind = _ramp(y, -18, -36)
     return np.asarray((1 - behind) * front + behind * tent)
@@ -98,7 +98,7 @@ def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
 def _floor(base: Base | None) -> tuple[Table, Table]:
     """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of FLOOR_STEP_MM, and the cosine of its slope.
 
-    The roofs of the orbits in front, the fossae of the temporal lobes beside them, the tent over the cerebellum behind.
+    Orbital roofs in front, temporal fossae beside them, the tentorium behind.
     """
     x, y = np.arange(0, 90, FLOOR_STEP_MM)[:, None], np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
     if base is None:
@@ -114,16 +114,16 @@ def _floor(base: Base | None) -> tuple[Table, Table]:
 
 @dataclass(frozen=True)
 class Hemispheres(Solid):
-    """What lies deeper than `mm` below the smooth surface of both hemispheres: the hull over the gyri, or the water about it."""
+    """Points deeper than `mm` below the smooth surface of both hemispheres: the hull over the gyri, or the CSF around it."""
 
     vault: Vault
     gap: float = 0.6       # half the width of the fissure between the hemispheres
     mm: float = 0.0
-    base: Base | None = None        # a plain one where there is none
+    base: Base | None = None        # None: a plain one
 
     @property
     def sparse(self) -> bool:
-        """The bone that may be hollowed out is a fraction of the box."""
+        """Whether to test paintable voxels only: the bone that may be replaced is a fraction of the box."""
         return True
 
     @property
@@ -131,7 +131,7 @@ class Hemispheres(Solid):
         return self.vault.shrunk(min(self.mm, 0.0)).box
 
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """How far below the outer surface and above the floor, mm; negative outside."""
+        """Depth below the outer surface and above the floor, mm; negative outside."""
         rows, cosine = _floor(self.base)
         i = (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[0] - 1)
         j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[1] - 1)
@@ -140,7 +140,7 @@ class Hemispheres(Solid):
         return np.asarray(np.minimum(above, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8)))
 
     def parted(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """mm from the fissure between the hemispheres, which ends above the corpus callosum, and mm into the middle below that."""
+        """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum, and depth into the middle below that."""
         v, w = (y + 4) * np.float32(1 / 41), (z - 1668) * np.float32(1 / 26)
         below = (1 - np.sqrt(v * v + w * w)) * 30
         waver = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
@@ -155,10 +155,10 @@ class Hemispheres(Solid):
 
 @dataclass(frozen=True)
 class Cortex(Solid):
-    """What lies deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is white matter alone.
+    """Points deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is white matter alone.
 
     wide_mm    half the width of a sulcus at its mouth      seed  of the person's folds
-    deeper_mm  what is added to the depth of every sulcus
+    deeper_mm  added to the depth of every sulcus
     wind       phases of the waves that bend sulci on their way down, () for straight ones
     """
 
@@ -171,7 +171,7 @@ class Cortex(Solid):
 
     @property
     def sparse(self) -> bool:
-        """Each point looks up where the nearest sulcus is."""
+        """Whether to test paintable voxels only: each point looks up its nearest sulcus."""
         return True
 
     @property
@@ -180,7 +180,7 @@ class Cortex(Solid):
 
     @cached_property
     def folds(self) -> tuple[Table, Table]:
-        """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and how deep sulci are there; left and right, below and above."""
+        """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left and right, below and above."""
         return _folds(self.seed)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -199,7 +199,8 @@ class Cortex(Solid):
         return np.asarray(pial >= self.mm)
 
     def _sulci(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """mm to the nearest sulcus as on the surface, the depth of sulci there, and how much nearer everything is at this point."""
+        """Distance in mm to the nearest sulcus at the surface, the depth of sulci there, and the factor by which distances shrink at this
+        point."""
         p: list[Floats] = [(np.abs(x) - MIDDLE[0]) * np.float32(1 / REACH[0])]
         along = y - np.float32(MIDDLE[1])
         p.append((along - (np.float32(FOLLOWS) * along).clip(-AHEAD_MM, AHEAD_MM)) * np.float32(1 / (REACH[1] - AHEAD_MM)))
@@ -214,11 +215,11 @@ class Cortex(Solid):
         return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm, self.wind)
 
 
-WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and how far sulci are bent to either side of straight, a turn of 25° each
+WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and amplitude of the bends of sulci, up to 25° each
 
 
 def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
-    """The points moved by waves of WINDING, other ones in either hemisphere, sideways none over the fissure."""
+    """The points displaced by waves of WINDING, different in each hemisphere, without lateral displacement at the fissure."""
     side, wide = np.sign(x), np.abs(x)
     a, b, c, d = (np.float32(phase) for phase in phases)
     (k, far), (fine, near) = ((np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING)
@@ -231,7 +232,7 @@ def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[
 
 @lru_cache(maxsize=2)
 def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
-    """As `Cortex.folds`: |g| / |grad g| of a sum of waves of one length, as nodal lines of such sums wind like sulci."""
+    """See `Cortex.folds`: |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like sulci."""
     rng = np.random.default_rng(seed)
     axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)
     u, v = np.meshgrid(axis, axis, indexing="ij")
@@ -259,7 +260,7 @@ def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
 
 
 def _sylvian(x: Floats, y: Floats, z: Floats) -> Floats:
-    """mm from the lateral fissure: a slit from the side, rising backwards, and the upright gap before the insula at its end."""
+    """Distance in mm from the lateral fissure: a slit from the side, rising backwards, and the gap lateral to the insula at its end."""
     wide = np.abs(x)
     rise = z - (1641 + np.float32(0.42) * (28 - y)) - np.float32(0.4) * (wide - 45) + np.float32(1.5) * np.sin(wide * np.float32(0.35))
     ends = np.maximum(np.maximum(-38 - y, y - 36), 0)
@@ -272,16 +273,16 @@ def _sylvian(x: Floats, y: Floats, z: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Folia(Solid):
-    """What lies deeper than `mm` below the leaves of a cerebellum: a fan of clefts about a line across the head."""
+    """Points deeper than `mm` below the folia of a cerebellum: a fan of clefts about a transverse line."""
 
     lobes: tuple[Ellipsoid, ...]
     mm: float
     phase: float
-    axis: tuple[float, float] = (-33.0, 1617.0)     # y and z of the line
+    axis: tuple[float, float] = (-33.0, 1617.0)     # y and z of that line
 
     @property
     def sparse(self) -> bool:
-        """Angles are dear."""
+        """Whether to test paintable voxels only: angles are expensive."""
         return True
 
     @property
@@ -296,7 +297,7 @@ class Folia(Solid):
         out = np.hypot(back, up)
         along = 34 * np.arctan2(up, back) + 1.2 * np.sin(0.13 * x + self.phase) + 1.5 * np.sin(0.31 * out)
         pial = depth
-        # (spacing, depth and half width of the clefts): between leaves, between lobules, and the few great fissures
+        # (spacing, depth and half width of the clefts): between folia, between lobules, and the few large fissures
         for spacing, deep, wide in ((4.4, 4.5, 0.25), (11.0, 11.0, 0.4), (29.0, 15.0, 0.5)):
             cleft = np.abs((along + self.phase) / spacing % 1 - 0.5) * spacing * (out * np.float32(1 / 34)).clip(0.3, 1)
             pial = np.minimum(pial, np.hypot(cleft, np.maximum(depth - deep, 0)) - wide)
@@ -308,7 +309,7 @@ class Folia(Solid):
 
 @dataclass(frozen=True)
 class Speckled(Solid):
-    """Points of an ellipsoid taken at random, `share` of them inside and ever fewer at its edge: a mix of two tissues."""
+    """Random points of an ellipsoid, `share` of them inside and fewer towards its edge: a mix of two tissues."""
 
     base: Ellipsoid
     share: float
@@ -328,9 +329,9 @@ class Speckled(Solid):
 
 @dataclass(frozen=True)
 class Traits:
-    """What varies between brains: mm of water over the gyri, half width of sulci, size of the ventricles (1 on average), cortex in mm.
+    """What varies between brains: mm of CSF over the gyri, half width of sulci, size of the ventricles (1 on average), cortex in mm.
 
-    phase  of the cerebellum's leaves, mm
+    phase  of the folia, mm
     """
 
     rim: float
@@ -341,7 +342,7 @@ class Traits:
 
 
 def traits(person: Person) -> Traits:
-    """Those of a person; older brains leave more water."""
+    """Those of a person; older brains have more CSF."""
     rng = person.generator(51)
     aged = max(person.age - 25, 0.0)
     rim = float(rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4))
@@ -352,7 +353,7 @@ def traits(person: Person) -> Traits:
 
 
 def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
-    """All that lies within the inner surface of a skull; older brains leave more water.  `fine`: with its parts of 1 to 10 mm."""
+    """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of 1 to 10 mm."""
     own = traits(person)
     rim, wide = own.rim, own.wide
     seed = (*person.seed, 53)
@@ -371,19 +372,19 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
 
 
 def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
-    """What is added to the half width and to the depth of sulci, mm, and how they wind; wide ones are the fewer."""
+    """What is added to the half width and to the depth of sulci, mm, and the phases of their bends; wide sulci are rarer."""
     share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
     return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist())
 
 
 def skull_base(person: Person) -> Base:
-    """This person's skull base; straight gyri lie some 2 cm above the temporal lobes' lowest point."""
+    """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the temporal lobes."""
     pole, ahead, rectus, roof = person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
     return Base(pole, ahead, rectus, roof)
 
 
 def _nuclei() -> list[Paint]:
-    """Thalamus, putamen, pallidum and caudate about the internal capsule, hippocampus beside the temporal horn; callosum over all."""
+    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal horn; callosum above all."""
     def one(side: int) -> list[Paint]:
         made = []
         rows = (
@@ -408,7 +409,7 @@ def _nuclei() -> list[Paint]:
 
 
 def _ventricles(wide: float) -> list[Paint]:
-    """Slender frontal horns, bodies, trigones with occipital and temporal horns, the third ventricle; `wide` 1 on average."""
+    """Frontal horns, bodies, trigones with occipital and temporal horns, third ventricle; `wide` is 1 on average."""
     root = wide**0.5
     over = ("grey matter", "white matter")
 
@@ -436,11 +437,11 @@ LOBES = (
     Ellipsoid((-25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, -14.0)),
     Ellipsoid((0.0, -54.0, 1623.0), (13.0, 25.0, 24.0)),
 )
-"""Of the cerebellum: both hemispheres and the vermis."""
+"""The cerebellum: both hemispheres and the vermis."""
 
 
 def _hind(phase: float) -> list[Paint]:
-    """Cerebellum with vermis and its white core, midbrain, pons and medulla in their cisterns, the fourth ventricle, the pituitary."""
+    """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle, pituitary."""
     made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in LOBES]
     around = tube([(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12])
     made.append(paint(around, "cerebrospinal fluid", Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat")))

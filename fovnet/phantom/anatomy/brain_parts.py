@@ -1,7 +1,7 @@
-"""The parts of 1 to 10 mm in the middle of a brain: midbrain and cisterns, deep nuclei, septum, chiasm, plexus, arteries and sinuses.
+"""Brain structures of 1 to 10 mm: midbrain and cisterns, deep nuclei, septum, chiasm, choroid plexus, arteries and sinuses.
 
-Sizes in mm after Haines (2012), *Neuroanatomy: An Atlas*, and Rhoton (2002), Neurosurgery 51 (4 suppl): the midbrain is some 34 wide with
-its peduncles, the basilar artery and the middle cerebral ones 3 to 4 across, the superior sagittal sinus 6 to 10.
+Sizes in mm after Haines (2012), *Neuroanatomy: An Atlas*, and Rhoton (2002), Neurosurgery 51 (4 suppl): the midbrain is about 34 wide with
+its peduncles, the basilar and middle cerebral arteries 3 to 4 in diameter, the superior sagittal sinus 6 to 10.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fovnet.phantom.person.traits import Person
 
 MATTER = ("grey matter", "white matter")
 WATER = ("cerebrospinal fluid",)
-ABOUT = (*MATTER, *WATER, "cortical bone", "red marrow")        # what a vessel may run through
+ABOUT = (*MATTER, *WATER, "cortical bone", "red marrow")        # what a vessel may replace
 
 Points = tuple[tuple[float, float, float], ...]
 
@@ -28,7 +28,7 @@ ARTERIES: tuple[tuple[Points, tuple[float, ...]], ...] = (
     (((13, 8, 1645), (12, -2, 1641), (9, -4, 1641)), (0.8, 0.8, 0.8)),                                                # communicating
     (((9, -12, 1592), (5, -6, 1602), (0.5, -2, 1611)), (1.7, 1.6, 1.5)),                                              # vertebral
 )
-"""Of the right side, mm: lines and radii, from the skull base outwards."""
+"""Of the right side: lines and radii, mm, from the skull base outwards."""
 
 BASILAR: tuple[Points, tuple[float, ...]] = (((0, -2, 1611), (1.5, 1, 1624), (1, 2, 1637)), (1.9, 1.8, 1.6))
 
@@ -41,7 +41,7 @@ def parts(person: Person, inner: Vault) -> list[Paint]:
 
 
 def _middle(ventricle: float) -> list[Paint]:
-    """Nuclei without speckles at their middles, insides of the frontal horns next to a septum of 2 mm, a slit of a third ventricle."""
+    """Nuclei without speckles in their middles, frontal horns beside a septum of 2 mm, a slit-like third ventricle."""
     def one(side: int) -> list[Paint]:
         made = []
         rows = (
@@ -67,9 +67,9 @@ def _middle(ventricle: float) -> list[Paint]:
 
 
 def _between(ventricle: float) -> list[Paint]:
-    """Under the callosum, in a cut between the hemispheres: ventricles up to a septum of 2 mm, fornix, water behind the thalami.
+    """Below the callosum, between the hemispheres: ventricles up to a septum of 2 mm, fornix, CSF behind the thalami.
 
-    Without them it is a single island of white matter.
+    Without them this is a single island of white matter.
     """
     low, tall = 1680.5 - 0.5 * ventricle, 3.2 + 0.9 * ventricle
     made = []
@@ -78,7 +78,7 @@ def _between(ventricle: float) -> list[Paint]:
         made.append(paint(body, "cerebrospinal fluid", Layer.DETAIL, MATTER))
     made.append(paint(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", Layer.DETAIL, WATER))
     behind = Ellipsoid((0.0, -39.0, 1664.0), (7.0, 5.0, 9.0), (-20.0, 0.0, 0.0))
-    before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))        # under the knee of the callosum
+    before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))        # below the genu of the callosum
     made += [paint(behind, "cerebrospinal fluid", Layer.DETAIL, MATTER), paint(before, "grey matter", Layer.DETAIL, ("white matter",))]
     made.append(paint(Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5)), "grey matter", Layer.DETAIL, ("white matter",)))
     for side in (1, -1):
@@ -88,7 +88,7 @@ def _between(ventricle: float) -> list[Paint]:
 
 
 def _cerebellum(phase: float) -> list[Paint]:
-    """Leaves of a cortex of 1.1 mm, so that it looks nearly even, its front beside the pons, and the tonsils behind the medulla."""
+    """Folia with a cortex of 1.1 mm, so that it looks nearly uniform, the part beside the pons, and the tonsils behind the medulla."""
     made = [paint(Folia(LOBES, 1.1, phase), "white matter", Layer.DETAIL, ("grey matter",))]
     for side in (1, -1):
         front = Ellipsoid(mirrored((27.0, -31.0, 1619.0), side), (15.0, 9.0, 10.0), (0.0, 0.0, side * 30.0))
@@ -102,7 +102,7 @@ def _cerebellum(phase: float) -> list[Paint]:
 
 
 def _stem() -> list[Paint]:
-    """A midbrain of 34 mm with its peduncles in front, in a sheath of water that separates it from the temporal lobes."""
+    """A midbrain 34 mm wide with its peduncles in front, in a sheath of CSF that separates it from the temporal lobes."""
     midbrain = Ellipsoid((0.0, -21.0, 1646.0), (16.0, 12.0, 11.0))
     sheath = Ellipsoid((0.0, -22.0, 1645.0), (20.5, 17.0, 12.5))
     between = Ellipsoid((0.0, -7.5, 1642.0), (4.0, 6.0, 8.0))
@@ -114,14 +114,15 @@ def _stem() -> list[Paint]:
         nigra = Ellipsoid(mirrored((8.0, -16.0, 1646.0), side), (6.0, 1.6, 5.0), (0.0, 0.0, side * 35.0))
         made.append(paint(nigra, "grey matter", Layer.DETAIL, ("white matter",)))
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))
-    # Nuclei and crossing fibres everywhere: a stem is darker than the white matter above it where that is bright.
+    # Nuclei and crossing fibres: where white matter is bright, the brainstem is darker than that above it.
     for centre, semi in (((0, -13, 1627), (15.0, 11.0, 12.0)), ((0, -21, 1604), (7.0, 7.0, 14.0)), ((0, -22, 1646), (14.0, 11.0, 9.0))):
         made.append(paint(Speckled(Ellipsoid(centre, semi), 0.35), "grey matter", Layer.DETAIL, ("white matter",)))
     return [*made, paint(aqueduct, "cerebrospinal fluid", Layer.DETAIL, MATTER)]
 
 
 def _cisterns(person: Person) -> list[Paint]:
-    """The star above the sella with the chiasm in it, the stems of the lateral fissures, and the smile behind the midbrain."""
+    """The suprasellar cistern (a star) with the chiasm, the stems of the lateral fissures, and the quadrigeminal cistern behind the
+    midbrain."""
     wide = float(person.generator(57).uniform(0.75, 1.2)) * (1 + 0.004 * max(person.age - 25, 0))
     star = [
         Ellipsoid((0.0, 5.0, 1644.0), (11.0 * wide, 9.0, 8.0)), tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * wide, 1.2 * wide]),
@@ -139,7 +140,7 @@ def _cisterns(person: Person) -> list[Paint]:
 
 
 def _plexus(ventricle: float) -> list[Paint]:
-    """Tufts that take up contrast agent, in the trigones and along the floors of the bodies."""
+    """Choroid plexus, which takes up contrast agent, in the trigones and along the floors of the bodies."""
     def one(side: int) -> list[Paint]:
         line = [mirrored(p, side) for p in ((5, -4, 1677), (12, -22, 1682), (20, -36, 1677), (23, -42, 1671), (27, -34, 1656))]
         return [paint(tube(line, [0.9, 1.3, 2.4 * ventricle**0.5, 2.6 * ventricle**0.5, 1.2]), "mucosa", Layer.DETAIL, WATER)]
@@ -148,7 +149,7 @@ def _plexus(ventricle: float) -> list[Paint]:
 
 
 def _arteries(person: Person) -> list[Paint]:
-    """The circle of Willis and what feeds and leaves it; its lines bend by some millimetres from person to person."""
+    """The circle of Willis with its supply and branches; the lines vary by some millimetres between people."""
     rng = person.generator(58)
     size = float(rng.uniform(0.85, 1.25))
 
@@ -161,10 +162,10 @@ def _arteries(person: Person) -> list[Paint]:
 
 
 def _sinuses(inner: Vault) -> list[Paint]:
-    """Venous sinuses along the inside of the skull: over the top in the middle, then to both sides of the cerebellum and down."""
+    """Venous sinuses along the inside of the skull: superior sagittal, transverse and sigmoid on both sides, and the straight sinus."""
     def on_vault(x: float, y: float, z: float, within: float) -> tuple[float, float, float]:
         ray = np.array([x, y, z]) - inner.centre
-        for _ in range(4):          # the level is no true square: a few steps bring the point onto the surface
+        for _ in range(4):          # the level is not exactly quadratic: a few steps bring the point onto the surface
             u, v, w = (np.array([value], dtype=np.float32) for value in ray + inner.centre)
             ray /= np.sqrt(float(inner.level(u, v, w)[0]))
         a, b, c = (inner.centre + ray * (1 - within / np.linalg.norm(ray))).tolist()

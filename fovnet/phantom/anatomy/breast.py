@@ -1,4 +1,4 @@
-"""Breasts: cones and domes under their skin that hang or lie flat, and the gland within, in strands towards the nipple."""
+"""Breasts: cones and domes under their skin, hanging or lying, and the gland within, in strands towards the nipple."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fovnet.phantom.person.breast_shapes import bust, of_a_kind, shaped
 from fovnet.phantom.person.traits import Person
 
 LONGEST_MM = 160.0
-"""From chest wall to nipple, of a breast that is long because it is slender; a coil has no room for more."""
+"""From chest wall to nipple, of a slender breast; a coil has no room for more."""
 
 HANGS_MM = 1345.0
-"""Height of the middle of a hanging breast, at the fourth rib: it is drawn towards the head, and its foot is above the liver's dome."""
+"""Height of the middle of a hanging breast, at the fourth rib: it is displaced cranially, and its lower edge is above the liver's dome."""
 
 
 @dataclass(frozen=True)
 class Strands(Solid):
-    """Sheets within a dome that run together at its nipple, thicker within its middle until they are one mass.
+    """Sheets within a dome that converge at its nipple, thicker towards its middle until they merge.
 
-    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  what is added to it in the middle of the gland
-    fine  how many times finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0 for smooth ones
+    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  added to it in the middle of the gland
+    fine  factor by which they are finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0 for smooth ones
     """
 
     dome: Dome
@@ -67,7 +67,7 @@ class Strands(Solid):
 
 
 def breast(person: Person, side: int) -> Dome:
-    """One breast under its skin: long and round or pointed where it hangs, of a woman who lies on her back flat and to the side."""
+    """One breast under its skin: prone long and round or pointed, supine flat and to the side."""
     if of_a_kind(person):
         return shaped(person, side)
     rng = person.generator(71)
@@ -83,11 +83,11 @@ def breast(person: Person, side: int) -> Dome:
 
 
 def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
-    """How a breast hangs into a coil: three of ten a column with a round end, four of ten a dome as broad as its side of the chest,
-    others pears and cones, half of these and of the columns squeezed flat by plates.
+    """The shape of a breast hanging into a coil: three in ten a column with a round end, four in ten a dome as broad as its side of the
+    chest, others pears and cones, half of these and of the columns flattened by plates.
 
-    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman are given the same numbers.
-    A dome is 12 to 18 cm across and half to once as long as half of that: in axial cuts a half moon, at whose horns skin meets chest.
+    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman have the same parameters.
+    A dome is 12 to 18 cm across and half to once as long as its radius: in axial slices a half moon, at whose ends skin meets chest.
     """
     kind, plates = rng.random(2)
     slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
@@ -104,7 +104,7 @@ def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
 
 
 def outside(person: Person, muscle: Loft) -> list[Paint]:
-    """Skin and fat of both breasts, with a gland in them, a plain one but in breasts of a kind; `muscle` is the trunk under its fat."""
+    """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`; `muscle` is the trunk under its fat."""
     if of_a_kind(person):
         return _of_a_kind(person, muscle)
     made: list[Paint] = []
@@ -116,7 +116,7 @@ def outside(person: Person, muscle: Loft) -> list[Paint]:
 
 
 def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
-    """Skin, fat, gland, pectoral muscles and armpits of a woman who has breasts of a kind of their own."""
+    """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
     made: list[Paint] = []
     for side in (1, -1):
         whole = shaped(person, side)
@@ -126,13 +126,13 @@ def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
 
 
 def gland_of(whole: Dome) -> Ellipsoid:
-    """Where the gland of a breast lies."""
+    """The region of the gland of a breast."""
     x, y, z = whole.within_mm(0.5)
     return Ellipsoid((x, y, z), (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1]))
 
 
 def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """From almost all fat to almost all gland; ligaments, veins, nipple and the thick skin about it; an implant where there is one."""
+    """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around it; an implant if there is one."""
     if of_a_kind(person):
         return _inner_of_a_kind(person)
     dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
@@ -142,7 +142,7 @@ def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
         whole = breast(person, side)
         made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
         phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
-        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # one nearly all of fat has few strands
+        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # a fatty breast has few strands
         strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged)
         made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
         made += _nipple(whole) + _veins(whole, rng)
@@ -161,7 +161,7 @@ def _inner_of_a_kind(person: Person) -> list[Paint]:
 
 
 def _nipple(whole: Dome) -> list[Paint]:
-    """The nipple stands out by 6 mm; the skin about it is twice as thick, and ducts run together behind it."""
+    """A nipple protruding by 6 mm; the skin around it is twice as thick, and ducts converge behind it."""
     x, y, z = whole.tip
     areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & whole
     ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0])

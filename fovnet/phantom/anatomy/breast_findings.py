@@ -1,7 +1,7 @@
-"""What breasts are looked at for: irregular masses with spicules, cysts, tissue that takes up contrast in one part, marker clips.
+"""Breast findings: irregular masses with spicules, cysts, segmental enhancement, marker clips.
 
-Source of the look: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed masses with spiculated margins,
-enhancement that is no mass, focal or of a segment.
+Source of their appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed masses with spiculated
+margins, focal or segmental non-mass enhancement.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fovnet.phantom.person.traits import Person
 
 HANGING_SHARES = {"mass": 0.5, "cysts": 0.2, "segment": 0.15, "clip": 0.15}
 LYING_SHARES = {"mass": 0.08, "cysts": 0.1, "segment": 0.02, "clip": 0.03}
-"""Of women with breasts of a kind, those who have it: who is asked to lie prone in a breast coil is mostly asked to for a reason."""
+"""Shares of women with breasts `of_a_kind` who have it: most who lie prone in a breast coil have an indication."""
 
 WITHIN = ("fat", "gland")
 
 
 @dataclass(frozen=True)
 class Segment(InBreast):
-    """Clumps in one part of a breast, which widens from the nipple to the chest.
+    """Clumps in one segment of a breast, which widens from the nipple to the chest.
 
-    turn  its direction round the axis, rad      open   how wide it is, rad
-    waves whose sum the clumps are               least  of that sum: higher are fewer
+    turn   direction round the axis, rad                open   half its angular width, rad
+    waves  their sum above `least` makes the clumps     least  threshold: the higher, the fewer clumps
     """
 
     turn: float
@@ -53,7 +53,7 @@ class Segment(InBreast):
 
 
 def findings(person: Person) -> list[Paint]:
-    """What a woman with breasts `of_a_kind` has in them, each in one breast; none before 25 years."""
+    """The findings of a woman with breasts `of_a_kind`, each in one breast; none before 25 years."""
     rng = person.generator(7340)
     if person.age < 25:
         return []
@@ -67,7 +67,7 @@ def findings(person: Person) -> list[Paint]:
 
 
 def _place(whole: Shaped, room_mm: float, rng: np.random.Generator) -> tuple[float, float, float]:
-    """A point of the breast that far from its skin, where there is room."""
+    """A point of the breast at least that far from its skin, if there is room."""
     t = float(rng.uniform(0.15, 0.8))
     r = float(whole.squared[int(t * (len(whole.squared) - 1))]) ** 0.5
     flat = [half * min(r, plate) for half, plate in zip(whole.half, whole.plates, strict=True)]
@@ -76,7 +76,7 @@ def _place(whole: Shaped, room_mm: float, rng: np.random.Generator) -> tuple[flo
 
 
 def _masses(whole: Shaped, rng: np.random.Generator) -> list[Paint]:
-    """One mass of 1 to 6 cm, at times dead inside, seldom with a smaller one or two beside it; up to fourteen spicules from each."""
+    """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up to fourteen spicules each."""
     made: list[Paint] = []
     room = 0.9 * min(whole.half[0] * min(1.0, whole.plates[0]), whole.half[1] * min(1.0, whole.plates[1]), whole.length / 2)
     half = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), room)
@@ -108,7 +108,7 @@ def _cysts(whole: Shaped, rng: np.random.Generator) -> list[Paint]:
 
 
 def _rest(name: str, whole: Shaped, rng: np.random.Generator) -> list[Paint]:
-    """Clumps of 5 to 15 mm that take up contrast in a segment; or one or two clips, in the image holes of 5 to 12 mm."""
+    """Enhancing clumps of 5 to 15 mm in a segment; or one or two clips, with signal voids of 5 to 12 mm."""
     if name == "segment":
         turn, wide, clump, least = rng.uniform((0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)).tolist()
         return [paint(Segment(whole, turn, wide, waves_of(rng, 7, 2 * clump), least), "tumour", Layer.DETAIL, WITHIN)]

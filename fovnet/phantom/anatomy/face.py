@@ -1,7 +1,7 @@
-"""Face and throat from within: muscles of chewing, cheek, lips and mouth in fat, tongue, nose, conchae, and what lies under the brain.
+"""Face and throat: muscles of mastication, cheek, lips and mouth in fat, tongue, nose, conchae, and the skull base below the brain.
 
 The plain face is one muscle under a layer of fat.  Masseters are 9 to 10 mm thick at rest, 13 to 15 when the teeth are clenched: Kiliaridis
-& Kälebo (1991), J Dent Res 70:1262.  Places and the other sizes are drawn by eye.
+& Kälebo (1991), J Dent Res 70:1262.  Positions and the other sizes are estimated by eye.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ FAT = "intermuscular fat"
 
 CHEWING = (
     ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),       # masseter
-    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),       # temporal, on its way to the jaw
+    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),       # temporal, towards the jaw
     ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),       # medial pterygoid
     ((32.0, 28.0, 1601.0), (16.0, 14.0, 10.0), (0.0, 0.0, -30.0)),       # lateral pterygoid
     ((40.0, 58.0, 1570.0), (4.5, 24.0, 21.0), (0.0, 0.0, 22.0)),        # buccinator
-    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),       # those that lift lip and cheek
+    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),       # levators of lip and cheek
     ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),         # of the palate
     ((42.0, -2.0, 1530.0), (6.5, 20.0, 72.0), (20.0, 13.0, 0.0)),       # sternocleidomastoid
     ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),           # front belly of the digastric
     ((9.0, -9.0, 1560.0), (8.0, 4.5, 44.0), (0.0, 0.0, 0.0)),           # long muscle of the neck and head
 )
-"""Centre, half axes and turns of muscles of the right side."""
+"""Centre, half axes and rotations of muscles of the right side."""
 
 MIDDLE = (
     Ellipsoid((0.0, 87.0, 1566.0), (30.0, 7.0, 18.0)),                  # about the lips
     Ellipsoid((0.0, 48.0, 1540.0), (33.0, 36.0, 5.0)),                  # floor of the mouth
     Ellipsoid((0.0, 54.0, 1545.0), (11.0, 29.0, 7.0)),                  # from the chin to the tongue
 )
-"""Muscles of both sides."""
+"""Muscles in the midline."""
 
 
 def flesh(person: Person) -> list[Paint]:
-    """Muscles of face and throat in fat; more of that in the stout."""
+    """Muscles of face and throat in fat; thicker in muscular people."""
     lean = 1 + 0.5 * (person.brawn - 1)
     made = [paint(Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, ("muscle",))]
     for side in (1, -1):
@@ -49,7 +49,7 @@ def flesh(person: Person) -> list[Paint]:
     about = tube([(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0])     # constrictors of the pharynx
     made += [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in (*MIDDLE, about)]
     tongue = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
-    return [*made, paint(Speckled(tongue, 0.22), FAT, Layer.CONTENT, ("muscle",))]      # fat lies between all of its fibres
+    return [*made, paint(Speckled(tongue, 0.22), FAT, Layer.CONTENT, ("muscle",))]      # fat between its fibres
 
 
 def nose() -> list[Paint]:
@@ -68,7 +68,7 @@ def nose() -> list[Paint]:
 
 
 def nape(person: Person) -> list[Paint]:
-    """The muscles beside the column, and the back of a strong or stout neck, up to 24 mm behind a slender one's, with its fat and skin."""
+    """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's, with its fat and skin."""
     out, fat = float(person.generator(593).uniform(-10, 24)) * person.brawn, 2.5 + 0.3 * person.fat_mm
     scalenes = [Ellipsoid((side * 27.0, -14.0, 1506.0), (16.0, 14.0, 58.0)) for side in (1, -1)]
     made = [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in scalenes]
@@ -81,7 +81,7 @@ def nape(person: Person) -> list[Paint]:
 
 
 def conchae() -> list[Paint]:
-    """Three scrolls on either side, which leave air a few mm to pass, and the cells between the orbits."""
+    """Three conchae on either side, with air passages of a few mm, and the ethmoid cells between the orbits."""
     made = []
     for side in (1, -1):
         for centre, semi, roll in (((9.0, 58.0, 1599.0), (4.8, 26.0, 7.5), 20.0), ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
@@ -96,9 +96,9 @@ def conchae() -> list[Paint]:
 
 
 def under_the_brain(person: Person, hull: Hemispheres) -> list[Paint]:
-    """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone are enough.
+    """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone are left.
 
-    Of the temporal bone the capsule of the inner ear and the cells of the mastoid are black, and in some people most of the pyramid.
+    In the temporal bone the otic capsule and the mastoid cells are dark, and in some people most of the pyramid.
     """
     kept, made = hull.shrunk(-5.0), []
     wide, airy = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
