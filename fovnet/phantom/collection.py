@@ -1,4 +1,4 @@
-"""A collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the truth of every slice."""
+"""A simulated collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the true regions of every slice."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from fovnet.volume.volume import Volume
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
-OWN_LABELS = "own labels"       # field_of_view of scans of somebody's segmentation
+OWN_LABELS = "own labels"       # field_of_view of scans of a user's segmentation
 
-GREY_LEVELS = 1000.0        # of the brightest hundredth of a volume without a body
+GREY_LEVELS = 1000.0        # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
-"""A slice with less body than this (a coin of 22 mm) is `none`: the very top of the head, the rim of a heel."""
+"""A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge of a heel."""
 
 NO_BODY_EVERY = 3
-"""Of so many subjects one has, on average, a last volume without a body in it: mostly a bottle of water, else noise or air.  All of its
-slices are `none`; networks that were never, or hardly ever, shown a bottle call one in eight of them a head."""
+"""On average one in this many subjects has a last volume without a body: mostly a bottle of water, else noise or air.  All of its slices
+are `none`; networks trained with few bottles or none call one in eight of them a head."""
 
 ARM_EVERY = 4
-"""Of so many volumes without a body one is, on average, of an arm alone."""
+"""On average one in this many volumes without a body shows an arm alone."""
 
 BIN_MM = 2.0            # bin width of the heights at which the regions of a tilted volume are determined
 
@@ -67,12 +67,12 @@ def simulate_collection(
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject` different fields of view.
 
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
-    A person whose volumes are all there from an earlier run with the same seed is not simulated again; earlier tables go first, new ones
-    are written last.
-    `without` names what is not varied (`fovnet.phantom.features`): a volume that the feature had left alone keeps its bytes.
-    `progress` gets (volumes done, volumes in all).  Raises CollectionError ("nothing-to-simulate") for fewer than one of either,
-    ("phantom-other-tables") where tables of another origin lie in `out`, and ConfigError ("phantom-feature") for a feature that there is
-    not; ("phantom-held") where another simulation writes there.
+    Volumes left by an earlier run with the same seed are not simulated again; earlier tables are deleted first, new ones written last.
+    `without` names features not to vary (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes.
+    `progress` gets (volumes done, volumes in all).
+
+    Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables" if `out` holds tables of
+    another origin, "phantom-held" if another simulation writes there, and ConfigError "phantom-feature" for an unknown feature.
     """
     lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
@@ -90,7 +90,7 @@ def simulate_collection(
             progress(len(done) * volumes_per_subject, subjects * volumes_per_subject)
 
     with only_writer(out):
-        for table in ("volumes.tsv", "regions.tsv"):    # a run that is killed leaves no rows of volumes that it has written over
+        for table in ("volumes.tsv", "regions.tsv"):    # a killed run leaves no rows of overwritten volumes
             (out / table).unlink(missing_ok=True)
         if workers <= 1:
             for job in jobs:
@@ -103,15 +103,17 @@ def simulate_collection(
 
 
 def unlisted(table: Path) -> int:
-    """How many volumes lie beside a volumes.tsv that does not list them, as an earlier simulation of more people leaves them."""
+    """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier simulation of more people."""
     listed = {Path(row["path"]).name for row in read_tsv(table)}
     return sum(path.name not in listed for path in (table.parent / "volumes").glob("*.nii.gz"))
 
 
 @contextmanager
 def only_writer(out: Path) -> Iterator[None]:
-    """The folder, made where it was not, locked by this simulation while the block runs: of two at once one would write the regions of
-    the other's volumes.  Raises CollectionError "phantom-held" where another has it."""
+    """Holds the folder's lock, creating the folder, while the block runs: two simulations at once would mix up regions and volumes.
+
+    Raises CollectionError "phantom-held" if another simulation holds it.
+    """
     try:
         place = alone(out)
     except BlockingIOError:
@@ -123,7 +125,7 @@ def only_writer(out: Path) -> Iterator[None]:
 
 
 def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]) -> None:
-    """Keeps every person's rows as they come; stopped half way, nobody waits for people whom nobody wants any more."""
+    """Simulate people in parallel and keep their rows as they finish; if interrupted, people not yet started are cancelled."""
     pool = spawned(workers)
     try:
         futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
@@ -134,10 +136,10 @@ def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callab
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
-    """Nothing, where the tables in `out`, if there are any, are simulated ones, of segmentations alone where `own_labels`, else of none.
+    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: of segmentations alone if
+    `own_labels`, else of none.
 
-    Raises CollectionError "phantom-other-tables": labels that somebody made by hand must not be written over, nor what took another
-    command to make.  Simulated tables alone have a column `field_of_view`.
+    Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have a column `field_of_view`.
     """
     table = out / "volumes.tsv"
     try:
@@ -153,7 +155,7 @@ def simulate_subject(
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
-    Each volume leaves a record beside it in volumes/.facts, written after the volume: what an interrupted run goes on from.
+    Each volume has a record in volumes/.facts, written after the volume, from which an interrupted run resumes.
     """
     person = sample_person((seed, number), without)
     marks = landmarks(person)
@@ -178,7 +180,7 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 16     # raised where the same numbers begin to give other volumes: those of an older release are made again
+RECIPE = 16     # raised when the same seeds give other volumes: those of an older release are then made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
@@ -186,9 +188,9 @@ def _kept(
     out: Path, volume_id: str, key: tuple[int, int, int], bodiless: bool, without: frozenset[str],
     make: Callable[[np.random.Generator], Made],
 ) -> list[Row]:
-    """The region rows of a volume that is on disk, made now (volume, stored axes, rows) unless an earlier run made just this one.
+    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made exactly this one.
 
-    bodiless  as the last of a person's volumes may be: with more volumes a person, a body's stands in its place
+    bodiless  the last of a person's volumes may be without a body: with more volumes per person, one with a body takes its place
     """
     decides = [RECIPE, *key, bodiless, *sorted(without)]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
@@ -203,7 +205,7 @@ def _kept(
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """What was written beside a volume; nothing where that is missing or damaged, and the volume is made again."""
+    """The record of a volume; empty if it is missing or damaged, and the volume is then made again."""
     try:
         return read_json(path)
     except (OSError, ValueError):
@@ -223,7 +225,7 @@ def _with_body(
 def _no_body_maker(
     kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int], without: frozenset[str]
 ) -> Callable[[np.random.Generator], Made]:
-    """What makes a volume without a body: of that kind, or now and then of an arm of the person's."""
+    """The function that makes a volume without a body: of that kind, or in one of ARM_EVERY of one of the person's arms."""
     rng = np.random.default_rng([*key, 6])
     if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
         fine = "joints and organs" not in without
@@ -232,7 +234,7 @@ def _no_body_maker(
 
 
 def _no_body(kind: str, rng: np.random.Generator) -> Made:
-    """A volume of one of ODDITIES, in as many grey levels as bodies have, stored along RAS axes."""
+    """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS axes."""
     volume = oddity(kind, rng)
     bright = replace(volume, voxels=volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99)))
     axes = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
@@ -243,7 +245,7 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
     Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt (region, from_mm, to_mm), since a cut along
-    the scanner's planes then goes through many of its slices.  Where the header turns the axes, slices are those of the header.
+    the scanner's planes then crosses many of its slices.  If the header turns the axes, slices are those of the header.
     """
     marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
     labels = paint(person, grid).labels
@@ -268,7 +270,8 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
 
 
 def _reached(rows: list[Row], volume: Volume) -> list[Row]:
-    """The rows in mm that a cut of a tilted volume is at: one tilted little is cut along its own slices, whose middles miss its corners."""
+    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own slices, whose middles do not reach its
+    corners."""
     if tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
         return rows
     z = volume.slice_heights_mm()
@@ -278,13 +281,13 @@ def _reached(rows: list[Row], volume: Volume) -> list[Row]:
 def _claimed_rows(
     labels: NDArray[np.integer], grid: Grid, marks: Landmarks, acquired: Plan, visible: NDArray[np.bool_] | None
 ) -> list[Row]:
-    """Rows of a volume whose header turns it: its one region, wherever the slices that the header makes show body.
+    """Rows of a volume whose header turns it: its only region, in the slices of the header that show body.
 
-    Slices are counted as the image has them, after what folds over, is cropped or is added as a border.
+    Slices are counted in the final image, after folding, cropping and borders.
     """
     rung = region_alone(acquired.grid, marks, 0.0)
     z = grid.coordinates()[2]
-    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)     # raised hands are of no region
+    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)     # raised hands belong to no region
     received, finish = acquired.acquisition, acquired.finish
     share = averaged(body, received.average)
     if received.flaws.folded:
@@ -301,7 +304,7 @@ def _claimed_rows(
 
 
 def rows_in_mm(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float) -> list[Row]:
-    """Rows (region, from_mm, to_mm) of the scanner for labels on any grid, however it is turned; heights in steps of BIN_MM."""
+    """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights in steps of BIN_MM."""
     z = np.broadcast_to(grid.coordinates()[2], labels.shape)
     edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
@@ -326,9 +329,9 @@ def region_rows(
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles, ascending.
 
-    A slice belongs to the region its centre is in.  It is `none` below the soles and above the vertex, even when raised arms
-    are there, and where it shows less than SLIVER_MM2 of body; but a region is one run, and holds where a body leaves a slab and meets it
-    again.  A protocol ("spine") holds from the first to the last slice that is not none.
+    A slice belongs to the region that contains its centre.  It is `none` below the soles and above the vertex, even if raised arms are
+    there, and if it shows less than SLIVER_MM2 of body; but a region is one run, which includes slices without body between slices with
+    body.  A protocol ("spine") extends from the first to the last slice that is not none.
     """
     chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
     chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
@@ -343,9 +346,9 @@ def _span(region: str, slices: NDArray[np.intp]) -> Row:
 
 
 def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
-    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, the affine following them.
+    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, with the matching affine.
 
-    No time and no name in the gzip header: the same volume gives the same bytes.
+    The gzip header has no time and no name: the same volume gives the same bytes.
     """
     voxels = apply_orientation(  # type: ignore[no-untyped-call]
         np.rint(volume.voxels).clip(-32768, 32767).astype(np.int16), stored_axes

@@ -1,7 +1,8 @@
-"""What the simulator varies, by name, so that each can be left out: `phantom.without` of a configuration, `fovnet bench simulator`.
+"""The features that the simulator varies, by name, so that each can be left out: `phantom.without` of a configuration, `fovnet bench
+simulator`.
 
-Without all of SCANNING, fields of view are those of a department's usual examinations, and images are as a careful site makes them;
-without all of ANATOMY, bodies are plain ones.  What a feature had left alone is the same without it, to the last bit.
+Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a careful site;
+without all of ANATOMY, bodies are plain ones.  What a feature does not affect is bit-identical without it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ANATOMY: Mapping[str, str] = {
     "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
 }
-"""What the bodies vary: a name and a sentence each."""
+"""Variation of bodies: names and a sentence each."""
 
 SCANNING: Mapping[str, str] = {
     "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
@@ -48,7 +49,7 @@ SCANNING: Mapping[str, str] = {
     "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",
     "turned headers": "one in eight volumes of one region, four of five hearts along their own axes, claims that its slices are axial",
 }
-"""What the scanner varies: a name and a sentence each."""
+"""Variation of scans: names and a sentence each."""
 
 
 def known_features() -> dict[str, str]:
@@ -61,9 +62,9 @@ EVERYTHING = "everything"
 
 
 def left_out(names: Iterable[str]) -> frozenset[str]:
-    """The features named, all of them where "everything" is named.
+    """The features named; all of them if "everything" is named.
 
-    Raises ConfigError ("phantom-feature") for one that is none, with the nearest that is.
+    Raises ConfigError "phantom-feature" for an unknown one, with the nearest known.
     """
     wanted, known = list(names), known_features()
     if EVERYTHING in wanted:

@@ -1,12 +1,12 @@
-"""What no network should name a region of: volumes without a body, as a scanner would store them.
+"""Volumes without a body, as a scanner would store them, in which no network should name a region.
 
     air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its mean
-    smooth noise noise after interpolation and filtering, grains of 0.7 to 3 voxels
-    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm across, as quality assurance scans them
-    insert       an upright cylinder with rods in it, as resolution is tested     small bottles  three to six, 20 to 70 mm across
+    smooth noise noise after interpolation and filtering, Gaussian sigma of 0.7 to 3 voxels
+    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm in diameter, as scanned for quality assurance
+    insert       an upright cylinder with rods in it, as in a resolution test    small bottles  three to six, 20 to 70 mm in diameter
 
 Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft et al. (1987), Magn Reson Med
-5:555).  Field of view, slices, sequence and noise vary as they do among people; sequences that leave such water dark are left out.
+5:555).  Field of view, slices, sequence and noise vary as they do for people; sequences in which such water is dark are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SIDE = 128          # voxels across
 
 
 def oddity(kind: str, rng: np.random.Generator) -> Volume:
-    """A volume of one of ODDITIES, axes RAS+, its middle at the isocentre; another one for every state of the generator."""
+    """A volume of one of ODDITIES, axes RAS+, its middle at the isocentre."""
     spacing = np.array([*[rng.uniform(1.9, 3.5)] * 2, rng.uniform(3.0, 9.0)])
     shape = (SIDE, SIDE, int(rng.integers(20, 60)))
     affine = np.diag([*spacing, 1.0])
@@ -49,7 +49,7 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
 
 
 def _several(shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(i, j, k) whether a voxel is in one of three to six upright bottles about the middle."""
+    """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
     x, y, z = _places(shape, spacing)
     inside = np.zeros(shape, dtype=bool)
     for _ in range(int(rng.integers(3, 7))):
@@ -59,7 +59,7 @@ def _several(shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.
 
 
 def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """x, y, z in mm about the middle, broadcastable to the shape."""
+    """x, y, z in mm from the middle, broadcastable to the shape."""
     along = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True))
     return tuple(np.meshgrid(*along, indexing="ij", sparse=True))
 

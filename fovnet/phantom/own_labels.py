@@ -1,11 +1,11 @@
-"""Scans of a segmentation of one's own: a label volume, a table of what its labels are, and where its regions lie.
+"""Scans of a user's segmentation: a label volume, a table of the tissues of its labels, and the extents of its regions.
 
     fovnet phantom made --from labels.nii.gz --tissues tissues.tsv --regions regions.tsv --count 20
 
-A segmentation is one subject; another one, given with the same folder, joins it.
+A segmentation is one subject; another one, given with the same folder, is added to the collection.
 
     tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name, pd, t1_ms, t2_ms, and
-                  if wanted fat, flow, uptake, mottle: proton density and relaxation times of a tissue of your own
+                  optionally fat, flow, uptake, mottle: proton density and relaxation times of a tissue of your own
     regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in its closest RAS order)
 """
 
@@ -53,16 +53,16 @@ from fovnet.volume.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
 DARK = 0.05         # proton density below which a label is air
-SAME_MM = 1e-3      # heights worked out in two ways differ in the last bit
-MAX_PD = 2.0        # of water's is 1, and nothing in a body has many more protons
+SAME_MM = 1e-3      # heights computed in two ways differ in the last bit
+MAX_PD = 2.0        # water is 1, and no tissue has much more
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
-"""Optional columns of a user's tissue table, and the largest value of each: shares of fat and of what flows, mmol / L of contrast agent
+"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of flow, contrast agent in mmol / L
 (arteries at the peak of a bolus have ten), and the texture's coefficient of variation."""
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """A label volume in its closest RAS order, with labels counted as `tissues` are.
+    """A label volume in its closest RAS order; labels are indices into `tissues`.
 
     spans  (region, from_mm, to_mm) in its own scanner z;  name  of the person, for tables
     """
@@ -74,11 +74,11 @@ class Segmentation:
 
 
 def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
-    """The segmentation in three files; the subject is called `subject`, or as the first file is where that is empty.
+    """The segmentation in three files; the subject is called `subject`, or if that is empty as the first file.
 
-    Raises VolumeError ("labels-not-whole", "labels-unnamed", "labels-empty", and those of the readers of volumes: a file that is damaged,
-    or has no orientation) and CollectionError ("tissues-invalid", "regions-invalid") with the file and what is wrong; labels that the
-    table lacks are named.
+    Raises VolumeError ("labels-not-whole", "labels-unnamed" with the labels that the table lacks, "labels-empty", and those of the volume
+    readers: a damaged file, or one without orientation) and CollectionError ("tissues-invalid", "regions-invalid") with the file and the
+    fault.
     """
     values, affine = _stored(labels)
     if values.ndim != 3 or not np.all(values == np.rint(values)):
@@ -101,7 +101,7 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
 
 
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(numbers, (4, 4) affine in mm) of a label volume in its closest RAS order, placed as the reader of its format places a volume."""
+    """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by the volume reader of its format."""
     reader = reader_of(path)
     if reader.name == "NIfTI":
         sizes, affine = guarded(reader, path, lambda: header_of(path))
@@ -143,7 +143,7 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
     for column, value in more.items():
         if not 0 <= value <= MORE[column]:
             raise ValueError(f"no tissue has {column} {value:g} (from 0 to {MORE[column]:g})")
-    t2star = 1 / (1 / t2 + 0.012)                               # R2' as of the tissues of the simulated body
+    t2star = 1 / (1 / t2 + 0.012)                               # R2' of the tissues of the simulated body
     return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
 
 
@@ -175,7 +175,8 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
 
 
 def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
-    """Nothing, where the regions of the body lie above one another in its order; those that fovnet does not know may lie anywhere."""
+    """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other upwards; unknown regions may lie
+    anywhere."""
     for below, above in combinations(sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2):
         if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
             raise CollectionError("regions-invalid", f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
@@ -186,7 +187,7 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
 
 
 def _region(text: str) -> str:
-    """One of fovnet's own regions by its name in any case; else as it stands: what headers call a region may be a region of one's own."""
+    """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a region of the user's vocabulary."""
     if not text:
         raise ValueError("no region is named")
     return next((name for name in DEFAULT.classes if as_word(name) == as_word(text)), text)
@@ -204,7 +205,8 @@ def _refuse_downwards(low_mm: float, high_mm: float) -> None:
 
 
 def _refuse_outside(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
-    """As the tables of a collection, which may go a little beyond the volume: farther they were meant for another one."""
+    """Raises ValueError for a span that exceeds the volume by more than BEYOND_MM, as in the tables of a collection: it is of another
+    volume."""
     if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
         raise ValueError(f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to {upper_mm:g} mm")
 
@@ -228,9 +230,9 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
 def _heights(
     shape: tuple[int, ...], affine: NDArray[np.float64], whole: tuple[int, ...], placed: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(k,) scanner z of each slice of a grid, where it meets the line through the middles of the slices of the `whole` segmentation.
+    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices of the `whole` segmentation.
 
-    Of a tilted segmentation the middle of a part's slices lies higher or lower, and a row speaks of whole slices.
+    In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers to whole slices.
     """
     middle = placed[:3, :2] @ ((np.asarray(whole[:2]) - 1) / 2) + placed[:3, 3]
     along, across = placed[:3, 2], np.cross(placed[:3, 0], placed[:3, 1])
@@ -239,7 +241,7 @@ def _heights(
 
 
 def _ends(shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[float, float]:
-    """The lowest and the highest scanner z of a grid's corners, of its outermost voxels' edges."""
+    """The lowest and the highest scanner z of a grid's corners, including the outermost voxels."""
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * np.asarray(shape) - 0.5
     z = corners @ affine[2, :3] + affine[2, 3]
     return float(z.min()), float(z.max())
@@ -251,17 +253,17 @@ def simulate_labels(
 ) -> Path:
     """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
 
-    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that its middle is in, where it shows enough of a body;
-    without spans the volumes are not labelled.  Simulated volumes of other subjects that `out` has already stay in its tables, those of
-    this one are replaced.  `without` as in `simulate_collection`.  Raises CollectionError ("phantom-other-tables") where tables of
-    another origin lie in `out`, ("phantom-held") where another simulation writes there.
+    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that contain its middle, if it shows enough of a body;
+    without spans the volumes are not labelled.  Simulated volumes of other subjects stay in the tables of `out`, those of this
+    subject are replaced.  `without` as in `simulate_collection`.  Raises CollectionError "phantom-other-tables" if `out` holds tables
+    of another origin, "phantom-held" if another simulation writes there.
     """
     lacking = left_out(without)
     refuse_other_tables(out, own_labels=True)
-    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # two people are not scanned alike
+    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # different scans for different people
     with only_writer(out):
         volumes, regions = _of_others(out, given.name)
-        _write_tables(out, volumes, regions)        # so that a run that is killed leaves no rows of volumes that it has written over
+        _write_tables(out, volumes, regions)        # so that a killed run leaves no rows of overwritten volumes
         for number in range(1, count + 1):
             volume_id = f"{given.name}_sim-{number:04d}"
             content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
@@ -275,7 +277,7 @@ def simulate_labels(
 
 
 def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
-    """volumes.tsv, written last where there are more rows, first where there are fewer: no region is ever of a volume that it lacks."""
+    """volumes.tsv, written after regions.tsv, and if rows were removed also before it: a listed volume never lacks its region rows."""
     table = out / "volumes.tsv"
     if table.exists() and len(read_tsv(table)) > len(volumes):
         write_tsv(table, VOLUME_COLUMNS, volumes)
@@ -292,13 +294,13 @@ def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
 
 
 def made_of(out: Path, subject: str) -> int:
-    """How many volumes of a subject are in the collection `out`: those that another segmentation of that name would take the place of."""
+    """The number of volumes of a subject in the collection `out`, which another segmentation of that name would replace."""
     table = out / "volumes.tsv"
     return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table)) if table.exists() else 0
 
 
 def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:
-    """One scan as a NIfTI file, its columns of volumes.tsv, and its regions."""
+    """One scan as NIfTI bytes, its columns of volumes.tsv, and its regions."""
     site = SITES[int(rng.integers(len(SITES)))]
     plane = str(rng.choice(["axial", "coronal", "sagittal", "isotropic"]))
     body = _part(given.body, "small fields" not in lacking, rng)
@@ -322,7 +324,7 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
 def _acquisition(
     body: LabelVolume, snr: float, plane: str, lacking: frozenset[str], rng: np.random.Generator
 ) -> tuple[Acquisition, dict[str, Any]]:
-    """How the labels are received: voxels as large as the plane wants them, where their own are smaller."""
+    """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels are smaller."""
     label_mm = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0)
     through = {"axial": 2, "coronal": 1, "sagittal": 0}.get(plane)
     wanted = np.full(3, rng.uniform(0.8, 2.0))
@@ -333,7 +335,7 @@ def _acquisition(
     middle = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
     if "coil fall-off" not in lacking:
         coil = fallen_off(coil, grid, np.zeros(3), rng)
-        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil          # the isocentre of a segmentation is anywhere
+        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil          # the isocentre of a segmentation is arbitrary
     flaws = Flaws() if "artefacts" in lacking else replace(draw_flaws(plane, rng), begun=0.0 if "true places" in lacking else 0.5)
     field = float(rng.choice([1.5, 3.0]))
     a, b, c = factors.tolist()
@@ -360,7 +362,7 @@ def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolu
 
 
 def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all where no span is seen."""
+    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no span is visible."""
     if not given.spans:
         return []
     rows = []

@@ -1,7 +1,7 @@
-"""From a plain acquisition to one that an archive holds, feature by feature.
+"""From a standard acquisition to one as found in archives, feature by feature.
 
-Every feature has a generator of its own, so that leaving one out changes nothing in the others; each change returns the plan itself where
-the dice leave it alone.
+Every feature has a generator of its own, so that leaving one out changes nothing in the others; a change returns the plan itself if the
+drawn numbers leave it unchanged.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ from fovnet.phantom.scanner.echo_planar import EchoPlanar
 from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.volume.orient import closest_axes
 
-SMALL_SHARE = 0.66      # of a person's volumes but the first, which covers several regions
+SMALL_SHARE = 0.66      # of a person's volumes except the first, which covers several regions
 CAREFUL_SHARE = 0.25    # of all volumes
-ALONE = "brain alone"           # without its skull, but for careful volumes of it
+ALONE = "brain alone"           # skull-stripped, except in careful volumes
 SHORT_AXIS_SHARE = 0.55         # of the hearts along their own axes
-DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line, or in turns
+DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line or segmented
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
 LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chambers or two, in few slices
-PICTURE_SHARE = 0.85            # of hearts under a turned header: pictures in the order of their columns, whose first is the heart's right
+PICTURE_SHARE = 0.85            # of hearts with a turned header: those with `as_picture`, images in the scanner's column order
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
-TURNED_SHORT_AXES = 0.8         # archives of hearts keep them as stacks of pictures
+TURNED_SHORT_AXES = 0.8         # of hearts along their own axes, which archives keep as stacks of images
 FITTED_SHARE = 0.5               # of fields across the whole trunk
 ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
 BREAST_AGAIN, HEART_AGAIN = 0.5, 0.08
-"""Of the volumes that small fields left to others: of prone women those that are made one breast, of everybody those made a heart."""
+"""Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`, or a heart, in other people."""
 BREAST, HEART = "breast, one", "heart, close"
-ORGAN_AGAIN = 1 / 6             # of the fields that are not of breasts, a heart along its axes or a mass: those made one organ's
+ORGAN_AGAIN = 1 / 6             # of fields other than of breasts, a heart along its axes or a mass, those replaced by an organ's
 TILTED_ORGANS = 0.25
-CUPS_SHARE = 0.65               # of hanging breasts; the others as any field of view, most by elements at their sides
+CUPS_SHARE = 0.65               # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 PLANES = ("sagittal", "coronal", "axial")       # by the RAS axis across the slices
 DEFINED_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
-CONTRAST_KEPT = 0.6             # of these keep the contrast they were planned with: white blood, a white mass, a quick sequence
+CONTRAST_KEPT = 0.6             # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
 STANDING_WAVE_SHARE = 0.25
-"""Of heads, those that are brightest in their middle, as standing waves make them at 3 T and above; how many is a guess."""
-UNSUPPRESSED_SHARE = 0.4        # of volumes with suppressed fat: away from brain and knee it seldom succeeds everywhere
+"""Share of heads that are brightest in their middle, by standing waves at 3 T and above; the share is a guess."""
+UNSUPPRESSED_SHARE = 0.4        # of volumes: fat suppression fails in places, as is usual outside brain and knee
 OF_THE_CHEST = 0.5
-"""Least share of a field about a heart or breast that is chest: both reach below the liver's dome, and what is shown is still the chest."""
+"""Least share of chest in a field of a heart or breast: both reach below the liver's dome, and still show the chest."""
 
 
 def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int], without: frozenset[str] = frozenset()) -> Plan:
     """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is not left out.
 
-    One volume of four is as a careful site makes it, of however small a field of view.
+    One volume of four is that of a careful site, with the features of CAREFULLY alone.
     """
     acquired = plain
     careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
@@ -75,7 +75,7 @@ def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, i
 
 
 def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A field of view of one organ or of any place instead; hearts mostly, others now and then, along their own axes."""
+    """A small field of view instead; hearts mostly, others seldom, along their own axes."""
     if at == 0 or rng.random() > SMALL_SHARE:
         return plain
     family = small_family(person, marks, rng)
@@ -88,7 +88,7 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
 
 
 def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
-    """The same field of view turned about two axes, by 8° to `most_deg` each; its plane is then the one nearest to its slices."""
+    """The same field of view rotated about two axes, by 8° to `most_deg` each; its plane is then the one nearest to its slices."""
     grid = acquired.grid
     turn = np.eye(3)
     for axis in rng.permutation(3)[:2].tolist():
@@ -105,7 +105,7 @@ def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Gene
 
 
 def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """One breast of a woman asked to lie prone, instead of half of her other fields; a heart across its axis instead of one in twelve."""
+    """One breast of a prone woman instead of half of her other fields; of other people a short-axis heart instead of one in twelve."""
     share, dice = (BREAST_AGAIN if _hangs(person) else HEART_AGAIN), rng.random()
     if at == 0 or plain.family.hanging or plain.family.name in OWN_AXES or dice > share:
         return plain
@@ -115,7 +115,7 @@ def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng
 
 
 def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """One organ or part closely instead of one field in six; one of four along an axis of its own, as rectum and uterus are planned."""
+    """A close field of one organ or part instead of one field in six; one in four is oblique, as rectum and uterus are planned."""
     if at == 0 or plain.family.hanging or plain.family.name in (*OWN_AXES, LEG_MASS) or rng.random() > ORGAN_AGAIN:
         return plain
     acquired = plan(person, marks, organ_field(marks, rng), plain.site, rng)
@@ -123,12 +123,13 @@ def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
 
 
 def _hangs(person: Person) -> bool:
-    """Whether this is a prone woman whose breasts are of a kind."""
+    """Whether this is a prone woman with breasts `of_a_kind`."""
     return person.prone and of_a_kind(person)
 
 
 def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A field that ends about the skin, or with air on one side; of one organ, pictures of any size.  What is read as spine stays so."""
+    """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of any size.  Spine fields do not
+    change."""
     if not plain.family.wide[1]:
         return fitted(plain, person, rng) if rng.random() < FITTED_SHARE else plain
     return of_any_size(plain, rng) if not plain.family.protocol and rng.random() < ANY_SIZE_SHARE else plain
@@ -139,7 +140,7 @@ def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 
 
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Fewer slices, wider apart, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
+    """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
     through = slice_axis(plain)
     grid, dice = plain.grid, rng.random()
     step = float(np.linalg.norm(grid.vox_to_ras[:3, through]))
@@ -181,7 +182,7 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Small elements about hanging breasts in two of three, instead of the planned coil; half have a smooth bias field beside."""
+    """Small elements around hanging breasts in two of three, instead of the planned coil; half with an additional bias field."""
     if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
         return plain
     coil = cups(person, plain.grid, np.asarray(plain.isocentre_mm), rng)
@@ -190,7 +191,7 @@ def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
 
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Flaws of the image; noise from a fifth to five times the site's; folding where the field of view is narrow."""
+    """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside the field of view."""
     flaws = replace(draw_flaws(plain.plane, rng), begun=0.5 if person.placed else 0.0)
     snr, dice = plain.acquisition.snr, rng.random(2)
     if dice[0] < 0.35:
@@ -209,7 +210,7 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 
 
 def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
-    """Most diffusion images, and of heads one of eight, as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
+    """Most diffusion images, and one head in eight as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
     diffusion = plain.sequence.b > 0 or plain.sequence.kind == "diffusion coefficient"
     functional = not diffusion and _of_head(plain) and not is_localiser(plain)
     if rng.random() > (DIFFUSION_PLANAR if diffusion else FUNCTIONAL_SHARE if functional else 0.0):
@@ -217,7 +218,7 @@ def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     acquisition, sequence = plain.acquisition, plain.sequence
     if functional:
         sequence = replace(FUNCTIONAL, te=float(rng.uniform(22, 45)), tr=float(rng.uniform(700, 3000)))
-    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))        # every other line is read backwards
+    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))        # every other line is read in reverse
     planar = EchoPlanar(flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])), sequence.te if functional else 0.0)
     read = regridded(plain, coarse(plain.grid, float(rng.uniform(1.8, 4.0)))) if not flaws.folded else plain
     return replace(read, sequence=sequence, acquisition=replace(read.acquisition, flaws=flaws, planar=planar))
@@ -236,7 +237,7 @@ def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
 
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A header of plain voxel sizes, where one region of the chain is all there is to see, along whichever axis it is cut."""
+    """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along any slice axis."""
     own_axes = plain.family.name in OWN_AXES
     share = TURNED_SHORT_AXES if own_axes else TURNED_SHARE
     least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
@@ -266,7 +267,7 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "masks": (5, _masks),
     "turned headers": (6, _turned_header),
 }
-"""What each of `features.SCANNING` does to a plan, in the order in which it is done, and the number of its generator."""
+"""For each of `features.SCANNING`, in order of application, the number of its generator and its change of a plan."""
 
 CAREFULLY = ("small fields", "more breasts and hearts", "organs closely", "fields by the body", "coils about breasts")
-"""What a careful site does too."""
+"""The features that a careful site has too."""

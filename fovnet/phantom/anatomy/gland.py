@@ -1,4 +1,4 @@
-"""The gland of a breast: a cone behind the nipple, islands, a part or a web, scalloped by lobules of fat of 5 to 20 mm."""
+"""The gland of a breast: a cone behind the nipple, islands, a segment or a web, indented by fat lobules of 5 to 20 mm."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
     ("web", 0.1, 0.4, 0.12, 0.9, 0.05),
     ("streaks", 0.2, 0.7, 0.15, 0.25, 0.5),
 )
-"""What a gland is like."""
+"""The kinds of gland."""
 
-ROUND = 0.35        # of a lobule's level: what rounds the walls between lobules, so that they are nowhere thin as paper
-KEPT_OUT = 3.0      # how much less likely gland is right under the skin and right on the muscle: there last
+ROUND = 0.35        # smoothing of a lobule's level, which keeps the walls between lobules from becoming too thin
+KEPT_OUT = 3.0      # weight by which gland is less likely next to the skin and to the muscle
 
 
 @dataclass(frozen=True)
 class InBreast(Solid):
-    """What fills a part of a breast by a rule of its own, and goes with the breast where that shrinks; a point of it is dear."""
+    """A solid that fills a part of a breast and shrinks with it; testing a point is expensive."""
 
     breast: Shaped
 
@@ -47,13 +47,13 @@ class InBreast(Solid):
 
 @dataclass(frozen=True)
 class Gland(InBreast):
-    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of fat cut out of both, and
-    streaks that run together at the nipple.
+    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of fat cut out of both, and streaks
+    that converge at the nipple.
 
-    breast   under its skin                    chest  the muscle behind it, from which it keeps `behind_mm`
-    weights  of those four                     aside  (2,) where the cone's foot stands, shares of half width and half height
-    open     how wide the cone's foot is       under  share of the radius from which fat lies under the skin
-    patches, lobules  waves whose sums they are
+    breast   under its skin                    chest  the muscle behind it, from which the gland keeps `behind_mm`
+    weights  of those four                     aside  (2,) offset of the cone's base, shares of half width and half height
+    open     width of the cone's base          under  share of the radius beyond which subcutaneous fat begins
+    patches, lobules  their waves, which are summed
     streaks  mm between streaks half way to the nipple
     """
 
@@ -74,7 +74,7 @@ class Gland(InBreast):
         return np.array([(low[0], self.breast.base[1] - 25.0, low[2]), high])
 
     def field(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """How much the place is one for gland; smooth, and lowest next to skin and muscle."""
+        """How likely a point is gland; smooth, and lowest next to skin and muscle."""
         u, t, w = self.breast.within(x, y, z)
         back = np.clip(1 - t, 0, 1)
         cone = -np.sqrt(np.square(u - self.aside[0] * back) + np.square(w - self.aside[1] * back)) / (self.open * back + np.float32(0.22))
@@ -88,7 +88,7 @@ class Gland(InBreast):
         return np.asarray(a * cone + b * patches + c * lobules + d * self._streaked(u, t, w, web) - KEPT_OUT * (skin * skin + muscle))
 
     def _streaked(self, u: Floats, t: Floats, w: Floats, winding: Floats) -> Floats:
-        """Waves across the way to the nipple, three times as long along it, that wind with another level."""
+        """Waves across the direction of the nipple, three times as long along it, distorted by another level (`winding`)."""
         ahead = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
         k = np.float32(2 * np.pi / self.streaks)
         along = k / 3 * self.breast.length * t
@@ -99,7 +99,7 @@ class Gland(InBreast):
         return np.asarray((self.field(x, y, z) >= self.least) & self.breast.inside(x, y, z))
 
     def filling(self, share: float) -> Gland:
-        """The gland with the `least` at which it fills that share of the breast in front of the muscle."""
+        """The gland with the threshold `least` at which it fills that share of the breast in front of the muscle."""
         low, high = self.box
         lattice = np.meshgrid(*(np.linspace(a, b, n) for a, b, n in zip(low, high, (29, 25, 29), strict=True)), indexing="ij")
         x, y, z = (axis.ravel().astype(np.float32) for axis in lattice)
@@ -124,12 +124,12 @@ def waves_of(rng: np.random.Generator, many: int, wavelength_mm: float) -> tuple
 
 
 def gland(person: Person, side: int, chest: Front) -> Gland:
-    """The gland of one breast of a woman `of_a_kind`, as much of it as she has."""
+    """The gland of one breast of a woman with breasts `of_a_kind`, with her share of gland."""
     rng, own, whole, both = person.generator(7320), person.generator(7321 + (side > 0)), shaped(person, side), bust(person)
     name, _, *weights = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
     a, b, c, d = (np.array(weights) * rng.uniform(0.75, 1.3, 4)).tolist()
     out, up, wide, under, lobule = rng.uniform((-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)).tolist()
-    if name == "part":        # most often the upper outer one
+    if name == "part":        # most often upper outer
         turn, far = rng.normal(0.8, 1.2), rng.uniform(0.4, 0.7)
         out, up, wide = far * float(np.cos(turn)), far * float(np.sin(turn)), 0.6 * wide
     under += (1 - under) * 0.8 * both.gland_share
@@ -139,7 +139,7 @@ def gland(person: Person, side: int, chest: Front) -> Gland:
 
 
 def strands(person: Person, side: int) -> list[Paint]:
-    """Ligaments and ducts: from behind the nipple out to the skin and the chest, winding, 1.2 to 3 mm thick, many or a few."""
+    """Ligaments and ducts: winding strands from behind the nipple to the skin and the chest, 1.2 to 3 mm thick, 8 to 55 of them."""
     rng, whole, made = person.generator(7323 + (side > 0)), shaped(person, side), []
     many, thick = int(person.generator(7325).integers(8, 56)), float(person.generator(7326).uniform(0.6, 1.3))
     for turn in (rng.uniform(0, 6.3) + np.arange(many) * 2.4).tolist():
@@ -156,5 +156,5 @@ def strands(person: Person, side: int) -> list[Paint]:
 
 
 def glands(person: Person, chest: Front) -> list[Paint]:
-    """Both glands of a woman `of_a_kind`."""
+    """Both glands of a woman with breasts `of_a_kind`."""
     return [paint(gland(person, side, chest), "gland", Layer.CAVITY, over=("fat",)) for side in (1, -1)] if of_a_kind(person) else []

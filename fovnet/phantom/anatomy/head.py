@@ -30,7 +30,7 @@ FACE = (
     (1750.0, 12.0, 12.0, 18.0),
 )
 CHIN = ((1498.0, 9.0, 48.0, -36.0), (1506.0, 22.0, 64.0, -30.0), (1514.0, 30.0, 79.0, -30.0), (1524.0, 38.0, 89.5, -20.0))
-"""The first rows of a face that slopes from the throat to the chin, in place of two that end in a step."""
+"""The first rows of a face that slopes from the throat to the chin; they replace two rows of FACE that end in a step."""
 
 VAULT = (71.0, 92.0, 78.0)     # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
@@ -46,11 +46,11 @@ NAPE = (
     ((8.0, 16.5), (8.5, 4.2), 8.0),            # long muscle of the neck
     ((11.0, 60.0), (12.0, 3.6), -12.0),        # straps before the larynx
 )
-"""x, y from the vertebrae's middle, half axes in mm, and turn in degrees of the muscles of the right side of the neck, half way up it."""
+"""x, y from the middle of the vertebrae and half axes, mm, and rotation, degrees, of the muscles of the right side at mid-neck."""
 
 
 def head(person: Person, fine: bool = False) -> list[Paint]:
-    """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm."""
+    """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm, and muscles of face and nape."""
     plain = _shell(fine) + _skull(person, fine) + _eyes() + _air(person) + _jaw(fine) + _throat(person)
     return plain + (face.nape(person) + face.flesh(person) + face.conchae() if fine else [])
 
@@ -160,7 +160,7 @@ def _jaw(fine: bool) -> list[Paint]:
 
 
 def _nape(person: Person) -> list[Paint]:
-    """Muscles in layers about the cervical spine, from the trapezius inwards, with planes of fat between them."""
+    """Muscles in layers around the cervical spine, from the trapezius inwards, separated by fat."""
     rng, stout = person.generator(55), 1 + 0.7 * (person.brawn - 1)
     lean = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
     made = [paint(Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2), "intermuscular fat", Layer.SEAM, ("muscle",))]
@@ -174,7 +174,7 @@ def _nape(person: Person) -> list[Paint]:
 
 
 def _throat(person: Person) -> list[Paint]:
-    """Neck muscles with fat between them, larynx, thyroid, and the first two vertebrae's ring."""
+    """Neck muscles with fat between them, larynx, thyroid, and the atlas with the dens."""
     flesh = ("muscle", "intermuscular fat")
     made = _nape(person)
     for side in (1, -1):

@@ -1,4 +1,4 @@
-"""The heart from within: papillary muscles, trabeculae, valves, outflow, the coronary vessels in their fat, the pericardium."""
+"""Inner structure of the heart: papillary muscles, trabeculae, valves, outflow, coronary vessels in their fat, pericardium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Point = tuple[float, float, float]
 
 
 def parts(person: Person) -> list[Paint]:
-    """What lies in and on the ventricles and atria, drawn for this person."""
+    """The structures in and on the ventricles and atria of this person."""
     of = build(person)
     return _around(person, of) + _right(person, of) + _left(person, of) + _atria(person, of) + _coronaries(person, of.outer)
 
@@ -30,7 +30,7 @@ def long_axis(person: Person) -> NDArray[np.float64]:
 
 
 def toward_the_right(person: Person) -> NDArray[np.float64]:
-    """(3,) of length 1, in the person: from the left ventricle to the right one, across the long axis."""
+    """(3,) unit vector, in the person: from the left ventricle to the right one, perpendicular to the long axis."""
     left = build(person).outer
     wanted = [_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0), _at(left, 0.0, 0.0, 0.0), _at(left, 0.0, 1.0, 0.0)]
     apex, base, middle, right = _in_the_person(person, np.array(wanted))
@@ -40,9 +40,9 @@ def toward_the_right(person: Person) -> NDArray[np.float64]:
 
 
 def _in_the_person(person: Person, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 3) mm of the person where points of the written anatomy lie."""
+    """(n, 3) mm of the person for points (n, 3) of the written anatomy, by fixed-point iteration."""
     places = wanted.copy()
-    for _ in range(12):  # bends are gentle: each step leaves less than half of what was wrong
+    for _ in range(12):  # bends are gentle: each step leaves less than half of the error
         x, y, z = (places[:, axis].astype(np.float32) for axis in range(3))
         places += wanted - np.stack(person.morph.to_anatomy(x, y, z), axis=1)
     return places
@@ -56,9 +56,9 @@ def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
 
 @dataclass(frozen=True)
 class Build:
-    """How a person's ventricles are made, and when in the beat they are seen.
+    """The shape of a person's ventricles, and their phase in the cardiac cycle.
 
-    outer  the left ventricle with its wall       cavity  what is in it        wide  the right ventricle relative to the usual one
+    outer  the left ventricle with its wall       cavity  the space in it        wide  right ventricle relative to the usual one
     """
 
     outer: Ellipsoid
@@ -72,13 +72,14 @@ class Build:
 
 
 BASE = 0.8
-"""Where the left ventricle ends, in shares of its semi-axis from its middle: at the valves, where it is nearly as wide as anywhere."""
+"""Basal end of the left ventricle, in shares of its semi-axis from its middle: at the valves, where it is still nearly at its widest."""
 
 
 def ventricle(inner: Ellipsoid, outer: Ellipsoid, beyond_mm: float = 0.0) -> Solid:
-    """An ellipsoid in the left ventricle, or about it, as a bullet: drawn out towards the base and cut off `beyond_mm` beyond BASE.
+    """An ellipsoid in or around the left ventricle as a bullet: elongated towards the base and cut off `beyond_mm` beyond BASE.
 
-    A ventricle is widest in its basal third; one that narrowed there again would lie in fat and atria where in truth it touches the lung.
+    A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat and atria where it really touches the
+    lung.
     """
     a, b, c = inner.semi
     drawn = replace(inner, centre=_at(inner, 0.22, 0.0, 0.0), semi=(1.22 * a, b, c))
@@ -90,9 +91,9 @@ USUAL_SEMI_MM = (45.0, 32.0, 33.0)      # of the left ventricle in `thorax`
 
 
 def build(person: Person) -> Build:
-    """Three hearts in five are as usual, the others dilated, thick of wall, thick of septum, or squeezed.
+    """Three hearts in five are usual, the others dilated, hypertrophic, with a thick septum, or contracted.
 
-    Source of walls (5 to 12 mm when full) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87; dilated
+    Source of walls (5 to 12 mm in diastole) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87; dilated
     and hypertrophic hearts beyond them: Elliott et al. (2008), Eur Heart J 29:270 (walls from 15 mm).
     """
     rng, left = person.generator(641), ventricles(person)[0]
@@ -102,7 +103,7 @@ def build(person: Person) -> Build:
         "thick": ((0.98, 1.1), (12.0, 18.0)), "septum": ((0.96, 1.06), (10.0, 15.0)),
     }[kind]
     a, b, c = (semi * grown for semi, grown in zip(left.semi, rng.uniform(*large) * rng.uniform(0.96, 1.04, 3), strict=True))
-    roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))    # lies flatter above a full belly
+    roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))    # more horizontal above a large belly
     x, y, z = left.turn_deg
     outer = replace(left, semi=(a, b, c), turn_deg=(x + float(roll), y + float(rise), z - float(np.clip(swing, -12, 12))))
     thick = rng.uniform(*wall)
@@ -112,7 +113,7 @@ def build(person: Person) -> Build:
 
 
 def _left(person: Person, of: Build) -> list[Paint]:
-    """Two papillary muscles of several heads and the ridges of the inner wall, in a wall whose thickness differs between people."""
+    """Two papillary muscles of several heads and the trabeculae of the inner wall, in a wall whose thickness varies between people."""
     rng, left, cavity = person.generator(64), of.outer, of.cavity
     made = [paint(ventricle(left, left), "myocardium", Layer.VESSEL), paint(ventricle(cavity, left, 1.0), "arterial blood", Layer.VESSEL)]
     base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2]), left.turn_deg)
@@ -123,14 +124,14 @@ def _left(person: Person, of: Build) -> list[Paint]:
     ridges = Sheets(shell, (26.0, 11.0, 11.0), 0.35, phase)
     made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("arterial blood",)))
     made += _columns(cavity, person.generator(901))
-    for clock in (125.0, 235.0):        # degrees from the septum: both stand on the free wall
+    for clock in (125.0, 235.0):        # degrees from the septum: both are on the free wall
         made += _papillary(cavity, float(np.deg2rad(clock + rng.normal(0, 9))), rng)
     leaf = Ellipsoid(_at(left, 0.72, 0.0, 0.0), (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(_at(left, 0.72, 0.0, 0.0), (6.0, 5.0, 10.0))
     return [*made, paint(leaf, "tendon", Layer.DETAIL, over=("arterial blood",))]
 
 
 def _columns(cavity: Ellipsoid, rng: np.random.Generator) -> list[Paint]:
-    """Fleshy columns: 6 to 13 ridges 3 to 5 mm wide that run up the wall from near the apex, most of them to the middle of the cavity."""
+    """Trabeculae carneae: 6 to 13 ridges 3 to 5 mm wide along the wall from near the apex, most of them to the middle of the cavity."""
     made = []
     for _ in range(int(rng.integers(6, 14))):
         turn, top = float(rng.uniform(0, 2 * np.pi)), float(rng.uniform(-0.2, 0.5))
@@ -156,9 +157,10 @@ def _papillary(cavity: Ellipsoid, at: float, rng: np.random.Generator) -> list[P
 
 
 def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
-    """The right ventricle, wrapped about the left one: flat on the diaphragm and behind the sternum, wide at the base, thin at the apex.
+    """The cavity of the right ventricle, wrapped around the left one: flat at the diaphragm and the sternum, wide at the base, thin at the
+    apex.
 
-    `beyond_mm` moves its surface outwards.  What the left ventricle takes of it is painted later.
+    `beyond_mm` moves its surface outwards.  The left ventricle is painted over it later.
     """
     left, grow = of.outer, of.grow
     centre = _at(left, 0.14, 0.9, -0.18)
@@ -172,7 +174,8 @@ def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
 
 
 def _right(person: Person, of: Build) -> list[Paint]:
-    """The right ventricle in a thin wall under fat, coarse trabeculae, the moderator band, the outflow to the pulmonary trunk."""
+    """The right ventricle with a thin wall under fat, coarse trabeculae, the moderator band, and the outflow tract to the pulmonary
+    trunk."""
     plain, room = ventricles(person)[1], right_room(of)
     wall = right_room(of, 2.5)
     made = [paint(plain.shrunk(-3.5) - room, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))]
@@ -191,7 +194,7 @@ def _right(person: Person, of: Build) -> list[Paint]:
 def _bundles(person: Person, of: Build, room: Solid) -> list[Paint]:
     """4 to 9 coarse bundles 3 to 7 mm thick from the septum or the floor of the right ventricle to its free wall, most near the apex.
 
-    One of them is the papillary muscle of the tricuspid valve's front leaf.
+    One of them represents the anterior papillary muscle of the tricuspid valve.
     """
     rng, made = person.generator(903), []
     for _ in range(int(rng.integers(4, 10))):
@@ -203,9 +206,9 @@ def _bundles(person: Person, of: Build, room: Solid) -> list[Paint]:
 
 
 def _around(person: Person, of: Build) -> list[Paint]:
-    """The diaphragm, on which the heart lies however deep the breath, fat before it, and the pericardium about the fat on the muscle.
+    """The diaphragm below the heart at any depth of breath, fat in front, and the pericardium around the epicardial fat.
 
-    All fat is thick in the fat and the old: 1 to 7 mm on the right ventricle, on the left one 0 to 5 mm.
+    All fat is thicker in obese and old people: 1 to 7 mm on the right ventricle, on the left one 0 to 5 mm.
     """
     stored = float(np.clip(0.25 + 0.03 * person.fat_mm + 0.006 * (person.age - 40), 0.1, 1.6))
     much = stored * float(person.generator(642).uniform(0.7, 1.2))
@@ -223,10 +226,10 @@ def _around(person: Person, of: Build) -> list[Paint]:
 
 
 def _over_the_left(person: Person, left: Ellipsoid, fat_mm: float) -> Ellipsoid:
-    """The left ventricle and the fat on it: `fat_mm` beside its grooves, mostly little on the free wall, which touches the lung.
+    """The left ventricle and its epicardial fat: `fat_mm` at its grooves, mostly less on the free wall, which touches the lung.
 
-    On the free wall of four hearts in five there is none to a third of it (Rabkin (2007), Obes Rev 8:253: fat lies in the grooves, on
-    the free wall of the right ventricle, and over all of the heart only where there is much).
+    On the free wall of four hearts in five it is 0 to a third of that (Rabkin (2007), Obes Rev 8:253: fat lies in the grooves, on the free
+    wall of the right ventricle, and over all of the heart only in large amounts).
     """
     rng = person.generator(902)
     free = 0.5 + fat_mm * float(rng.uniform(0.0, 0.33) if rng.random() < 0.8 else rng.uniform(0.33, 1.0))
@@ -236,7 +239,7 @@ def _over_the_left(person: Person, left: Ellipsoid, fat_mm: float) -> Ellipsoid:
 
 
 def _atria(person: Person, of: Build) -> list[Paint]:
-    """The left auricle, the pulmonary veins, the root of the aorta between the atria."""
+    """The left auricle, the pulmonary veins, and the aortic root between the atria."""
     ear = chamber(person, (-14, -8, 28), (13, 18, 12), turned=False)
     made = [paint(ear.shrunk(-2.0), "myocardium", Layer.CONTENT), paint(ear - of.outer, "arterial blood", Layer.VESSEL)]
     x, y, z = chamber(person, (22, -28, 12), (32, 20, 26), turned=False).centre
@@ -249,7 +252,7 @@ def _atria(person: Person, of: Build) -> list[Paint]:
 
 
 def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
-    """The grooves between the chambers are filled with fat, in which the coronary vessels run."""
+    """The grooves between the chambers, filled with fat in which the coronary vessels run."""
     fat = 1.5 + 0.10 * person.fat_mm + 0.04 * max(person.age - 30, 0)
     made: list[Paint] = []
     for up, out in ((0.85, 0.55), (-0.85, 0.5)):  # between the ventricles, above and below

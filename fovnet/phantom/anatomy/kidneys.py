@@ -1,7 +1,7 @@
-"""Kidneys as they are met: long and short, high and low, a few sunk to the crest, a few shrunken, one pair in eighty grown together.
+"""Kidneys with natural variation: in length and height, a few ptotic, a few atrophic, one pair in eighty a horseshoe kidney.
 
-Sizes: Emamian et al. (1993), AJR 160:83: 11 cm long, 9 to 13 in nine of ten, the left a little longer; the lower pole stands at L3, 1 to
-5 cm above the iliac crest.  Horseshoes are one pair in 400, and here more often, for they change much.
+Sizes: Emamian et al. (1993), AJR 160:83: 11 cm long, 9 to 13 in nine of ten, the left a little longer; the lower pole is at L3, 1 to
+5 cm above the iliac crest.  Horseshoe kidneys occur in one of 400 people; here more often, as they change the image much.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from fovnet.phantom.geometry.solids import Ellipsoid, tube
 from fovnet.phantom.person.traits import Person
 
 PTOTIC, SHRUNKEN, HORSESHOE = 0.08, 0.05, 0.0125
-"""Shares of kidneys that have sunk by 2 to 7 cm, of those that are half to three quarters as long, and of pairs that are one."""
+"""Shares of kidneys that are 2 to 7 cm too low, of those that are half to three quarters as long, and of pairs that are fused."""
 
 LOWEST_MM = CREST_MM + 12.0
-"""Middle of a kidney that has sunk as far as they do here."""
+"""Lowest middle of a kidney."""
 
-BELOW_DOME_MM = 25.0    # no upper pole comes nearer to the top of the liver, however high kidneys are
-FUSED_MM = 1122.0       # a horseshoe's kidneys rise no higher: the artery to the bowel holds its bridge down
+BELOW_DOME_MM = 25.0    # least distance of an upper pole from the top of the liver
+FUSED_MM = 1122.0       # highest middle of a fused kidney: the inferior mesenteric artery holds its isthmus down
 
 
 @dataclass(frozen=True)
 class Kidney:
-    """Where one kidney is: height of its middle, mm beside the trunk's middle, size (1: 11 cm long) and width of the sinus (1: usual)."""
+    """One kidney: height of its middle, mm beside the trunk's middle, size (1: 11 cm long) and width of the sinus (1: usual)."""
 
     z: float
     x: float
@@ -37,7 +37,7 @@ class Kidney:
 
 
 def pair(person: Person, top: float) -> tuple[Kidney, Kidney, bool]:
-    """The right and the left kidney of a person whose dome of the liver is at `top` mm, and whether they are one horseshoe."""
+    """The right and the left kidney of a person whose liver dome is at `top` mm, and whether they are one horseshoe."""
     rng = person.generator(921)
     low, long_, fused = float(rng.normal(6, 11)), float(np.exp(rng.normal(0, 0.07))), bool(rng.random() < HORSESHOE)
     wide = 0.75 + 0.005 * person.age + 0.008 * max(person.belly_mm, 0.0)
@@ -54,7 +54,7 @@ def pair(person: Person, top: float) -> tuple[Kidney, Kidney, bool]:
 
 
 def kidneys(person: Person, top: float, fat_mm: float) -> list[Paint]:
-    """Both kidneys, as far as the person has them, in their fat; a horseshoe's bridge crosses before the aorta."""
+    """The kidneys that the person has, in their fat; the isthmus of a horseshoe crosses in front of the aorta."""
     right, left, fused = pair(person, top)
     made: list[Paint] = []
     for side, name, kidney in ((1, "right kidney", right), (-1, "left kidney", left)):
@@ -68,10 +68,10 @@ def kidneys(person: Person, top: float, fat_mm: float) -> list[Paint]:
 
 
 def _kidney(side: int, of: Kidney, fat_mm: float, fused: bool) -> list[Paint]:
-    """One kidney: fat, most of it behind and below; pyramids round the fat of a sinus that opens to the middle."""
+    """One kidney: fat, most of it behind and below; pyramids around the fatty sinus, which opens medially."""
     thin, size, z = min(8.0, fat_mm), of.size, of.z
     y = column_y(z) + 2 + 0.35 * (fat_mm - thin)
-    lean = 12.0 if fused else -12.0                     # lower poles stand apart, a horseshoe's together
+    lean = 12.0 if fused else -12.0                     # lower poles diverge, those of a horseshoe converge
     turn = (-12.0, lean * side, 28.0 * side)
     capsule = Ellipsoid((side * of.x, y, z), (29 * size, 25 * size, 55 * size), turn)
     behind = replace(capsule, centre=(side * (of.x - 2), y - 0.45 * fat_mm, z - 0.35 * fat_mm)).shrunk(-0.7 * fat_mm)
@@ -91,7 +91,7 @@ def _kidney(side: int, of: Kidney, fat_mm: float, fused: bool) -> list[Paint]:
     lip = tube([tuple(centre), tuple(centre + 4.5 * inwards)], [7.0 * size * of.sinus, 9.0 * size * of.sinus])
     made += [paint(sinus, "visceral fat", Layer.VESSEL, over=in_kidney), paint(lip, "visceral fat", Layer.VESSEL, over=in_kidney)]
     made.append(paint(sinus.shrunk(7.0 * size * of.sinus), "urine", Layer.VESSEL))
-    aorta = max(z, 1130.0)                              # it leaves the aorta above the fork however low the kidney is
+    aorta = max(z, 1130.0)                              # it leaves the aorta above the bifurcation however low the kidney is
     artery = tube([(side * 12, column_y(aorta) + 32, aorta + 8), (side * 36, y + 18, z + 4), tuple(centre)], [4.0, 4.0, 2.0])
     ureter = tube([tuple(centre + 3 * inwards), (side * 46, y + 14, z - 50), (side * 40, y + 26, z - 75)], [4.0, 2.5, 2.0])
     return [*made, paint(artery, "venous blood", Layer.CONTENT), paint(ureter, "urine", Layer.CONTENT, over=("visceral fat",))]

@@ -1,6 +1,7 @@
-"""The knee from within: what a field of view of 15 cm shows beside bones and muscle.
+"""Inner structure of the knee: what a field of view of 15 cm shows beside bones and muscle.
 
-Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as written, the joint at z = 474.
+Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as written, the joint at z =
+474.
 """
 
 from __future__ import annotations
@@ -56,16 +57,17 @@ FEMUR = (
     (530.0, 98.0, -3.0, 37.0, 24.0, 22.0), (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
 )
-"""The flare that both condyles hang from, so that these stand out behind it only: z, middle x and y, half width, front, back.
+"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width, front, back.
 
 The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int 2012:679658.
 """
 
 
 def knees(person: Person) -> list[Paint]:
-    """Both knees: fat with bellies and cords in it, groove and notch of the femur, patella, menisci, cruciate ligaments, joint fluid."""
+    """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella, menisci, cruciate ligaments, joint
+    fluid."""
     fluid = float(person.generator(61).uniform(0.4, 1.6)) + 0.02 * max(person.age - 50, 0)
-    worn = max(0.0, 0.03 * (person.age - 50))  # mm of cartilage that age has taken
+    worn = max(0.0, 0.03 * (person.age - 50))  # mm of cartilage lost with age
     made: list[Paint] = []
     for side in (1, -1):
         made += _around(person, side) + _bones(person, side, 2.6 - worn) + _menisci(person, side) + _crossing(person, side)
@@ -83,7 +85,8 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 
 
 def _around(person: Person, side: int) -> list[Paint]:
-    """Fat instead of muscle about the joint, then the bellies and cords that cross it; 8 cm above it muscles touch one another again."""
+    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm above it muscles touch one another
+    again."""
     stout, below = 1 + 0.8 * (person.brawn - 1), Side((0.0, 0.0, 1.0), 560.0)
     sleeve = _oval(person, side, (98, 0, 482), (62, 66, 76))
     rng = person.generator(945)
@@ -99,7 +102,7 @@ def _around(person: Person, side: int) -> list[Paint]:
 
 
 def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
-    """The flare of the femur, the trochlea with its groove, the notch between the condyles, cartilage where bones meet."""
+    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage on the joint surfaces."""
     flare = Loft(tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in FEMUR), square=0.35)
     made = bone(flare, 1.5, "yellow marrow")
     for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
@@ -110,7 +113,7 @@ def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
     notch = _oval(person, side, (98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
     made.append(paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)))
     made.append(paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage")))
-    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # where the bone grew: a thin dark line across the marrow
+    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # growth plate or its scar: a thin dark line across the marrow
         scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(person, side, (98, -4, z - 1.6), (wide, deep, 5.0))
         made.append(paint(scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)))
     rows = tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in TIBIA)
@@ -118,10 +121,10 @@ def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
 
 
 def _worn(person: Person, side: int) -> list[Paint]:
-    """Signs of age in the knee: red marrow above it, osteophytes at the rims of the joint, marrow oedema under worn cartilage.
+    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under damaged cartilage.
 
-    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly; lips grow to a few mm from 45 on.
-    Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
+    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly; osteophytes grow to a few mm from
+    45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
     """
     rng = person.generator(611 + (side > 0))
     dice, phase, size = rng.random(2), rng.uniform(0, 2 * np.pi, 3).tolist(), float(rng.uniform(4, 13))
@@ -142,7 +145,7 @@ def _worn(person: Person, side: int) -> list[Paint]:
 
 
 def _menisci(person: Person, side: int) -> list[Paint]:
-    """Dark C-shaped wedges on cartilage, between the condyles and the plateau."""
+    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the intercondylar eminence."""
     made: list[Paint] = []
     for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
         whole = _oval(person, side, (x, -7, 473.0), (19.5, 26, 4.2), square=0.5)
@@ -155,14 +158,14 @@ def _menisci(person: Person, side: int) -> list[Paint]:
 
 
 def _crossing(person: Person, side: int) -> list[Paint]:
-    """The two cruciate ligaments, and what keeps them apart."""
+    """The anterior and the posterior cruciate ligament."""
     front = _line(person, side, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
     back = _line(person, side, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
     return [paint(front, "tendon", Layer.DETAIL), paint(back, "tendon", Layer.DETAIL)]
 
 
 def _front(person: Person, side: int, fluid: float) -> list[Paint]:
-    """Patella on its cartilage, tendons above and below it, Hoffa's fat, the fluid of the joint."""
+    """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
     patella = _oval(person, side, (98, 42, 512), (22, 10, 21), square=0.25)
     behind = _oval(person, side, (98, 37, 512), (21, 9.5, 18))
     pad = _oval(person, side, (98, 30, 478), (25, 15, 20))

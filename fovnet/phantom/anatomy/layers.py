@@ -1,4 +1,4 @@
-"""The order in which an anatomy is painted, and the few ways parts of it are made."""
+"""The order in which an anatomy is painted, and common constructions of its parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def paint(solid: Solid, tissue: str, layer: Layer, over: tuple[str, ...] = ()) -
 
 
 def on_both_sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
-    """What is made of the right side, which is 1, and of the left, -1."""
+    """The paints for the right side (`make(1)`) and the left side (`make(-1)`)."""
     return make(1) + make(-1)
 
 
@@ -59,7 +59,7 @@ def hollow(solid: Solid, wall_mm: float, wall: str, content: str) -> list[Paint]
 
 
 def beside(belly: Ellipsoid | Tube, mm: float, rng: np.random.Generator) -> Solid:
-    """The belly of a muscle moved sideways by `mm`: what it leaves uncovered is a crescent, as fat lies on one side of a muscle mostly."""
+    """The belly of a muscle moved sideways by `mm`, which leaves a crescent uncovered: fat mostly lies on one side of a muscle."""
     turn = float(rng.uniform(0, 2 * np.pi))
     right, ahead = mm * float(np.cos(turn)), mm * float(np.sin(turn))
     grown = belly.shrunk(-0.2 * mm)

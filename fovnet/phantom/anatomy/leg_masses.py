@@ -1,6 +1,6 @@
-"""Masses of soft tissue in a leg that somebody is scanned for, which push the muscles about them into thin shells and the skin outwards.
+"""Soft-tissue masses in a leg that are the reason for a scan; they thin the muscles around them and bulge the skin.
 
-They have lobules, septa, what has died or bled in the middle, and some a rim of oedema.
+They have lobules, septa, necrosis or haemorrhage in the middle, and some a rim of oedema.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from fovnet.phantom.person.swelling import CORE
 from fovnet.phantom.person.traits import Person
 
 WET = ("muscle", "intermuscular fat", "fat")
-WET_SHARE = 0.4     # of masses: oedema about them
+WET_SHARE = 0.4     # of masses: those with oedema around them
 
 
 def parts(person: Person) -> list[Paint]:
-    """The mass of `person.morph.swelling`, as it lies in the anatomy before it is stretched there, and wet muscle about some."""
+    """The mass of `person.morph.swelling`, as it lies in the anatomy before the swelling stretches it, with perifocal oedema around
+    some."""
     found = person.morph.swelling
     if found is None:
         return []

@@ -1,7 +1,7 @@
-"""Where the muscles of thigh and calf lie in their compartment, and what runs between them.
+"""The positions of the muscles of thigh and calf in their compartment, and the fat between them.
 
 Ovals are written for a right leg in units of the outline of its muscle: x towards the outer side, y to the front, 1 on the surface.  The
-femur stands near (0.25, 0.15), the tibia near (-0.1, 0.75).  A muscle that has no belly at a height has an oval of 0.02 there.
+femur is near (0.25, 0.15), the tibia near (-0.1, 0.75).  A muscle without a belly at a height has an oval of 0.02 there.
 Source of the arrangement: Gray's *Anatomy of the Human Body* (1918), figures 432 and 440 (cross-sections of the thigh and the leg).
 """
 
@@ -18,7 +18,7 @@ Muscle = tuple[tuple[Oval, ...], ...]
 
 THIGH_MM = (515.0, 570.0, 700.0, 830.0, 868.0)
 THIGH: dict[str, Muscle] = {
-    # half widths: the larger, the more of its neighbourhood a muscle takes
+    # half widths: the larger, the more of its surroundings a muscle occupies
     "vastus lateralis": (
         ((0.8, 0.3, 0.2, 0.3), (0.72, 0.35, 0.26, 0.42), (0.72, 0.3, 0.27, 0.45), (0.82, 0.22, 0.2, 0.4), (0.85, 0.1, 0.15, 0.3)),
         ((0.7, 0.05, 0.1, 0.15), (0.7, 0.0, 0.18, 0.25), (0.66, -0.12, 0.24, 0.26), (0.75, -0.15, 0.18, 0.25), (0.8, -0.2, 0.1, 0.2)),
@@ -110,12 +110,12 @@ CALF: dict[str, Muscle] = {
 
 
 def planes(person: Person, outline: Outline, side: int) -> list[Paint]:
-    """The fat between the muscles of a leg whose muscle fills `outline`: thin in the lean and strong, wide in the wasted."""
+    """The fat between the muscles of a leg whose muscle fills `outline`: thin in lean and muscular people, wide with muscle atrophy."""
     thick = float(np.clip(0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn), 0.7, 3.2))
     made = []
     for number, (heights, muscles) in enumerate(((THIGH_MM, THIGH), (CALF_MM, CALF))):
         place = 711 + 2 * number + (side > 0)
-        rng = person.generator(place)           # recipes before 16 drew every muscle's share anew from its beginning: all moved alike
+        rng = person.generator(place)           # recipes before 16 restarted the generator for every muscle: all moved alike
         drawn = tuple(_drawn(muscle, rng if person.placed else person.generator(place), 0.03) for muscle in _built(person, muscles, number))
         between = Planes(outline, side, heights, drawn, thick)
         made.append(paint(between, "intermuscular fat", Layer.SEAM, over=("muscle",)))
@@ -123,13 +123,13 @@ def planes(person: Person, outline: Outline, side: int) -> list[Paint]:
 
 
 def _built(person: Person, muscles: dict[str, Muscle], number: int) -> list[Muscle]:
-    """The muscles as this person is built, the same on both sides."""
+    """The muscles of this person, the same on both sides."""
     rng = person.generator(710 + 10 * number)
     return [_drawn(muscle, rng, 0.045) for muscle in muscles.values()]
 
 
 def _drawn(muscle: Muscle, rng: np.random.Generator, mobile: float) -> Muscle:
-    """A muscle moved as a whole by about `mobile` of the half width, and grown or shrunk by three times that share."""
+    """A muscle moved as a whole by about `mobile` of the half width, and its size changed by about three times that share."""
     dx, dy = rng.normal(0, mobile, 2).tolist()
     grown = float(np.exp(rng.normal(0, 3 * mobile)))
     return tuple(tuple((x + dx, y + dy, a * grown, b * grown) for x, y, a, b in oval) for oval in muscle)

@@ -1,8 +1,7 @@
-"""What does not belong there: tumours, cysts, bruises and effusions in one person of four, a mass that somebody is scanned for in one leg
-of twelve people, and bright spots in the brains of the old.
+"""Lesions: tumours, cysts, bruises and effusions in one person of four, a mass as the reason for a scan in a leg of one of twelve people,
+and white matter lesions in old people.
 
-A lesion takes the place of what was there and moves nothing, so landmarks stay what they were; and so do outlines, but for a leg's over a
-large mass.
+A lesion replaces tissue and displaces none, so landmarks do not change, nor do outlines, except of a leg with a large mass.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person
 
-SHARE = 0.25        # of people that have a lesion outside the brain's white matter
+SHARE = 0.25        # of people, those with a lesion (beside white matter lesions)
 BREAST_SHARE = 0.4  # of women who lie prone
-LEG_MASS_SHARE = 1 / 12     # of people; what they are scanned for, `families.small_family` sees to that
-LARGE_MM = 60.0     # from here on tumours of soft tissue are drawn in lobules
+LEG_MASS_SHARE = 1 / 12     # of people; `families.small_family` makes it the reason for scans
+LARGE_MM = 60.0     # soft-tissue tumours above this are drawn as sarcomas with lobules
 
 Point = tuple[float, float, float]
 
@@ -43,11 +42,11 @@ PLACES: tuple[tuple[str, float, float, float], ...] = (
     ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0), ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0),
     ("belly", 0.05, 10.0, 100.0),
 )
-"""Where, how often, and the least and the greatest diameter in mm."""
+"""Site, share, and the smallest and largest diameter in mm."""
 
 
 def lesions(person: Person) -> list[Paint]:
-    """What this person has of them, painted over soft tissue."""
+    """This person's lesions, painted over soft tissue."""
     rng = person.generator(782)
     made: list[Paint] = []
     if rng.random() < SHARE:
@@ -57,9 +56,9 @@ def lesions(person: Person) -> list[Paint]:
 
 
 def _of_the_breast(person: Person) -> list[Paint]:
-    """What women are sent for to lie prone: in four of ten a mass of 1 to 5 cm in one breast, with spicules, seldom a second beside it.
+    """The reason for a prone breast scan: in four of ten a mass of 1 to 5 cm in one breast, with spicules, seldom a second beside it.
 
-    Source of the look: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
+    Source of the appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
     """
     if of_a_kind(person):
         return breast_findings.findings(person)
@@ -81,9 +80,11 @@ def _of_the_breast(person: Person) -> list[Paint]:
 
 
 def leg_mass(person: Person) -> tuple[str, Point, float] | None:
-    """The mass in a leg that this person is scanned for, if any: "thigh" or "calf", its middle in written mm, and how many mm it is across.
+    """The mass in a leg that is the reason for this person's scans, if any: "thigh" or "calf", its middle in written mm, its diameter in
+    mm.
 
-    Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all common).
+    Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all
+    common).
     """
     rng = person.generator(786)
     if rng.random() > LEG_MASS_SHARE:
@@ -99,7 +100,7 @@ def _of_the_leg(person: Person) -> list[Paint]:
 
 
 def _lesion(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """One lesion anywhere: solid, fluid, bled, or solid round what has died in the middle."""
+    """One lesion anywhere: solid, cystic, haemorrhagic, or solid with central necrosis."""
     name, _, least, most = PLACES[int(rng.choice(len(PLACES), p=[share for _, share, _, _ in PLACES]))]
     across = float(np.exp(rng.uniform(np.log(least), np.log(most))))
     return _mass(person, name, _place(name, person, rng), across, rng)
@@ -115,7 +116,7 @@ def _mass(person: Person, name: str, middle: Point, across: float, rng: np.rando
 
 
 def _in_brain(whole: Lobed, kind: str, across: float) -> list[Paint]:
-    """A tumour or a scar with oedema around it, which follows the white matter."""
+    """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     around = whole.shrunk(-0.3 * across)
     made = [paint(around, "oedematous white matter", Layer.DETAIL, ("white matter",))]
     made.append(paint(whole, "oedematous white matter" if kind == "bled" else "grey matter", Layer.DETAIL, BRAIN))
@@ -142,7 +143,7 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
 def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
     """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and a thin dark capsule.
 
-    Its watery part is four to six times as bright as muscle where T2 is weighed.
+    On T2-weighted images its watery part is four to six times as bright as muscle.
     """
     over = tuple(tissue for tissue in FLESH if tissue != "skin")
     kinds = ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
@@ -157,7 +158,7 @@ def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[
 
 
 def _bulge(person: Person, whole: Lobed) -> list[Paint]:
-    """Skin, thinned fat and stretched muscle over a mass that is too large for its leg; between the legs it ends at the middle."""
+    """Skin, thinned fat and stretched muscle over a mass larger than its leg; between the legs it ends at the midline."""
     right = whole.base.centre[0] > 0
     fat = 7.0 + 0.4 * person.fat_mm
     made = []
@@ -195,7 +196,7 @@ def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
 
 
 def _spots(person: Person) -> list[Paint]:
-    """Spots of 2 to 9 mm in the white matter, most beside the ventricles, and caps on these: few in middle age, dozens in some of the old.
+    """Lesions of 2 to 9 mm in the white matter, most beside the ventricles: few in middle age, dozens in some old people.
 
     Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly everyone past sixty has some.
     """

@@ -1,6 +1,6 @@
-"""The lesser pelvis from within: what a field of view of 18 cm about the prostate or the uterus shows.
+"""Inner structure of the lesser pelvis: what a field of view of 18 cm about the prostate or the uterus shows.
 
-The two funnels of the pelvic floor, the muscles on the walls, fat on both sides of them, and the zones of the organs.
+The pelvic floor, the muscles on the walls, fat on both sides of them, and the zones of the organs.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from fovnet.phantom.person.traits import Person
 
 
 def parts(person: Person) -> list[Paint]:
-    """Walls and floor, anal canal, then prostate and vesicles or uterus, vagina and ovaries, as the person has them."""
+    """Walls and floor, anal canal, then prostate and seminal vesicles or uterus, vagina and ovaries, as the person has them."""
     rng = person.generator(62)
     organs = _womanly(person, rng) if person.female else _manly(person, rng)
     return _walls(person) + _floor(person) + _perineum(person) + _groins(person) + _seat(person) + _bladder(person) + organs
 
 
 def _walls(person: Person) -> list[Paint]:
-    """Obturator internus on the inner wall, piriformis behind, gluteal muscles apart from what lies before them."""
+    """Obturator internus on the inner wall, piriformis behind, gluteal muscles separated from those in front, sciatic nerve."""
     thick = 11.5 * person.brawn
     made: list[Paint] = []
     for side in (1, -1):
@@ -42,7 +42,7 @@ def _walls(person: Person) -> list[Paint]:
 
 
 FUNNEL = (
-    # z, centre x, y, half width, front, back: the outer face of levator ani, which hugs the anal canal below and the wall above
+    # z, centre x, y, half width, front, back: the outer face of levator ani, next to the anal canal below and the wall above
     (848.0, 0.0, -54.0, 15.0, 14.0, 16.0),
     (858.0, 0.0, -46.0, 18.0, 40.0, 22.0),
     (872.0, 0.0, -38.0, 26.0, 62.0, 28.0),
@@ -53,7 +53,7 @@ FUNNEL = (
 
 
 def _floor(person: Person) -> list[Paint]:
-    """Levator ani: a thin funnel, open to the front; below it the fat of the ischioanal fossae, and the anal canal through it."""
+    """Levator ani: a thin funnel, open in front; below it the fat of the ischioanal fossae, and the anal canal through it."""
     between = ("muscle", "intermuscular fat")
     made = [paint(Ellipsoid((0.0, -6.0, 868.0), (50.0, 52.0, 18.0)), "fat", Layer.SEAM, over=between)]
     made.append(paint(Ellipsoid((0.0, -6.0, 868.0), (48.0, 50.0, 17.0)), "fat", Layer.ORGAN, over=("muscle", "visceral fat")))
@@ -75,7 +75,7 @@ def _floor(person: Person) -> list[Paint]:
 
 
 def _perineum(person: Person) -> list[Paint]:
-    """Below the floor, between the thighs: a wedge of fat, the crura on the rami, in the middle the bulb with the urethra."""
+    """Below the floor, between the thighs: a wedge of fat, the crura on the pubic rami, in the midline the bulb with the urethra."""
     male, small = not person.female, 0.6 if person.age < 15 else 1.0
     wide = 11.0 + 0.2 * person.fat_mm
     wedge = Ellipsoid((0.0, 4.0, 842.0), (wide, 74.0, 25.0))
@@ -101,19 +101,19 @@ def _perineum(person: Person) -> list[Paint]:
 
 
 def _shaft(small: float) -> list[Paint]:
-    """The two cavernous bodies side by side in a dark coat, the spongy one below them with the urethra."""
+    """The two corpora cavernosa side by side in the dark tunica albuginea, the corpus spongiosum below them."""
     way = ((0.0, 36.0, 860.0), (0.0, 66.0, 876.0), (0.0, 88.0, 870.0), (0.0, 110.0, 850.0), (3.0, 116.0, 816.0))
     where = ("gonad", "fat", "muscle")
     made = [paint(tube(way, 10.5 * small), "tendon", Layer.VESSEL, over=where)]
     for x, below, radius in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
-        # Below is behind where the shaft hangs.
+        # The underside faces backwards where the shaft hangs down.
         body = [(x + a, y - 0.7 * below, z - 0.7 * below) for a, y, z in way]
         made.append(paint(tube(body, radius * small), "gonad", Layer.VESSEL, over=("tendon", *where)))
     return made
 
 
 def _bladder(person: Person) -> list[Paint]:
-    """The neck of the bladder reaches down; its wall is thin when full, thick when empty or when it has to press."""
+    """The neck of the bladder extends downwards; the wall is thin when full, thick when empty or with outlet obstruction (older men)."""
     rng = person.generator(35)                     # the draws of belly.pelvic_organs
     full, x = float(rng.uniform(0.65, 1.25)), float(rng.normal(0, 4))
     pressing = 0.0 if person.female else max(0.0, person.age - 50) * 0.08
@@ -146,9 +146,9 @@ def _groins(person: Person) -> list[Paint]:
 
 
 def _seat(person: Person) -> list[Paint]:
-    """The lower end of gluteus maximus, which goes on outwards and down to the femur 6 cm below the ischium; the hamstrings' tendon.
+    """The lower end of gluteus maximus, which continues laterally and down to the femur 6 cm below the ischium; the hamstring tendon.
 
-    The fold of the buttock is 2 to 5 cm below the ischium, so a thigh's uppermost slices show buttock still.
+    The gluteal fold is 2 to 5 cm below the ischium, so the uppermost slices of a thigh still show buttock.
     """
     rng = person.generator(947)
     low, thick = float(rng.uniform(764, 790)), 0.8 + 0.04 * person.fat_mm
@@ -169,7 +169,7 @@ def _seat(person: Person) -> list[Paint]:
 
 
 def _manly(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """Prostate with a bright peripheral zone behind a nodular transition zone, its capsule and plexus, and the seminal vesicles."""
+    """Prostate with a bright peripheral zone behind a nodular transition zone, its capsule and venous plexus, and the seminal vesicles."""
     if "prostate" in person.missing:
         return [paint(Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0)), "visceral fat", Layer.VESSEL)]
     grown = 1.0 + max(0.0, person.age - 40) * 0.007 * float(rng.uniform(0.0, 2.0))
@@ -229,8 +229,8 @@ def _womanly(person: Person, rng: np.random.Generator) -> list[Paint]:
 
 
 def _within_the_womb(person: Person) -> list[Paint]:
-    """The dark junctional zone about the lining, which thins with age, and the dark ring about the canal of the neck."""
-    rng = person.generator(35)                     # the draws of belly.pelvic_organs, after those of the bladder
+    """The dark junctional zone around the endometrium, which thins with age, and the dark ring around the cervical canal."""
+    rng = person.generator(35)                     # the numbers drawn in belly.pelvic_organs, after those of the bladder
     rng.uniform(), rng.normal()
     size, lean = float(rng.uniform(0.8, 1.15)), float(rng.uniform(-8, 12))
     thin = 1.5 if person.age > 52 or person.age < 13 else float(person.generator(77).uniform(2.5, 5.5))

@@ -14,7 +14,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Side, Solid, mirrored, tub
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import TISSUES
 
-# z, centre x (before the legs are spread), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
+# z, centre x (before abduction), centre y, half width, front, back of the right leg's muscle; share of the waist's fat
 LEG = (
     (52.0, 92.0, -6.0, 30.0, 34.0, 34.0, 0.10),
     (80.0, 92.0, -8.0, 28.0, 31.0, 33.0, 0.12),
@@ -45,7 +45,7 @@ def legs(person: Person) -> list[Paint]:
 
 
 def _flesh(person: Person, side: int) -> list[Paint]:
-    """Skin, fat and muscle: wider in front and outside, with more fat inside and behind; where the legs touch, skin lies between them."""
+    """Skin, fat and muscle, with more fat inside and behind; where the legs touch, there is skin between them."""
     muscle = outline(person, side)
     fat = []
     hips = 1.25 if person.female else 1.0
@@ -66,7 +66,7 @@ def _flesh(person: Person, side: int) -> list[Paint]:
 
 
 def pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
-    """The part of a leg at least `above_mm` above what it lies on: 4 to 22 mm of thigh and calf are pressed flat by table or cushion."""
+    """The part of a leg at least `above_mm` above its support: table or cushion flatten 4 to 22 mm of thigh and calf."""
     if person.table_mm == float("inf"):
         return solid
     behind = 86.0 + 0.7 * person.fat_mm - float(person.generator(785).uniform(4.0, 22.0))
@@ -74,7 +74,7 @@ def pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
 
 
 def outline(person: Person, side: int) -> Outline:
-    """The muscle of a leg: no circle, and no two people's the same."""
+    """The muscle of a leg, an asymmetric outline that differs between people."""
     stout, rng = 1 + 0.6 * (person.brawn - 1), person.generator(781)
     outer, front = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
     corner, towards = float(rng.uniform(0.02, 0.11)), float(rng.normal(0.9, 0.5))
@@ -82,12 +82,12 @@ def outline(person: Person, side: int) -> Outline:
     for z, cx, cy, a, ahead, behind, _ in LEG:
         wide = (stout * a * outer, stout * a * (2 - outer))
         rows.append((z, side * (cx + person.turned_out_mm(z)), cy, *wide[::side], stout * ahead * front, stout * behind * (2 - front)))
-    # A corner at the angle t lies where the cubic term is least: cos 3 (θ - t) = -1.
+    # A corner at the angle t lies at the minimum of the cubic term: cos 3 (θ - t) = -1.
     return Outline(tuple(rows), (-side * corner * float(np.cos(3 * towards)), -corner * float(np.sin(3 * towards))))
 
 
 def _vessels(person: Person, side: int) -> list[Paint]:
-    """Femoral vessels, which become those behind the knee and of the calf, and the sciatic nerve; both in fat."""
+    """Femoral vessels, continuing as popliteal and calf vessels, and the sciatic nerve; all in fat."""
     path = ((84, 50, 840), (80, 34, 760), (80, 10, 660), (90, -28, 560), (98, -38, 480), (98, -22, 380), (94, -18, 250), (84, -24, 100))
     line = [(side * (x + person.turned_out_mm(z)), y, z) for x, y, z in path]
     beside = [(x + 9 * side, y - 4, z) for x, y, z in line]
@@ -102,12 +102,12 @@ def _vessels(person: Person, side: int) -> list[Paint]:
 
 
 def placed(person: Person, side: int, points: tuple[tuple[float, float, float], ...]) -> list[tuple[float, float, float]]:
-    """Points of the right leg as written, on the given side and with the leg turned out."""
+    """Points of the right leg as written, moved to the given side and with the leg's lateral offset."""
     return [mirrored((x + person.turned_out_mm(z), y, z), side) for x, y, z in points]
 
 
 def _thigh_bone(person: Person, side: int) -> list[Paint]:
-    """Head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or a hip of metal."""
+    """Femoral head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or a metal hip."""
     wide = 1.06 if person.female else 1.0
     head = (88.0 * wide, -2.0, 932.0)
     new = _metal_hip(person, side, head) if ("right hip" if side > 0 else "left hip") in person.missing else []
@@ -126,13 +126,13 @@ def _thigh_bone(person: Person, side: int) -> list[Paint]:
 
 
 def _metal_hip(person: Person, side: int, head: tuple[float, float, float]) -> list[Paint]:
-    """Cup, head and stem, and about them 12 mm where nothing is received (spin echoes show less of it, gradient echoes more)."""
+    """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show less of it, gradient echoes more)."""
     stem = tube(placed(person, side, (head, (112, -8, 912), (128, -8, 880), (120, 0, 770))), [25.0, 11.0, 9.0, 6.0])
     return [paint(stem.shrunk(-12.0), "metal", Layer.DETAIL, over=tuple(t.name for t in TISSUES if t.name not in ("air", "skin", "fat")))]
 
 
 def _flare(person: Person, side: int, at: tuple[float, float, float], semi: tuple[float, float, float]) -> list[Paint]:
-    """The wide end of a long bone: thin cortex round much marrow."""
+    """The metaphysis of a long bone: thin cortex around much marrow."""
     return bone(Ellipsoid(placed(person, side, (at,))[0], semi), 1.6, "yellow marrow")
 
 
@@ -153,7 +153,7 @@ def _knee(person: Person, side: int) -> list[Paint]:
 
 
 def _shin(person: Person, side: int) -> list[Paint]:
-    # Sharp in front, flat at the inner side, where only skin and fat lie over it.
+    # Sharp in front, flat at the medial side, which only skin and fat cover.
     rows = ((82, 90, -6, 20), (110, 88, -2, 14.5), (200, 88, 9, 11.5), (320, 92, 15, 13.5), (400, 96, 7, 19), (440, 98, -4, 30))
     table = tuple((z, side * (x + person.turned_out_mm(z)), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r) for z, x, y, r in rows)
     tibia = Outline(table, (0.0, 0.2))
@@ -164,7 +164,7 @@ def _shin(person: Person, side: int) -> list[Paint]:
 
 
 def _foot(person: Person, side: int) -> list[Paint]:
-    """Heel, ankle bone, midfoot, metatarsals and toes; lying on the back the forefoot points to the front and down."""
+    """Heel, talus, midfoot, metatarsals and toes; in a supine person the forefoot points forwards and down."""
     heel = tube(
         placed(person, side, ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))),
         [28, 32, 30, 25, 17, 13],
@@ -185,7 +185,7 @@ def _foot(person: Person, side: int) -> list[Paint]:
 
 
 def arms(person: Person, fine: bool = False) -> list[Paint]:
-    """Both arms in the person's posture, with humerus, forearm bones and hand; `fine` as in `shoulder`, where shoulders are broader."""
+    """Both arms in the person's posture, with humerus, forearm bones and hand; `fine` as in `shoulder`, with broader shoulders."""
     made: list[Paint] = []
     for side in (1, -1):
         shoulder, elbow, wrist, palm, tips = (mirrored(point, side) for point in _arm_joints(person, side, fine))
@@ -210,18 +210,18 @@ def arms(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def broad(person: Person) -> float:
-    """How broad the person's shoulders are, a man's being 1."""
+    """Shoulder width relative to a man's."""
     return 0.95 if person.female else 1.0
 
 
 def upper_arm(person: Person, side: int, fine: bool) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Where an upper arm begins, at the shoulder, and ends, at the elbow."""
+    """The ends of an upper arm: shoulder and elbow."""
     shoulder, elbow = _arm_joints(person, side, fine)[:2]
     return mirrored(shoulder, side), mirrored(elbow, side)
 
 
 def _arm_joints(person: Person, side: int, fine: bool) -> tuple[tuple[float, float, float], ...]:
-    """Shoulder, elbow, wrist, palm and finger tips of the right arm, or of the left one mirrored to the right."""
+    """Shoulder, elbow, wrist, palm and finger tips in coordinates of the right arm; the caller mirrors them for the left."""
     rng = person.generator(41 + side)
     out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + float(rng.uniform(0, 14))
     wall = max(person.build.wall_mm(1105.0), 0.0)
@@ -272,5 +272,5 @@ def _between(a: tuple[float, ...], b: tuple[float, ...], t: float) -> tuple[floa
 
 
 def _nudged(a: tuple[float, ...], b: tuple[float, ...], mm: float) -> tuple[float, float, float]:
-    """The point mm from a towards b."""
+    """The point `mm` from a towards b."""
     return _between(a, b, mm / float(np.linalg.norm(np.subtract(b, a))))

@@ -1,7 +1,7 @@
-"""The lowest parts of the lungs: the sickle between chest wall and diaphragm that reaches down behind liver and spleen.
+"""The lowest parts of the lungs: the crescent between chest wall and diaphragm that reaches down behind liver and spleen.
 
-The recess of the pleura ends at the tenth rib at the side and at the twelfth beside the spine, 5 to 10 cm below the dome; the lung fills
-the upper half to three quarters of it when a breath is held (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 1).
+The costodiaphragmatic recess ends at the tenth rib at the side and at the twelfth beside the spine, 5 to 10 cm below the dome; in
+breath-hold the lung fills the upper half to three quarters of it (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 1).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
 BELOW_DOME_MM = 20.0
-"""The recess is drawn from here on down; above, the dome itself leaves room for the lung."""
+"""The recess is drawn below this level; above it the dome itself leaves space for the lung."""
 
 
 def parts(person: Person) -> list[Paint]:
-    """The lung in the recess of both sides and the 3 mm of diaphragm that part it from liver and spleen."""
+    """The lung in the recess of both sides and the 3 mm of diaphragm that separate it from liver and spleen."""
     wall, within = _wall(person), ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content")
     inner = _inner(person, wall)
     low = wall.table[0][0]
     return [
-        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),       # nothing is left below
+        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),       # no lung remains below
         paint(wall - inner.shrunk(3.0), "muscle", Layer.CONTENT, within),
         paint(wall - inner, "lung", Layer.CONTENT, within),
     ]
 
 
 def reach_mm(person: Person) -> tuple[float, float]:
-    """How far below the dome the lung reaches behind, and how thick it is there 2 cm below the dome."""
+    """How far below the dome the lung reaches behind, and its thickness there 2 cm below the dome, mm."""
     rng = person.generator(39)
     deep = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_mm, 55, 140))
     return deep, float(rng.uniform(16, 32))
@@ -48,7 +48,7 @@ def _wall(person: Person) -> Loft:
 
 
 def _inner(person: Person, wall: Loft) -> Loft:
-    """What the diaphragm encloses: it comes up to the wall behind last, at the sides sooner, in front at once."""
+    """The space within the diaphragm: from below upwards it recedes from the chest wall first behind, then at the sides, last in front."""
     _, thick = reach_mm(person)
     low, high = wall.table[0][0], wall.table[-1][0]
     rows = []

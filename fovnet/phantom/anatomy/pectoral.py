@@ -1,4 +1,4 @@
-"""The front of the chest under a breast: a pectoral muscle of uneven thickness, from which the gland keeps its distance."""
+"""The front of the chest under a breast: a pectoral muscle of uneven thickness, from which the gland keeps a distance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fovnet.phantom.person.traits import Person
 
 BESIDE_MM = (16.0, 150.0)       # from the sternum's edge to the armpit
 HEIGHTS_MM = (1245.0, 1420.0)   # from the sixth rib to the collar bone
-PLAIN_MM = 9.0                  # of muscle lie over the ribs where nothing is added
+PLAIN_MM = 9.0                  # thickness of the muscle over the ribs without additions
 
 
 @dataclass(frozen=True)
 class Front:
     """Front surface of the pectoral muscle, whose thickness is PLAIN_MM plus `added_mm`.
 
-    muscle  the trunk under its fat      more_mm  added everywhere       sloped_mm  added up and out, taken below and towards the middle
+    muscle  the trunk under its fat      more_mm  added everywhere       sloped_mm  added laterally and above, subtracted medially and below
     waves   (n, 3) wave numbers along x and z in 1 / mm, and phases, of unevenness of `wavy_mm`
     """
 
@@ -32,7 +32,7 @@ class Front:
     waves: tuple[tuple[float, float, float], ...]
 
     def plain_mm(self, x: Floats, z: Floats) -> Floats:
-        """y of the front of the trunk's muscle; behind everything beside it."""
+        """y of the front of the trunk's muscle; 40 mm farther back beside the trunk."""
         at = np.clip(np.rint(z - self.muscle.table[0][0]), 0, len(self.muscle.profile) - 1).astype(np.intp)
         cx, cy, a, front = (self.muscle.profile[:, column][at] for column in range(4))
         square = np.float32(max(self.muscle.square, 1e-3))
@@ -42,7 +42,7 @@ class Front:
         return np.asarray(cy + front * np.sqrt(np.maximum(root - (1 - square), 0) / (2 * square)) - np.where(left < 0, 40, 0))
 
     def added_mm(self, x: Floats, z: Floats) -> Floats:
-        """How much thicker the muscle is than PLAIN_MM; nothing at its edges."""
+        """The thickness of the muscle minus PLAIN_MM; 0 at its edges."""
         beside, (near, far), (low, high) = np.abs(x), BESIDE_MM, HEIGHTS_MM
         out, up = (beside - near) / (far - near), (z - low) / (high - low)
         fade = np.clip(6 * out, 0, 1) * np.clip(5 * (1 - out), 0, 1) * np.clip(6 * up, 0, 1) * np.clip(5 * (1 - up), 0, 1)
@@ -57,7 +57,7 @@ class Front:
 
 @dataclass(frozen=True)
 class Relief(Filling):
-    """What the uneven muscle has in front of the trunk's plain one, or where `hollow`, what it lacks."""
+    """The difference between the uneven muscle and the trunk's plain one: where it is thicker, or if `hollow`, where it is thinner."""
 
     front: Front
     region: Box
@@ -73,7 +73,7 @@ class Relief(Filling):
 
 
 def front(person: Person, muscle: Loft) -> Front:
-    """The front of this woman's chest: pectoral muscles of 5 to 20 mm, thinner below and towards the middle."""
+    """The front of this woman's chest: pectoral muscles of 5 to 20 mm, thinner below and medially."""
     rng = person.generator(7310)
     more, sloped, wavy = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
     waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), float(rng.uniform(0, 6.3))) for _ in range(3)]
@@ -81,7 +81,7 @@ def front(person: Person, muscle: Loft) -> Front:
 
 
 def pectoral(chest: Front) -> list[Paint]:
-    """The muscle where it is thicker than the trunk's, and fat where it is thinner; skin stays skin."""
+    """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is not changed."""
     made: list[Paint] = []
     (near, far), (low, high) = BESIDE_MM, HEIGHTS_MM
     for ends in ((near, far), (-far, -near)):

@@ -1,8 +1,8 @@
-"""The shoulder from within: shoulder blade with the four muscles of the rotator cuff, deltoid, armpit, and the humerus in its socket.
+"""Inner structure of the shoulder: scapula with the four muscles of the rotator cuff, deltoid, axilla, and the humerus in its socket.
 
-In mm of the right shoulder as written, x before a woman's narrower shoulders.  The blade stands 40° ahead of the frontal plane.
-Sizes: biacromial breadth 40 cm in men and 36 in women (Gordon et al. (1989), ANSUR); humeral head 24 mm in radius, socket
-36 x 26 mm (Iannotti et al. (1992), J Bone Joint Surg Am 74:491); blade 155 mm high and 105 wide.
+In mm of the right shoulder as written, x before scaling to a woman's narrower shoulders.  The scapula is rotated 40° forwards from the
+frontal plane.  Sizes: biacromial breadth 40 cm in men and 36 in women (Gordon et al. (1989), ANSUR); humeral head 24 mm in radius, socket
+36 x 26 mm (Iannotti et al. (1992), J Bone Joint Surg Am 74:491); scapula 155 mm high and 105 wide.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ HEAD: Point = (172.0, -12.0, 1402.0)
 HEAD_MM = 24.0
 BLADE: Point = (110.0, -69.0, 1366.0)
 BLADE_DEG = 40.0
-SLEEVE_MM = 1.8     # of fat about a muscle, before what age and weight add
+SLEEVE_MM = 1.8     # of fat around a muscle, before additions for age and weight
 
 SHEETS: tuple[tuple[Point, Point], ...] = (
-    # along the blade (outwards), before it, above its middle; half sizes along, across, up
+    # position along the scapula (outwards), in front of it, above its middle; half sizes along, across, up
     ((2.0, 13.0, -2.0), (50.0, 10.5, 60.0)),        # subscapularis
     ((4.0, -12.5, -14.0), (49.0, 11.0, 47.0)),      # infraspinatus
 )
-"""The two muscles that lie flat on the faces of the blade."""
+"""The two flat muscles on the faces of the scapula."""
 
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     (((76, -88, 1424), (108, -62, 1428), (136, -40, 1430), (156, -24, 1431)), (6, 11, 10, 4)),     # supraspinatus
@@ -48,13 +48,13 @@ TENDONS: tuple[tuple[tuple[Point, ...], float], ...] = (
     (((150, -26, 1431), (166, -16, 1431.5), (182, -12, 1426), (192, -12, 1414)), 3.0),   # supraspinatus, over the head
     (((148, 4, 1402), (164, 14, 1402), (178, 13, 1400)), 3.0),                           # subscapularis, before it
     (((160, -40, 1408), (176, -36, 1410), (190, -26, 1410)), 3.0),                       # infraspinatus, behind it
-    (((156, -20, 1428), (176, 0, 1427), (189, 9, 1410), (190, 10, 1370)), 2.2),          # long head of biceps, over it and down its groove
+    (((156, -20, 1428), (176, 0, 1427), (189, 9, 1410), (190, 10, 1370)), 2.2),          # long head of biceps, over it and in its groove
 )
 """Tendons of the cuff and of biceps: points, radius."""
 
 
 def parts(person: Person) -> list[Paint]:
-    """Both shoulders, over a trunk and arms painted before with the joint at HEAD."""
+    """Both shoulders, over a trunk and arms that were painted before with the joint at HEAD."""
     made: list[Paint] = []
     for side in (1, -1):
         made += _outside(person, side) + _armpit(person, side) + _muscles(person, side) + _arm(person, side)
@@ -76,14 +76,14 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 
 
 def _by_the_blade(person: Person, side: int, at: Point, semi: Point, lean_deg: float = 0.0) -> Ellipsoid:
-    """An ellipsoid turned as the blade is, at mm along it, before it and above its middle."""
+    """An ellipsoid rotated as the scapula is, at `at` mm along it, in front of it and above its middle."""
     (along, ahead, up), turn = at, np.deg2rad(BLADE_DEG)
     x, y = along * np.cos(turn) - ahead * np.sin(turn), along * np.sin(turn) + ahead * np.cos(turn)
     return _oval(person, side, (BLADE[0] + float(x), BLADE[1] + float(y), BLADE[2] + up), semi, (0.0, lean_deg, BLADE_DEG))
 
 
 def mound(person: Person, side: int) -> Solid:
-    """What the shoulder adds to the muscular trunk: cap, blade with its muscles, the fold of the pectoral, the slope of trapezius."""
+    """The part of the shoulder outside the muscular trunk: deltoid, scapula with its muscles, pectoral fold, slope of trapezius."""
     stout = 0.5 + 0.5 * person.brawn
     cap = _oval(person, side, (150, -14, 1398), (64, 48 * stout, 49.0), square=0.1)
     behind = _by_the_blade(person, side, (8.0, -2.0, -10.0), (64.0, 31.0 * stout, 78.0), -18.0)
@@ -102,7 +102,7 @@ def _outside(person: Person, side: int) -> list[Paint]:
 
 
 def _armpit(person: Person, side: int) -> list[Paint]:
-    """Fat between pectorals, blade and ribs, with lymph nodes; the skin of arm and chest where they lie against one another."""
+    """Fat between pectorals, scapula and ribs, with lymph nodes, vessels and nerves."""
     rng = person.generator(940 + (side > 0))
     wide = 6.0 + 0.3 * min(person.fat_mm, 30.0) + float(rng.uniform(0, 5))
     pit = _oval(person, side, (146, -2, 1366), (wide + 8, 22 + 0.3 * wide, 46), (0, -14, 24))
@@ -116,7 +116,7 @@ def _armpit(person: Person, side: int) -> list[Paint]:
 
 
 def _cords(person: Person, side: int) -> list[Paint]:
-    """Axillary artery and the plexus beside it, from behind the clavicle down to the arm."""
+    """Axillary artery and the brachial plexus beside it, from behind the clavicle to the arm."""
     way: tuple[Point, ...] = ((30, -2, 1436), (78, 10, 1432), (122, 12, 1412), (150, 2, 1380), (164, -8, 1340))
     sleeve = paint(_line(person, side, way, (6.0, 8.0, 11.0, 11.0, 9.0)), "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))
     made = [sleeve, paint(_line(person, side, way, (4.2, 4.2, 3.8, 3.6, 3.0)), "arterial blood", Layer.VESSEL)]
@@ -127,7 +127,7 @@ def _cords(person: Person, side: int) -> list[Paint]:
 
 
 def _muscles(person: Person, side: int) -> list[Paint]:
-    """The cuff on both faces of the blade and its neighbours, each in a sleeve of fat; they waste with age and with too little use."""
+    """The cuff on both faces of the scapula and its neighbours, each in a sleeve of fat; they atrophy with age and disuse."""
     sleeve = SLEEVE_MM + 6 * person.marbling + 3.0 * max(0.0, 1 - person.brawn)
     stout = 1 + 0.8 * (person.brawn - 1)
     inside, made = ("muscle", "intermuscular fat", "fat"), []
@@ -140,7 +140,7 @@ def _muscles(person: Person, side: int) -> list[Paint]:
 
 
 def _arm(person: Person, side: int) -> list[Paint]:
-    """The plane of fat under the deltoid, and those between the muscles of the upper arm."""
+    """The fat plane under the deltoid, and the fat between the muscles of the upper arm."""
     shoulder, elbow = limbs.upper_arm(person, side, True)
     head = np.array(_place(person, side, (HEAD,))[0])
     down = elbow - np.array(shoulder)
@@ -157,9 +157,9 @@ def _arm(person: Person, side: int) -> list[Paint]:
 
 
 def blade(person: Person, side: int) -> list[Paint]:
-    """A thin plate with thick borders, its spine rising to the acromion, the coracoid, and the clavicle that meets them."""
+    """Scapula: a thin plate with thick borders, its spine rising to the acromion, and the coracoid; the clavicle that meets them."""
     plate = _by_the_blade(person, side, (-4.0, 0.0, 0.0), (50.0, 3.0, 70.0))
-    slope = np.array([0.88, -0.476])          # outwards and down: beyond the outer border there is no bone
+    slope = np.array([0.88, -0.476])          # outwards and down: the lateral border ends the bone
     x, _, z = _place(person, side, ((146, 0, 1380),))[0]
     wing = plate & Side((side * float(slope[0]), 0.0, float(slope[1])), float(slope @ (abs(x), z)))
     made = bone(wing, 1.5)
@@ -175,13 +175,13 @@ def blade(person: Person, side: int) -> list[Paint]:
 
 
 def _between(first: tuple[Point, ...], second: tuple[Point, ...], share: float) -> tuple[Point, ...]:
-    """The points at a share of the way from each of the first to that of the second."""
+    """The points a share of the way from each point of the first to that of the second."""
     pairs = zip(first, second, strict=False)
     return tuple((a + share * (d - a), b + share * (e - b), c + share * (f - c)) for (a, b, c), (d, e, f) in pairs)
 
 
 def _joint(person: Person, side: int) -> list[Paint]:
-    """Socket with its lip, head of the humerus with two tuberosities and the line where it grew, fluid between and below."""
+    """Socket with its labrum, humeral head with two tuberosities and the scar of the growth plate, joint fluid."""
     rng = person.generator(942 + (side > 0))
     fluid = float(rng.uniform(0.3, 1.2)) + 0.015 * max(person.age - 50, 0)
     red = rng.random() < 0.9 - 0.008 * person.age
@@ -190,7 +190,7 @@ def _joint(person: Person, side: int) -> list[Paint]:
     socket = _oval(person, side, (149, -28, 1402), (11.5, 14, 19), turn, square=0.3) - around
     neck = _line(person, side, ((128, -50, 1398), (143, -34, 1401)), (8.0, 11.5)) - around
     lip = _oval(person, side, (153, -26, 1402), (5.0, 17, 22), turn) - around.shrunk(2.0)
-    away = (0.74 * side, 0.5, -0.45)                   # from the socket: there the head has neither cartilage nor joint
+    away = (0.74 * side, 0.5, -0.45)                   # away from the socket, where the head has no cartilage
     facing = Side(away, float(np.dot(away, head.centre)) + 4.0)
     made = [paint(around.shrunk(2.0 - 0.5 * fluid) & facing, "joint fluid", Layer.CONTENT)]
     made += [paint(_oval(person, side, (166, -10, 1376), (12, 14, 3 + 3 * fluid)), "joint fluid", Layer.CONTENT)]
@@ -211,7 +211,7 @@ def _joint(person: Person, side: int) -> list[Paint]:
 
 
 def _turned(person: Person, from_head: Point) -> Point:
-    """Where a point of the upper end of a hanging humerus, mm from the middle of its head, is in this posture: an arm raised turns it."""
+    """Position of a point of the proximal humerus, given in mm from the middle of its head for a hanging arm: a raised arm rotates it."""
     dx, dy, dz = from_head
     if person.arms == "raised":
         dx, dz = -0.3 * dx, -dz

@@ -1,4 +1,4 @@
-"""Rolls of skin and fat on the trunk: above the hips, beside the loins, at the foot of the belly, below the shoulder blades.
+"""Rolls of skin and fat on the trunk: above the hips, beside the loins, at the lower belly, below the shoulder blades.
 
 Lengths in mm of the written anatomy, as in `trunk`.
 """
@@ -15,7 +15,7 @@ from fovnet.phantom.person.traits import Person
 
 
 def rolls(person: Person) -> list[Paint]:
-    """The rolls of this person's figure, those at the sides on both, the right one as thick as the left within a fifth."""
+    """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by up to a fifth."""
     made: list[Paint] = []
     for roll in _rolls(person, person.generator(961)):
         made.append(paint(on_table(person, roll.shrunk(-1.8)), "skin", Layer.SKIN))
@@ -26,7 +26,7 @@ def rolls(person: Person) -> list[Paint]:
 def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
     of = person.figure
     made = []
-    # How far each stands out; least and most of: behind the middle, height, half axes to the side, to the front and up.
+    # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the front and up.
     for out_mm, low, high in (
         (of.handles_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
         (of.hang_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
@@ -52,6 +52,6 @@ def _row(person: Person, z: float) -> list[float]:
 
 
 def _reach_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
-    """How far the fat reaches to that side at a height and so far behind the middle, had it the outline of an ellipse."""
+    """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an elliptical outline."""
     cx, cy, a, _, back = _row(person, z)
     return side * cx + a * float(np.sqrt(max(1 - ((cy + behind_mm) / back) ** 2, 0.2)))

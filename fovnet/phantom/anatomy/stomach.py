@@ -1,4 +1,4 @@
-"""What a stomach holds: under the heart it is a bright ball, a black bubble, dark food, or folds that lie against each other."""
+"""Contents of the stomach: bright fluid, a dark gas bubble, dark food, or collapsed folds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fovnet.phantom.geometry.tissue_structure import Box, Sheets
 from fovnet.phantom.person.traits import Person
 
 FILLINGS = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
-"""How often a stomach holds what: people are scanned fasting or not, and swallow air in both cases."""
+"""Shares of the contents: people are scanned fasting or not, and swallow air in both cases."""
 
 
 def parts(person: Person) -> list[Paint]:
-    """What is there instead of the fluid, of which some have nothing else under the gas in front."""
+    """What replaces the fluid; nothing for a stomach that keeps fluid under the gas in front."""
     rng, top = person.generator(904), dome_mm(person)
     kind = str(rng.choice(list(FILLINGS), p=list(FILLINGS.values())))
     room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
-    if kind == "gas":       # who lies on the back has it in front, at times down to the back of the fundus
+    if kind == "gas":       # in front in a supine person, at times as far as the back of the fundus
         level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), float(rng.uniform(-12, 30)))
         return [paint(room & level, "gas", Layer.DETAIL, over=("stomach content",))]
     if kind == "food":

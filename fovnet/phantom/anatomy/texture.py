@@ -1,6 +1,6 @@
-"""What tissues look like from within: muscle with septa and streaks of fat, fat with fasciae and vessels, a breast with strands of gland.
+"""Inner structure of tissues: muscle with septa and streaks of fat, fat with fasciae and vessels, a breast with strands of gland.
 
-All of it is painted last and only on the voxels of one tissue, so that it follows whatever shape the tissue has been given.
+All of it is painted last and only on the voxels of one tissue, so that it follows the shape of that tissue.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Muscles = tuple[tuple[int, int], ...]
 NECK: Muscles = ((44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4))
 CHEST: Muscles = ((100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70), (150, 20))
 BUTTOCK: Muscles = ((78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40), (92, -66))
-"""x, y in mm of muscles of the right side, about the body's middle: the walls between them stand half way."""
+"""x, y in mm of muscles of the right side, from the body's middle; the walls lie half way between them."""
 
 
 def structure(person: Person, fine: bool = False) -> list[Paint]:
-    """The inner structure of this person's muscle, fat and breasts; where `fine`, shoulders have their own muscles and no septa."""
+    """The inner structure of this person's muscle, fat and breasts; with `fine` shoulders have their own muscles instead of septa."""
     rng = person.generator(66)
     made = _septa(person, rng, fine) + _streaks(person, rng) + _fat(person, rng)
     made += thorax.pectorals(person) + _flank(person)
@@ -32,7 +32,7 @@ def structure(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def _septa(person: Person, rng: np.random.Generator, fine: bool) -> list[Paint]:
-    """Walls of fat between the muscles of buttocks, chest and neck, where people's muscles do not stand quite alike."""
+    """Walls of fat between the muscles of buttocks, chest and neck, at positions that vary between people."""
     made: list[Paint] = []
     thick = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
     top = 1330.0 if fine else 1430.0
@@ -51,9 +51,9 @@ def _septa(person: Person, rng: np.random.Generator, fine: bool) -> list[Paint]:
 
 
 def _flank(person: Person) -> list[Paint]:
-    """Fat between the three flat muscles of the abdominal wall, and the white lines beside the straight one and in the middle.
+    """Fat between the three flat muscles of the abdominal wall, and the tendinous lines beside the straight muscles and in the midline.
 
-    The outer oblique is 6 to 8 mm thick, the inner 8 to 10, the transverse 3 to 5.  Source: Rankin, Stokes & Newham (2006), Muscle
+    The external oblique is 6 to 8 mm thick, the internal 8 to 10, the transverse 3 to 5.  Source: Rankin, Stokes & Newham (2006), Muscle
     Nerve 34:320, table 2.
     """
     wall, thick = muscular_trunk(person), 0.6 + 3.0 * person.marbling + 0.02 * person.fat_mm
@@ -68,13 +68,13 @@ def _flank(person: Person) -> list[Paint]:
 
 
 def _streaks(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """Streaks of fat along the muscles: few in the young and lean, a third of the muscle in the old; more in back and buttocks."""
+    """Streaks of fat along the muscles: few in young and lean people, a third of the muscle in the old; more in back and buttocks."""
     everywhere = Box((-420.0, -300.0, 60.0), (420.0, 300.0, 1600.0))
     back = Box((-90.0, -150.0, 850.0), (90.0, -45.0, 1300.0))
     made = []
     for place, wavelengths, share in ((everywhere, (31.0, 27.0, 130.0), 0.5), (back, (17.0, 15.0, 80.0), 1.1)):
         streaks = Sheets(place, wavelengths, share * person.marbling, _phase(rng))
-        if streaks.thick > 0.025:  # thinner ones could not be seen, and cost as much
+        if streaks.thick > 0.025:  # thinner ones are invisible at the same cost
             made.append(paint(streaks, "intermuscular fat", Layer.DETAIL, over=("muscle",)))
     return made
 

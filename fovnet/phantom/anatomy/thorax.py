@@ -1,4 +1,4 @@
-"""Inside the chest: lungs under their apex, airways, heart with its chambers, great vessels."""
+"""Inside the chest: lungs, airways, heart with its chambers, great vessels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lung(person: Person, side: int) -> Loft:
 
 
 def lungs(person: Person) -> list[Paint]:
-    """Both lungs with the vessels that branch in them, and the air in windpipe and bronchi."""
+    """Both lungs with their branching vessels, and the air in trachea and bronchi."""
     rng = person.generator(21)
     made = [paint(lung(person, side), "lung", Layer.CAVITY) for side in (1, -1)]
     for side in (1, -1):
@@ -63,7 +63,7 @@ def _airways() -> list[Paint]:
 
 
 def mediastinum(person: Person) -> list[Paint]:
-    """Fat between the lungs, the heart with four chambers, gullet."""
+    """Fat between the lungs, the heart with four chambers, oesophagus."""
     space = Loft(
         (
             (1180, 0, -30, 22, 26, 52),
@@ -83,7 +83,7 @@ def mediastinum(person: Person) -> list[Paint]:
 
 
 def _under_the_heart(person: Person) -> list[Paint]:
-    """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below; between the two domes."""
+    """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below, between the two domes."""
     left = ventricles(person)[0]
     top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.breath_mm)
     saddle = Ellipsoid((-16.0, 26.0, top - 46.0), (66.0, 62.0, 46.0))
@@ -92,7 +92,7 @@ def _under_the_heart(person: Person) -> list[Paint]:
 
 
 LIVER_TOP_MM = 1270.0
-"""Top of the liver at a breath of 0 mm, as `belly` has it; nothing of the liver may be drawn above."""
+"""Top of the liver at `breath_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
 def pectorals(person: Person) -> list[Paint]:
@@ -104,9 +104,10 @@ def pectorals(person: Person) -> list[Paint]:
 
 
 def between_ribs(person: Person) -> list[Paint]:
-    """The muscles between the ribs, flush with their inner side: a lung touches ribs and never lies about them.
+    """The intercostal muscles, flush with the inner side of the ribs, so that the lung does not surround ribs.
 
-    Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind; along ellipses, while the chest is more of a box.
+    Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind, along ellipses, while the chest is closer to a
+    box.
     """
     table = [row for row in muscular_trunk(person).table if 1160.0 < row[0] < 1400.0]
     inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
@@ -118,7 +119,7 @@ HEART_TURN_DEG = (0.0, -28.0, -38.0)
 
 
 def chamber(person: Person, offset_mm: tuple[float, float, float], semi_mm: tuple[float, float, float], turned: bool = True) -> Ellipsoid:
-    """An ellipsoid about the heart's middle, moved with the breath and as large as this person's heart is."""
+    """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's heart."""
     grow = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32)) * (1.0 if person.age > 15 else 0.88)
     dx, dy, dz = (grow * mm for mm in offset_mm)
     a, b, c = (grow * mm for mm in semi_mm)
@@ -126,7 +127,7 @@ def chamber(person: Person, offset_mm: tuple[float, float, float], semi_mm: tupl
 
 
 def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
-    """The left ventricle with its wall, and the space in the right one, a crescent about it since the left is painted later."""
+    """The left ventricle with its wall, and the cavity of the right one, which becomes a crescent as the left is painted later."""
     return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (11, 22, -7), (43, 24, 35))
 
 
@@ -146,7 +147,7 @@ def _heart(person: Person) -> list[Paint]:
 
 
 def great_vessels(person: Person) -> list[Paint]:
-    """Aorta to its fork and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels of the neck."""
+    """Aorta to its bifurcation and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels of the neck."""
     wide = 1.0 + 0.004 * (person.age - 50)
     back = [
         (float(np.interp(z, [1180, 1270], [-8.0, -24.0])), column_y(z) + float(np.interp(z, [1180, 1270], [33.0, 18.0])), z)

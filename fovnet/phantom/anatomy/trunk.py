@@ -1,4 +1,4 @@
-"""The outside of the trunk, its muscles, and the skeleton from the skull base to the pelvis.
+"""The outline of the trunk, its muscles, and the skeleton from the skull base to the pelvis.
 
 Lengths in mm of the written anatomy: x to the right, y to the front with 0 in the middle of the trunk, z from the soles.
 """
@@ -14,7 +14,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, mirrore
 from fovnet.phantom.person.organ_heights import RIBS_MM
 from fovnet.phantom.person.traits import Person
 
-# z, half width, front, back of the muscular trunk of a man; then how much of the fat at the waist lies at sides, front, back.
+# z, half width, front, back of the muscular trunk of a man; then factors on the fat at the waist for sides, front, back.
 OUTLINE = (
     (812.0, 20.0, 20.0, 40.0, 0.3, 0.3, 0.3),
     (826.0, 70.0, 45.0, 62.0, 0.6, 0.6, 0.8),
@@ -41,7 +41,7 @@ OUTLINE = (
     (1600.0, 56.0, 30.0, 78.0, 0.15, 0.2, 0.2),
 )
 
-# z, y of the middle of the spinal column: lordosis, kyphosis, lordosis, and the hollow of the sacrum.
+# z, y of the middle of the spinal column: cervical and lumbar lordosis, thoracic kyphosis, concavity of the sacrum.
 COLUMN_Z = np.array(
     [905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0]
 )
@@ -98,7 +98,7 @@ def _buttock(person: Person, side: int) -> list[Paint]:
     fat = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
     thick = 44.0 * person.brawn * person.build.hips
     gluteus = Ellipsoid((68.0 * side, -84.0, 900.0), (66.0, thick, 72.0), (0.0, 18.0 * side, -25.0 * side))
-    pressed = 5.0 + 0.3 * person.fat_mm      # of skin and fat are left between muscle and table
+    pressed = 5.0 + 0.3 * person.fat_mm      # mm of skin and fat between muscle and table
     return [
         paint(on_table(person, gluteus.shrunk(-fat - 1.8)), "skin", Layer.SKIN),
         paint(on_table(person, gluteus.shrunk(-fat), 1.8), "fat", Layer.FAT),
@@ -108,9 +108,9 @@ def _buttock(person: Person, side: int) -> list[Paint]:
 
 
 def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
-    """The solid where it is at least `above_mm` above the table that the person lies on; as it is where nothing is flattened.
+    """The part of the solid at least `above_mm` above the table that the person lies on; all of it if the person is not flattened.
 
-    Beside what touches the table the outline rises at 35°: flesh that is pressed leaves no edge.
+    Beside the area of contact the outline rises at 35°: compressed tissue has no sharp edge.
     """
     if person.table_mm == float("inf"):
         return solid
@@ -122,7 +122,7 @@ def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
 
 
 def _back_muscles(person: Person, side: int) -> list[Paint]:
-    """The erector of the spine and the seams between the layers of the back and the abdominal wall."""
+    """The erector of the spine and its fat plane."""
     thick = 19 * person.brawn * person.build.back
     back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
@@ -194,15 +194,15 @@ def _canal(person: Person) -> list[Paint]:
 
 
 def canal_depth(z: float) -> float:
-    """How far the middle of the canal lies behind the middle of the vertebral bodies."""
+    """Distance of the middle of the canal behind the middle of the vertebral bodies, mm."""
     return float(np.interp(z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]))
 
 
 def ribs(person: Person, fine: bool = False) -> list[Paint]:
     """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
 
-    With `fine` the last two are left to `shoulder`, and the sternum lies right under the fat: no muscle covers it, 2.5 mm of fascia do, and
-    what is drawn deeper stands in the right ventricle of some.
+    With `fine` clavicles and shoulder blades are left to `shoulder`, and the sternum lies directly under the fat: it is covered by 2.5 mm
+    of fascia and no muscle, and if drawn deeper would overlap some right ventricles.
     """
     trunk = muscular_trunk(person)
     made: list[Paint] = []
@@ -218,7 +218,7 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Paint]:
-    """One rib: from its vertebra backwards and out, round the wall 11 mm under the muscle's surface, down to the cartilage."""
+    """One rib: from its vertebra backwards and laterally, along the wall 13 mm under the muscle's surface, down to the cartilage."""
     start = 1452 - 23.4 * number
     reach = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[number]
     fall = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[number] + lower_mm
@@ -255,7 +255,7 @@ MARROW = "mixed marrow"         # of the adult pelvis
 
 
 def pelvis(person: Person, fine: bool = False) -> list[Paint]:
-    """Iliac wings, bent blades where `fine`, that top out at CREST_MM, hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
+    """Iliac wings that end at CREST_MM (bent blades if `fine`), hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
     made: list[Paint] = []
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
@@ -282,9 +282,9 @@ def pelvis(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
-    """A thin dished plate from the sacro-iliac joint to the front spine, its thick rim along the top, and the muscles on its two faces.
+    """A thin concave plate from the sacroiliac joint to the anterior spine, its thick rim along the top, and the muscles on its two faces.
 
-    The rim, the crest, is 12 to 19 mm thick, most behind the front spine, at the tubercle.
+    The rim, the crest, is 12 to 19 mm thick, thickest behind the anterior spine, at the tubercle.
     """
     semi, turn = (8.5, 74.0, 70.0), (-12.0, 20.0 * side, 38.0 * side)
     top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
@@ -301,7 +301,7 @@ def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
 
 
 def _on_the_wing(person: Person, side: int, plate: Ellipsoid) -> list[Paint]:
-    """Iliacus on the inner face, and the fat between the three gluteal muscles on the outer."""
+    """Iliacus on the inner face, and the fat between the three gluteal muscles on the outer face."""
     outwards = plate.axes[:, 0] * np.sign(plate.axes[0, 0]) * side
 
     def at(mm: float, semi: tuple[float, float, float]) -> Ellipsoid:

@@ -1,4 +1,4 @@
-"""The spine from within: nucleus and ring of every disc, end plates, nerve roots in their fat, ligaments, and the muscles of the back."""
+"""Inner structure of the spine: nucleus and annulus of every disc, nerve roots in their fat, ligaments, and the muscles of the back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fovnet.phantom.person.traits import Person
 
 
 def parts(person: Person) -> list[Paint]:
-    """What an image of the spine shows beside bodies, canal and cord, with discs as worn as the person's age makes them."""
+    """What an image of the spine shows beside bodies, canal and cord; discs degenerate with age."""
     made: list[Paint] = []
     rng = person.generator(65)
     for kind, top, step, count, wide, deep in VERTEBRAE:
@@ -26,7 +26,8 @@ def parts(person: Person) -> list[Paint]:
 
 
 def _disc(person: Person, rng: np.random.Generator, z: float, step: float, size: tuple[float, float]) -> list[Paint]:
-    """A bright nucleus in a dark ring; dark throughout, and bulging backwards, in one of three at fifty; end plates that are not even."""
+    """A bright nucleus in a dark annulus; dark throughout in one of three at age fifty, half of these bulging backwards, with fatty marrow
+    beside."""
     (wide, deep), y = size, column_y(z)
     lean = float(np.rad2deg(np.arctan2(column_y(z + 10) - column_y(z - 10), 20)))
     worn = rng.random() < 0.008 * (person.age - 8)
@@ -37,14 +38,14 @@ def _disc(person: Person, rng: np.random.Generator, z: float, step: float, size:
     if worn and rng.random() < 0.5:
         bulge = Ellipsoid((float(rng.normal(0, 4)), y - deep - 1.0, z), (0.5 * wide, float(rng.uniform(2, 5)), 0.15 * step))
         made.append(paint(bulge, "disc", Layer.DETAIL, over=("fat", "cerebrospinal fluid", "muscle")))
-    for up in (0.27 * step, -0.27 * step) if worn else ():  # marrow turned to fat beside a worn disc
+    for up in (0.27 * step, -0.27 * step) if worn else ():  # fatty marrow beside a degenerated disc
         band = Ellipsoid((0.0, y, z + up), (0.8 * wide, 0.8 * deep, 0.13 * step), (-lean, 0.0, 0.0))
         made.append(paint(band, "yellow marrow", Layer.DETAIL, over=("red marrow",)))
     return made
 
 
 def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> list[Paint]:
-    """At one vertebra: the vein in the middle of the body, roots in the fat of their foramina, facets, the ligament behind the sac."""
+    """At one vertebra: the basivertebral vein, roots in the fat of their foramina, facet joints, ligamentum flavum, epidural fat."""
     (wide, deep), y = size, column_y(z)
     depth = canal_depth(z)
     made = [paint(tube([(0, y - deep, z), (0, y - 0.3 * deep, z)], [1.8, 0.8]), "venous blood", Layer.DETAIL, over=("red marrow",))]
@@ -70,7 +71,7 @@ def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> list[
 
 
 def _within_the_sac(rng: np.random.Generator) -> list[Paint]:
-    """Roots of the cauda equina, apart from one another in the back of the sac, and the grey matter of the cord."""
+    """Separate roots of the cauda equina in the back of the sac, and the grey matter of the cord."""
     made: list[Paint] = []
     heights = np.arange(985.0, 1160.0, 15.0)
     wide = np.interp(heights, [985, 1060, 1150], [2.0, 5.5, 4.0])
@@ -85,7 +86,7 @@ def _within_the_sac(rng: np.random.Generator) -> list[Paint]:
 
 
 def _back(person: Person) -> list[Paint]:
-    """Three columns of muscle on each side of the spinous processes, each in a sleeve of fat that is thicker in the old and the fat."""
+    """Three columns of muscle on each side of the spinous processes, each in a sleeve of fat that is thicker in old and obese people."""
     sleeve = 0.8 + 8 * person.marbling
     made: list[Paint] = []
     for side in (1, -1):

@@ -1,8 +1,9 @@
-"""The vessels that fork through lungs and liver: dots and branches, bright in a dark lung where blood is bright, in the liver faint.
+"""The branching vessels of lungs and liver: dots and branches, bright in a dark lung if blood is bright, faint in the liver.
 
-Each vessel forks in two, towards the two halves of what it feeds, and the cube of its width is shared between them (Murray (1926), Proc
-Natl Acad Sci 12:207).  In a lung, ends are 2 to 3 mm across, as segments of the fifth or sixth order are, and the stem of 100 ends nine
-to fourteen, as the branches to a lobe (Huang et al. (1996), J Appl Physiol 81:2123).  In the liver they are 1.6 to 2.4 mm, stems 5 to 8.
+Each vessel divides in two, towards the two halves of the region it supplies, and the cube of its width is shared between them (Murray
+(1926), Proc Natl Acad Sci 12:207).  In a lung, ends are 2 to 3 mm in diameter, as segments of the fifth or sixth order are, and the stem of
+100 ends nine to fourteen, as lobar branches (Huang et al. (1996), J Appl Physiol 81:2123).  In the liver they are 1.6 to 2.4 mm, stems 5
+to 8.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
 LUNG_ENDS, LIVER_ENDS = 100, 36
-"""Of the vessels of one lung (arteries and veins run side by side, with one label), and of a liver's veins of either kind."""
+"""Ends of the vessels of one lung (arteries and veins run side by side, with one label), and of the hepatic or portal veins."""
 
 HILUM_MM = (26.0, -22.0, 1366.0)
 """Where vessels enter the right lung, in the written anatomy; the left lung mirrors it."""
 
 BELOW_DOME_MM = 60.0
-"""How far below the liver's dome ends of the lung's vessels are still sought: behind it the lung reaches that deep."""
+"""Lowest level of the ends of the lung's vessels, below the liver's dome: behind it the lung reaches that deep."""
 
 
 def parts(person: Person) -> list[Paint]:
-    """The vessels of both lungs and of the liver, painted over these alone."""
+    """The vessels of both lungs and of the liver, painted over these tissues only."""
     rng, top = person.generator(900), dome_mm(person)
     made = []
     for side in (1, -1):
@@ -39,21 +40,21 @@ def parts(person: Person) -> list[Paint]:
         stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, float(rng.uniform(1.0, 1.5)), rng)
         made += [paint(stem, "venous blood", Layer.CONTENT, over=("lung",)) for stem in stems]
     liver, room = lobes(person)[0].solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))
-    for start in ((22.0, -6.0, top - 28), (26.0, 4.0, top - 105)):      # hepatic veins to the caval one, portal ones from the hilum
+    for start in ((22.0, -6.0, top - 28), (26.0, 4.0, top - 105)):      # hepatic veins to the vena cava, portal ones from the hilum
         stems = forks(np.array(start), _points(liver, room, LIVER_ENDS, rng), float(rng.uniform(0.8, 1.2)), rng)
         made += [paint(stem, "venous blood", Layer.CONTENT, over=("liver",)) for stem in stems]
     return made
 
 
 def _points(solid: Solid, room: Box, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(up to `count`, 3) mm: points of what solid and room share, all as likely."""
+    """(up to `count`, 3) mm: random points in the intersection of solid and room."""
     tried = rng.uniform(room.low, room.high, (6 * count, 3))
     x, y, z = tried.T.astype(np.float32)
     return np.asarray(tried[solid.inside(x, y, z)][:count])
 
 
 def forks(start: NDArray[np.float64], ends: NDArray[np.float64], end_mm: float, rng: np.random.Generator) -> list[Solid]:
-    """The vessels from `start` to the ends (n, 3), whose radius is `end_mm`; each piece leads to the ends of one half of what is left."""
+    """The vessels from `start` to the ends (n, 3), whose radius is `end_mm`, by recursive bisection of the ends."""
     radius = end_mm * len(ends) ** (1 / 3)
     if len(ends) == 1:
         return [tube([start, ends[0]], [radius, 0.7 * radius])]

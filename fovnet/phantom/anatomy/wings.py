@@ -1,7 +1,7 @@
-"""The wings of the ilium: thin blades, an S in every horizontal cut, with iliacus within and the gluteal muscles without.
+"""The iliac wings: thin blades, S-shaped in every axial slice, with iliacus inside and the gluteal muscles outside.
 
 Lengths in mm of the written anatomy.  Sizes: Standring (ed., 2016), Gray's Anatomy, 41st ed.: the crests are 28 cm
-apart, the front spines 24, the hind ones 9; the crest is an S from above, bent outwards in front and inwards behind.
+apart, the anterior spines 24, the posterior ones 9; seen from above the crest is an S, convex outwards in front and inwards behind.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fovnet.phantom.person.traits import Person
 
 @dataclass(frozen=True)
 class Blade(Solid):
-    """An upright plate that in every horizontal cut is an S from a hind end to a front end, bent outwards in front by `bow`.
+    """An upright plate, S-shaped in every axial slice from a posterior to an anterior end, bent outwards in front by `bow`.
 
-    table    rows (z, hind x, hind y, front x, front y, thickness, bow), mm, z ascending, x of the right side
-    side     1 on the right, -1 on the left          out_mm  how far the plate is moved out of itself, inwards when negative
+    table    rows (z, posterior x and y, anterior x and y, thickness, bow), mm, z ascending, x of the right side
+    side     1 on the right, -1 on the left          out_mm  offset perpendicular to the plate, negative inwards
     grown    added to the thickness, mm              ends    where along the plate it begins and ends, 0 behind to 1 in front
     """
 
@@ -36,11 +36,11 @@ class Blade(Solid):
 
     @cached_property
     def profile(self) -> NDArray[np.float32]:
-        """(n, 6) the columns of the table behind z at every mm from the lowest."""
+        """(n, 6) the columns of the table after z, at every mm from the lowest."""
         return every_mm(self.table)
 
     def parts(self) -> Iterator[Solid]:
-        """Pieces of two rows' height: what is flared has small boxes then."""
+        """Pieces two rows high: flared shapes then have small boxes."""
         for at in range(0, len(self.table) - 1, 2):
             yield replace(self, table=self.table[at : at + 3])
 
@@ -93,7 +93,7 @@ WING = (
 
 
 def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
-    """The rows of this person's blades: wider in women; flared, bent and thick by the person."""
+    """The rows of this person's blades: wider in women; flare, bend and thickness vary."""
     rng, wide = person.generator(920), 1.05 if person.female else 1.0
     flare, bent, thick = float(rng.uniform(-6, 6)), float(rng.uniform(0.3, 1.5)), float(rng.uniform(0.8, 1.2))
     rows = []
@@ -104,7 +104,7 @@ def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
 
 
 def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]:
-    """One blade; iliacus on its inner face, the two small gluteal muscles on the outer, and outside them fat, inside `muscular`.
+    """One blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and outside them fat, within `muscular`.
 
     At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins 1 cm below the crest.
     """

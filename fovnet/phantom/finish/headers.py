@@ -1,7 +1,7 @@
-"""Headers that turn: an affine of plain voxel sizes, which calls every stack axial.
+"""Headers that turn the axes: an affine of plain voxel sizes, by which every stack is axial.
 
-Converters that know the voxel sizes and no orientation write it.  A brain then comes from the front, a knee from the side, a heart in its
-short axis, all of them as slices from below upwards.
+Written by converters that know the voxel sizes but not the orientation.  A brain may then appear in coronal, a knee in sagittal, a heart in
+short-axis view, all as slices from below upwards.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from fovnet.phantom.geometry.raster import Grid
 from fovnet.volume.volume import Volume
 
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
-UPRIGHT = 0.5           # of turned volumes: what was up, or in front, is at the top of the picture; the others lie any way
-LATTICE = 9             # heights a grid is asked about along each of its axes
+UPRIGHT = 0.5           # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
+LATTICE = 9             # points at which heights are evaluated along each axis of a grid
 
 Turn = tuple[tuple[int, int], ...]
-"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header makes of it, and its direction; () for a true header."""
+"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its direction; () for a true header."""
 
 
 def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
-    """The rung of the chain in which the grid (mm of the person) lies, or at least that share of it; None where there is none.
+    """The rung of the chain that contains the grid (mm of the person), or at least the share `least` of it; None if there is none.
 
-    What lies above the vertex or below the soles counts for no rung: a head with air above it is a head alone.
+    Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
     """
     along = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
     i, j, k = np.meshgrid(*along, indexing="ij")
@@ -40,7 +40,7 @@ def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
 
 
 def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn that makes `slice_axis` the third, running either way; the other two as they are, or in any order and direction."""
+    """A turn by which `slice_axis` is the third axis, in either direction; the other two as they are, or in any order and direction."""
     across = [axis for axis in range(3) if axis != slice_axis]
     signs = rng.choice([-1, 1], 3).tolist()
     swapped = bool(rng.random() < 0.5)
@@ -50,13 +50,13 @@ def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     return tuple(becomes[axis] for axis in range(3))
 
 
-ROWS_DOWN = 0.3         # of pictures kept in the order of their rows, the first on top; readers turn most of them over
+ROWS_DOWN = 0.3         # of images stored with their first row on top; readers flip most of them
 
 
 def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn that keeps pictures as a scanner stores them: columns from the patient's right, or front, to the left, or back.
+    """A turn that keeps images as a scanner stores them: columns from the patient's right, or front, to the left, or back.
 
-    The header calls the first column the left-most, so that everything is mirrored; slices run either way.
+    The header claims the first column to be the left-most, so the image is mirrored; slices run in either direction.
     """
     first, second = [axis for axis in range(3) if axis != slice_axis]
     becomes = {first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1), slice_axis: (2, int(rng.choice([-1, 1])))}
@@ -64,12 +64,12 @@ def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
 
 
 def along_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
-    """Values (i, j, k) of a grid, right, front, up as the header has it."""
+    """Values (i, j, k) of a grid along the axes right, front, up that the header claims."""
     return np.asarray(apply_orientation(values, np.asarray(turn)))  # type: ignore[no-untyped-call]
 
 
 def claimed(volume: Volume, turn: Turn) -> Volume:
-    """The volume as its header has it: voxel sizes, straight axes, 0 mm in the middle."""
+    """The volume as its header describes it: voxel sizes, straight axes, 0 mm in the middle."""
     voxels, sizes = along_claimed_axes(volume.voxels, turn), np.ones(3)
     for axis, (becomes, _) in enumerate(turn):
         sizes[becomes] = volume.spacing_mm[axis]

@@ -1,4 +1,4 @@
-"""What people do to images before they are shared: skulls and faces removed, backgrounds blackened, intensities clipped, borders added."""
+"""Processing of images before they are shared: skulls and faces removed, backgrounds blackened, intensities clipped, borders added."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fovnet.volume.volume import Volume
 
 BRAIN, FACE, BACKGROUND = "brain", "face", "background"
 BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam")
-FACE_SLOPE = 0.35       # the cut of a defaced head leans back so far from the forehead to the chin, mm a mm
+FACE_SLOPE = 0.35       # slope of the cut of a defaced head, backwards from the forehead to the chin, mm per mm
 
 
 @dataclass(frozen=True)
 class Finish:
-    """What is done to an image after it was acquired; as it stands, nothing.
+    """The processing of an image after its acquisition; by default none.
 
-    hides    "brain": all but it is blackened; "face": the face is; "background": what is no body; else ""
-    clipped  (low, high) intensities that are kept, 1000 being white          below   subtracted from every intensity
-    cropped  voxels left across the body around what is shown, where something is hidden; None: all are
+    hides    "brain": all but the brain is blackened; "face": the face is; "background": all outside the body is; "" nothing
+    clipped  (low, high) range of intensities kept, white being 1000          below   subtracted from every intensity
+    cropped  voxels kept around the visible part, across the body, if something is hidden; None: no cropping
     border   voxels of 0 added at each end of the axes across the body
-    through  whether slices that show nothing are cut off too, all but `cropped`     cube_mm  side of a cube of 0 it is put into; 0: none
-    stripping  how a skull was removed; None: to the last voxel
+    through  whether slices that show nothing are cropped too, up to `cropped`     cube_mm  side of a cube of 0 it is padded to; 0: none
+    stripping  how the skull was removed; None: exactly
     """
 
     hides: str = ""
@@ -42,13 +42,13 @@ class Finish:
 
 
 LEAST_SHOWN = 2000
-"""Label voxels; a mask that leaves fewer is not applied, for its volume would be black: three slices through the jaw, without the skull."""
+"""Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices of the jaw after skull stripping."""
 
 
 def shown(
     labels: NDArray[np.integer], grid: Grid, marks: Landmarks, hides: str, stripping: Stripping | None = None
 ) -> NDArray[np.bool_] | None:
-    """(i, j, k) which label voxels are left to be seen; None where all are, or hardly any.  The grid is in mm of the person."""
+    """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid is in mm of the person."""
     if not hides:
         return None
     if hides == BRAIN and stripping is not None:
@@ -61,17 +61,17 @@ def shown(
 
 
 def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
-    """(i, j, k) what lies in front of a plane that leans back from the brow to below the chin."""
+    """(i, j, k) the voxels in front of a plane that leans back from the brow to below the chin."""
     _, y, z = grid.coordinates()
     brow = marks.chin + 0.62 * (marks.vertex - marks.chin)
     body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
     front = float(y.max()) if not len(body) else float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
     edge = front - 18 - FACE_SLOPE * (brow - z)
-    return np.broadcast_to((y > edge) & (z < brow), labels.shape)       # coordinates along the grid's axes are one wide across the others
+    return np.broadcast_to((y > edge) & (z < brow), labels.shape)       # coordinates of an untilted grid have size 1 along other axes
 
 
 def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish) -> Volume:
-    """The volume with all that is done to it.  `visible` is (i·a, j·b, k·c), as `shown` gave it, of blocks of `factors` voxels."""
+    """The volume after all processing.  `visible` is (i·a, j·b, k·c), as returned by `shown`, in blocks of `factors` voxels."""
     voxels, affine = volume.voxels, volume.vox_to_ras
     if visible is not None:
         left = averaged(visible.astype(np.float32), factors) > 0.4
@@ -96,7 +96,7 @@ def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[i
 def _cropped(
     voxels: NDArray[np.float32], affine: NDArray[np.float64], left: NDArray[np.bool_], finish: Finish
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """The voxels of a box around those that are left, and its affine; all slices stay unless those without any are to go."""
+    """The voxels of a box around the visible ones, and its affine; all slices are kept unless `through`."""
     affine, box = affine.copy(), []
     for axis in range(3 if finish.through else 2):
         first, end = _span_of(left, axis, finish.cropped or 0)
@@ -106,13 +106,13 @@ def _cropped(
 
 
 def _span_of(left: NDArray[np.bool_], axis: int, margin: int) -> tuple[int, int]:
-    """First index along an axis and the one after the last, `margin` beyond what is left."""
+    """First index along an axis and the one after the last, `margin` beyond the visible voxels."""
     kept = np.flatnonzero(left.any(axis=tuple(other for other in range(3) if other != axis)))
     return max(0, int(kept[0]) - margin), min(left.shape[axis], int(kept[-1]) + 1 + margin)
 
 
 def _in_a_cube(voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm: float) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """The voxels in the middle of a cube of 0, along the axes that are shorter than it."""
+    """The voxels padded with 0 to a cube, along axes shorter than it."""
     ends = [_added(size, float(np.linalg.norm(affine[:3, axis])), side_mm) for axis, size in enumerate(voxels.shape)]
     affine = affine.copy()
     affine[:3, 3] -= affine[:3, :3] @ [before for before, _ in ends]
@@ -120,7 +120,7 @@ def _in_a_cube(voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm
 
 
 def _added(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
-    """How many voxels are put before and behind `size` voxels to fill `side_mm`."""
+    """The number of voxels added before and behind `size` voxels to fill `side_mm`."""
     more = max(0, round(side_mm / spacing_mm) - size)
     return more // 2, more - more // 2
 
@@ -129,7 +129,7 @@ def along_slices(
     heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], visible: NDArray[np.bool_] | None, factors: tuple[int, int, int],
     finish: Finish, spacing_mm: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Heights and area of body of each slice (k,) of the finished volume, from those of all slices that were acquired."""
+    """Heights and body area of each slice (k,) of the finished volume, from those of all acquired slices."""
     if visible is None or not (finish.through or finish.cube_mm):
         return heights_mm, area_mm2
     left = averaged(visible.astype(np.float32), factors) > 0.4
@@ -143,9 +143,9 @@ def along_slices(
 
 
 def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
-    """What is done to an image; of every two heads one has lost its skull or its face.
+    """The processing of an image; one of two heads has lost its skull or its face.
 
-    Collections of brains keep them in tight boxes, or in the cube of 256 mm that FreeSurfer makes (Fischl 2012, NeuroImage 62:774).
+    Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage 62:774).
     """
     dice = rng.random(5)
     hides = ""
@@ -154,7 +154,7 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
     elif dice[0] > 0.86:
         hides = BACKGROUND
     low = float(rng.uniform(0, 60))
-    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # fewer grey levels would be a label map
+    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # narrower would be like a label map
     border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
     below = float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0
     cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
@@ -163,7 +163,7 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
 
 
 def stripped(finish: Finish, rng: np.random.Generator) -> Finish:
-    """The same for a brain without its skull: most masks are no perfect ones, some boxes are tight and some are cubes."""
+    """The processing with the skull removed: most masks are imperfect, some boxes are tight and some are cubes."""
     dice, cube = rng.random(3), float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
     through, cubed = bool(dice[0] < 0.35), bool(dice[1] < 0.15)
     cropped = finish.cropped if finish.cropped is not None or not through else int(rng.integers(0, 4))

@@ -1,6 +1,6 @@
-"""Brains taken out of their skulls, as programs do it: tight or loose masks, some with a rim of dura, a bite taken out or a part missing.
+"""Skull stripping as programs do it: tight or loose masks, some with a rim of dura, local errors or a missing part.
 
-Masks of different programs on the same head differ by some millimetres of water and dura at the convexity and by centimetres at the worst
+Masks of different programs on the same head differ by some millimetres of CSF and dura at the convexity and by centimetres at the worst
 place, mostly at the base: Iglesias et al. (2011), IEEE Trans Med Imaging 30:1617, compare six of them.
 """
 
@@ -20,11 +20,11 @@ from fovnet.phantom.scanner.tissues import TISSUES
 
 Bools = NDArray[np.bool_]
 
-COARSE_MM = 2.0         # a mask is as smooth as a few millimetres; finer voxels are joined first
-DEEP_MM = 11.0          # water with so much brain around it is of a ventricle
+COARSE_MM = 2.0         # masks are smooth at a scale of a few millimetres; finer voxels are merged first
+DEEP_MM = 11.0          # scale at which CSF surrounded by brain counts as a ventricle
 MATTER = np.array(["matter" in tissue.name for tissue in TISSUES])
 WATER = np.array(["cerebrospinal" in tissue.name for tissue in TISSUES])
-TENT = 0.535            # of the way from the chin to the vertex: where the tent over the cerebellum is highest
+TENT = 0.535            # height of the tentorium's top, as a share of the way from the chin to the vertex
 CEREBELLUM, LEFT, RIGHT = "cerebellum", "left", "right"
 
 
@@ -32,10 +32,10 @@ CEREBELLUM, LEFT, RIGHT = "cerebellum", "left", "right"
 class Stripping:
     """How a skull was removed.
 
-    smooth_mm  width of what is smoothed away: narrow sulci are kept as water, optic nerves are lost
-    reach_mm   how far the mask reaches beyond grey matter, negative where it eats some of it
-    balls      (x, y, z, radius mm, kept) directions from the middle: where a ball at the surface was wrongly cut out, or kept (1.0)
-    gone       "cerebellum" (with the stem), "left" or "right" hemisphere, or "" where all is there
+    smooth_mm  width of the smoothing: narrow sulci are kept as CSF, optic nerves are lost
+    reach_mm   how far the mask extends beyond grey matter, negative if it removes some of it
+    balls      (x, y, z, radius mm, kept) directions from the middle: a ball at the surface wrongly removed, or kept (1.0)
+    gone       missing part: "cerebellum" (with the brainstem), "left" or "right" hemisphere, or "" for none
     """
 
     smooth_mm: float = 3.0
@@ -44,7 +44,7 @@ class Stripping:
     gone: str = ""
 
     def mask(self, labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> Bools:
-        """(i, j, k) what is left of a head."""
+        """(i, j, k) the voxels of a head that remain."""
         spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
         a, b, c = (max(1, round(COARSE_MM / float(step))) for step in spacing)
         ends = [(0, -size % part) for size, part in zip(labels.shape, (a, b, c), strict=True)]
@@ -88,7 +88,7 @@ def _joined(grid: Grid, factors: tuple[int, int, int], shape: tuple[int, ...]) -
 
 
 def draw_stripping(rng: np.random.Generator) -> Stripping:
-    """Of ten masks six are good, two too wide, one is spoilt by bites or bits left over, and of one a part of the brain is gone."""
+    """Of ten masks six are good, two too wide, one has local errors, and one lacks a part of the brain."""
     kind, smooth = rng.random(), float(rng.uniform(2.0, 5.0))
     reach = float(rng.uniform(-0.4, 0.6) * smooth)
     balls: tuple[tuple[float, float, float, float, float], ...] = ()
@@ -103,7 +103,7 @@ def draw_stripping(rng: np.random.Generator) -> Stripping:
 
 
 def _ball(rng: np.random.Generator) -> tuple[float, float, float, float, float]:
-    """A ball at the surface, wrongly kept ones mostly at the base and in front, where eyes and neck are."""
+    """A ball at the surface; wrongly kept ones are mostly at the base and in front, near eyes and neck."""
     kept = bool(rng.random() < 0.55)
     towards = rng.normal(0, 1, 3) + ((0.0, 0.7, -0.9) if kept else (0.0, 0.0, 0.0))
     x, y, z = (towards / np.linalg.norm(towards)).tolist()

@@ -1,4 +1,4 @@
-"""Shapes in millimetres, and what turns them into labels on a grid: what anatomy is built of.
+"""Shapes in millimetres, from which anatomy is built, and their conversion to labels on a grid.
 
-A `Solid` knows its box and what is inside; `raster` paints solids, one over the other, on whatever grid is asked for.
+A `Solid` knows its box and which points are inside; `raster` paints solids, one over the other, on any grid.
 """

@@ -1,4 +1,4 @@
-"""Cross-sections of limbs: outlines that are no ellipses, and the muscles that fill them without gaps."""
+"""Cross-sections of limbs: non-elliptic outlines, and the muscles that fill them without gaps."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, every_mm
 
-FARTHEST = 1.4      # the cubic term would have the shape return far out: nothing lies beyond this
-STEP_MM = 2.0       # along z, within which a muscle's place is taken as constant
+FARTHEST = 1.4      # limit of the shape: far out the cubic term would let it reappear
+STEP_MM = 2.0       # along z, within which a muscle's position is constant
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Outline(Solid):
     """A stack of rounded, asymmetric cross-sections along z: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four reaches.
 
     table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back), mm, z ascending
-    three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: a corner each third of the way round, as in a tibia's triangle
+    three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: three corners 120° apart, as in a tibia's triangle
     """
 
     table: tuple[tuple[float, ...], ...]
@@ -35,7 +35,7 @@ class Outline(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, right, left, front, back = self.profile.T.astype(float)
-        far = 1 + 0.8 * float(np.hypot(*self.three))        # how far the corners reach out
+        far = 1 + 0.8 * float(np.hypot(*self.three))        # extent of the corners
         low = (cx - far * left).min(), (cy - far * back).min(), self.table[0][0]
         return np.array([low, ((cx + far * right).max(), (cy + far * front).max(), self.table[-1][0])])
 
@@ -55,7 +55,7 @@ class Outline(Solid):
         level = uu + vv
         near = level <= FARTHEST**2
         cos, sin = (np.float32(value) for value in self.three)
-        if cos or sin:      # in place, for a leg is painted over millions of voxels
+        if cos or sin:      # in place, as a leg is painted over millions of voxels
             u *= cos
             v *= sin
             vv *= 3
@@ -83,8 +83,8 @@ Oval = tuple[float, float, float, float]
 class Planes(Solid):
     """The planes of fat, `thick_mm` thick, between muscles that fill an outline.
 
-    Every point belongs to the muscle whose ovals it is nearest to, in the oval's own half widths; a muscle may have several ovals, with no
-    plane between them.  So small muscles are rounded, large ones fill what is left, and a muscle whose ovals shrink to nothing ends.
+    Every point belongs to the muscle with the nearest oval, in units of the oval's half widths; a muscle may have several ovals, with no
+    plane between them.  So small muscles are rounded, large ones fill the rest, and a muscle ends where its ovals shrink to nothing.
     heights  (h,) mm, ascending         muscles  for each muscle, for each oval of it, an `Oval` at every height
     """
 
@@ -109,14 +109,14 @@ class Planes(Solid):
 
     @cached_property
     def ovals(self) -> list[list[NDArray[np.float32]]]:
-        """Of every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
+        """For every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
         z = np.arange(self.heights[0], self.heights[-1] + STEP_MM, STEP_MM)
         return [[_coefficients(self.heights, oval, z) for oval in muscle] for muscle in self.muscles]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, v = self.outline.within(x, y, z)
         u = self.side * u
-        # Straight planes would look cut with a knife.
+        # Slightly waved: straight planes would look artificial.
         u, v = u + np.float32(0.03) * np.sin(9 * v + z / 40), v + np.float32(0.03) * np.sin(8 * u - z / 50)
         low, high = self.heights[0], self.heights[-1]
         at = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(np.intp)

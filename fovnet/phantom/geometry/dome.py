@@ -1,4 +1,4 @@
-"""The solid that breasts are made of: a cone or a dome that stands on the chest."""
+"""The shape of breasts: a cone or a dome on the chest."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid
 
 BEHIND_MM = 55.0
-"""How far a breast reaches behind its base, rounded: into the chest, however that bends."""
+"""How far a breast extends behind its base, rounded: into the chest, whatever its curvature."""
 
 FLARED = 0.4
-"""Share of the length over which the foot of a hanging breast is wider or narrower than the rest."""
+"""Share of the length over which the base of a hanging breast is wider or narrower than the rest."""
 
 
 @dataclass(frozen=True)
 class Dome(Solid):
-    """Round the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a cone.
+    """Around the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a
+    cone.
 
     base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
-    lean  (2,) mm by which the nipple lies to the right of and above the base's middle; the shape bends there with t²
-    flare what is added to r² at the base, gone at t = FLARED: above 0 a broad foot on the chest, below 0 a pear on a narrow one
+    lean  (2,) mm by which the nipple is to the right of and above the base's middle; the shape bends there with t²
+    flare added to r² at the base, falling to 0 at t = FLARED: above 0 a broad base on the chest, below 0 a pear on a narrow one
     """
 
     base: tuple[float, float, float]
@@ -35,7 +36,7 @@ class Dome(Solid):
 
     @property
     def tip(self) -> tuple[float, float, float]:
-        """Where the nipple is, mm."""
+        """The position of the nipple, mm."""
         return self.base[0] + self.lean[0], self.base[1] + self.length, self.base[2] + self.lean[1]
 
     @property
@@ -47,7 +48,7 @@ class Dome(Solid):
         return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(u, t, w): shares of the half width, of the length and of the half height, straightened."""
+        """(u, t, w): shares of the half width, of the length and of the half height, with the lean removed."""
         t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
         bent = np.square(np.clip(t, 0, 1))
         u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid
 
-LOBES = 0.45        # the most by which noise moves a lesion's level
+LOBES = 0.45        # largest relative change of a lesion's level by noise
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Lobed(Solid):
 
     @cached_property
     def reach(self) -> Ellipsoid:
-        """The ellipsoid that the bulges touch at most."""
+        """The ellipsoid that encloses the bulges."""
         a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
         return replace(self.base, semi=(a, b, c))
 
@@ -47,7 +47,7 @@ class Lobed(Solid):
 
 
 def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
-    """The ellipsoid with bulges that are drawn."""
+    """The ellipsoid with random bulges."""
     size = float(np.mean(base.semi))
     waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
     return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))

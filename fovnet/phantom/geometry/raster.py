@@ -1,7 +1,7 @@
 """From solids to labels on any grid.
 
-Every solid is painted within its own bounding box only, so that a knee at 1 mm and a whole body at 3 mm both cost what they
-show, and there is no master volume.
+Every solid is painted within its own bounding box only, so the cost depends on what is shown, for a knee at 1 mm as for a whole body
+at 3 mm, and there is no master volume.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from fovnet.phantom.geometry.solids import FAR, Floats, Solid
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the voxels are: `shape` (i, j, k) and `vox_to_ras` (4, 4), voxel index to millimetres, RAS+."""
+    """The position of the voxels: `shape` (i, j, k) and `vox_to_ras` (4, 4), voxel index to millimetres, RAS+."""
 
     shape: tuple[int, int, int]
     vox_to_ras: NDArray[np.float64]
 
     def coordinates(self) -> tuple[Floats, Floats, Floats]:
-        """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: no axis is filled that does not matter."""
+        """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes they do not depend on."""
         i, j, k = (np.arange(size).reshape([-1 if axis == at else 1 for at in range(3)]) for axis, size in enumerate(self.shape))
         rows = []
         for row in self.vox_to_ras[:3]:
@@ -57,7 +57,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Paint:
-    """A solid filled with a tissue label.  Layers are painted in ascending order; `over` names the only labels it may cover."""
+    """A solid filled with a tissue label.  Layers are painted in ascending order; `over` restricts it to voxels with these labels."""
 
     solid: Solid
     label: int
@@ -66,10 +66,10 @@ class Paint:
 
 
 class Shape(Protocol):
-    """From the millimetres of one person to those of the anatomy the solids are written in, and back for boxes."""
+    """The mapping from the millimetres of one person to those of the written anatomy, and back for boxes."""
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """Where in the anatomy the points x, y, z (mm) of the person are."""
+        """The points of the anatomy at x, y, z (mm) of the person."""
         ...
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,7 +78,7 @@ class Shape(Protocol):
 
 
 class AsWritten:
-    """The shape of an anatomy that is used as it is written."""
+    """The identity: an anatomy used as it is written."""
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         """The points themselves."""
@@ -110,7 +110,7 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     shape = shape or AsWritten()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
-    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)               # two solids that share nothing
+    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)               # disjoint solids
     windows = grid.windows(shape.enclose(anatomy.boxes))
     for at in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
         part, paint = anatomy.solids[at], anatomy.paints[at]
@@ -127,14 +127,14 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
 
 
 def _paint_where(allowed: NDArray[np.bool_], part: Solid, label: int, block: NDArray[np.uint8], points: list[Floats]) -> None:
-    """Paint a solid that is dear to ask on the allowed voxels of a block only, asking it about no others."""
+    """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
     if allowed.any():
         inside = part.inside(*(np.broadcast_to(values, block.shape)[allowed] for values in points))
         block[allowed] = np.where(inside, np.uint8(label), block[allowed])
 
 
 def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Whether a voxel has one of the labels that may be covered; comparing is faster than a table for a few labels."""
+    """Whether a voxel has one of the labels that may be covered; for a few labels comparing is faster than a table."""
     if len(over) > 6:
         allowed = np.zeros(256, dtype=bool)
         allowed[list(over)] = True
@@ -146,6 +146,6 @@ def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bo
 
 
 def _cut(values: Floats, window: tuple[slice, slice, slice]) -> Floats:
-    """The part of a broadcastable array that falls in the window; axes of length 1 stay."""
+    """The part of a broadcastable array in the window; axes of length 1 stay."""
     i, j, k = (every if size > 1 else slice(None) for every, size in zip(window, values.shape, strict=True))
     return values[i, j, k]

@@ -3,7 +3,7 @@
     x, y, z   coordinates in mm, three arrays that broadcast against each other (a grid aligned with the body has z (1, 1, k))
     box       (2, 3) lowest and highest corner in mm, never smaller than the shape
 
-An anatomy is a list of solids painted one over the other, so a solid needs no surface, no mesh and no distance, only `inside`.
+An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or distance, only `inside`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FAR = 1e4     # mm: farther than any body
 
 
 class Solid(ABC):
-    """A shape; `&` is what two share, `-` is the first without the second, `|` is both.
+    """A shape; `&` is the intersection, `-` the difference, `|` the union.
 
-    sparse  whether asking about a point is dear, so that it is better asked only about the voxels it may be painted on
+    sparse  whether testing a point is expensive, so that only voxels that may be painted should be tested
     """
 
     @property
     def sparse(self) -> bool:
-        """Whether a point costs so much that only the voxels that may be painted should be asked about."""
+        """Whether testing a point is so expensive that only voxels that may be painted should be tested."""
         return False
 
     @property
@@ -63,18 +63,18 @@ class Solid(ABC):
 
 
 class Levelled(Solid):
-    """A shape whose points have a level, which is 1 on its surface and less within."""
+    """A shape defined by a level function, 1 on its surface and less inside."""
 
     @abstractmethod
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """The level at points in mm, without a unit; the broadcast shape of x, y, z."""
+        """The level at points in mm, without unit; the broadcast shape of x, y, z."""
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
 
 
 class Filling(Solid):
-    """What fills a part of the solid `region` by a rule of its own; a point of it is dear."""
+    """A solid that fills a part of the solid `region`; testing a point is expensive."""
 
     region: Solid
 
@@ -89,7 +89,8 @@ class Filling(Solid):
 
 @dataclass(frozen=True)
 class Ellipsoid(Levelled):
-    """|u|² + |v|² + |w|² ≤ 1 in axes turned by `turn_deg`, pushed towards a box by `square` (0 ellipsoid, 1 superellipsoid of power 4).
+    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0 ellipsoid, 1 superellipsoid of power
+    4).
 
     centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
     """
@@ -107,7 +108,7 @@ class Ellipsoid(Levelled):
     @property
     def box(self) -> NDArray[np.float64]:
         centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
-        # An ellipsoid reaches the root of the squares along a world axis; a box the sum, and the superellipsoid lies between.
+        # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a superellipsoid in between.
         half = np.abs(reach).sum(axis=1) if self.square > 0 and any(self.turn_deg) else np.linalg.norm(reach, axis=1)
         return np.stack([centre - half, centre + half])
 
@@ -135,7 +136,7 @@ class Ellipsoid(Levelled):
 
 @dataclass(frozen=True)
 class Segment(Solid):
-    """A tapered capsule: the sphere of radius `r0` at `p0` moved to `p1` while its radius goes to `r1`."""
+    """A tapered capsule: the union of spheres from radius `r0` at `p0` to radius `r1` at `p1`."""
 
     p0: tuple[float, float, float]
     p1: tuple[float, float, float]
@@ -144,7 +145,7 @@ class Segment(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        pairs = list(zip(self.p0, self.p1, strict=True))         # plain floats: there are thousands of these, and numpy costs 20 us each
+        pairs = list(zip(self.p0, self.p1, strict=True))         # plain floats: thousands of these, and numpy takes 20 us each
         low = [min(a - self.r0, b - self.r1) for a, b in pairs]
         return np.array([low, [max(a + self.r0, b + self.r1) for a, b in pairs]])
 
@@ -172,7 +173,7 @@ class Segment(Solid):
 
 @dataclass(frozen=True)
 class Tube(Solid):
-    """A line through `points` (n, 3) mm with `radii` (n,) mm, as tapered capsules end to end: a vessel, a rib, an arm."""
+    """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a vessel, a rib, an arm."""
 
     points: tuple[tuple[float, float, float], ...]
     radii: tuple[float, ...]
@@ -194,7 +195,7 @@ class Tube(Solid):
 
 
 def every_mm(table: tuple[tuple[float, ...], ...]) -> NDArray[np.float32]:
-    """(n, q) the columns behind z of rows (z, q numbers), mm, z ascending, at every mm from the lowest z: monotone cubics between rows."""
+    """(n, q) columns of rows (z, q numbers) after z, at every mm from the lowest z, in mm, z ascending: monotone cubics between rows."""
     rows = np.asarray(table)
     z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
     return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
@@ -205,8 +206,8 @@ class Loft(Solid):
     """A stack of rounded cross-sections along z, monotone splines between the rows of `table`.
 
     table   rows (z, centre x, centre y, half width, reach to the front, reach to the back), mm, z ascending
-    square  0 for ellipses, towards 1 for rounded rectangles;  z is known to 1 mm inside, while the two ends are exact
-    gives_way  (low, high, other) heights in mm between which `square` goes over into another; () where it is the same everywhere
+    square  0 for ellipses, towards 1 for rounded rectangles;  z is resolved to 1 mm inside, the two ends are exact
+    gives_way  (low, high, other): heights in mm between which `square` changes to `other`; () if it is constant
     """
 
     table: tuple[tuple[float, ...], ...]
@@ -227,7 +228,7 @@ class Loft(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
         cx, cy, a, front, back = (self.profile[:, column][at] for column in range(5))
-        # Every operation on the two largest arrays is done in place: the trunk is painted over millions of voxels.
+        # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
         u = x * (1 / np.maximum(a, 1e-3)) - cx / np.maximum(a, 1e-3)
         v = y - cy
         ahead = v * (1 / np.maximum(front, 1e-3))
@@ -274,7 +275,7 @@ class Side(Solid):
 
 @dataclass(frozen=True)
 class Shared(Solid):
-    """What is inside both solids; its box is the overlap of the two boxes."""
+    """The intersection of two solids; its box is the overlap of the two boxes."""
 
     first: Solid
     second: Solid
@@ -301,7 +302,7 @@ class Shared(Solid):
 
 @dataclass(frozen=True)
 class Without(Solid):
-    """What is inside the first solid and outside the second; its box is the first one's."""
+    """The first solid without the second; its box is that of the first."""
 
     first: Solid
     second: Solid
@@ -323,7 +324,7 @@ class Without(Solid):
 
 @dataclass(frozen=True)
 class Union(Solid):
-    """What is inside any of the solids."""
+    """The union of the solids."""
 
     solids: tuple[Solid, ...]
 
@@ -347,7 +348,7 @@ class Union(Solid):
 
 
 def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -> Tube:
-    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` smoothed by a spline and cut that finely."""
+    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by a spline at that spacing."""
     line = np.asarray(points, dtype=float)
     around = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     if step_mm is not None and len(line) > 2:

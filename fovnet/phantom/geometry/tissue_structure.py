@@ -1,6 +1,6 @@
-"""Solids that give a tissue its inner structure: thin winding sheets, and the walls between neighbouring bundles.
+"""Solids that give a tissue inner structure: thin winding sheets, and the walls between neighbouring bundles.
 
-Both fill a box and are meant to be painted `over` one tissue; they are asked about that tissue's voxels only.
+They fill a region and are meant to be painted `over` one tissue; only voxels of that tissue are tested.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Line = tuple[tuple[float, float, float], ...]
 
 @dataclass(frozen=True)
 class Box(Solid):
-    """What lies between two corners (3,) mm: where a structure may be at all."""
+    """The region between two corners (3,) mm."""
 
     low: tuple[float, float, float]
     high: tuple[float, float, float]
@@ -41,7 +41,7 @@ class Sheets(Filling):
     """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths, its symmetry broken.
 
     g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of the space.
-    region  what the sheets are cut to                 wavelength_mm  along x, y, z: long along z for a muscle
+    region  limits the sheets                          wavelength_mm  along x, y, z: long along z for a muscle
     """
 
     region: Solid
@@ -89,8 +89,8 @@ class Shells(Filling):
 class Walls(Solid):
     """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is nearest at its height.
 
-    The lines are given by points (x, y, z) in ascending z and known to 2 mm along z; the walls stand between the first and the last
-    height, over whatever x and y (a Voronoi diagram of every height, its lines bent by 3 mm), no farther than `reach_mm` from a line.
+    Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie between the first and the last
+    height (a Voronoi diagram at every height, its edges bent by 3 mm), no farther than `reach_mm` from a line.
     """
 
     lines: tuple[Line, ...]
@@ -118,7 +118,7 @@ class Walls(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         low, high = self.box[:, 2]
         at = np.clip(np.rint((z - low) / 2.0), 0, self.centres.shape[2] - 1).astype(np.intp)
-        # Straight walls would look cut with a knife: 3 mm of waving along each axis.
+        # Straight walls would look artificial: waved by 3 mm along each axis.
         x, y = x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)), y + 3 * np.sin(x / np.float32(11) - z / np.float32(50))
         best = np.full(np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32)
         second = best.copy()
@@ -128,7 +128,7 @@ class Walls(Solid):
             np.minimum(best, distance, out=best)
         np.sqrt(best, out=best)
         np.sqrt(second, out=second)
-        # Between two lines 2 c apart the distances differ by twice the way to the middle near the line that joins them.
+        # Near the line joining two centres, the two distances differ by twice the distance from the middle.
         return np.asarray((second - best <= self.thick_mm) & (best <= self.reach_mm) & (z >= low) & (z <= high))
 
     def shrunk(self, mm: float) -> Solid:

@@ -1,4 +1,4 @@
-"""Kinds of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, held by a coil or pressed between plates.
+"""Shapes of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, in a coil or compressed between plates.
 
 Source of the sizes: 50 to 1500 ml, most of 200 to 800, as McGhee & Steele (2011), J Sci Med Sport 14:26, measured in 104 women.
 """
@@ -18,32 +18,32 @@ from fovnet.phantom.person.traits import Person
 LEAST_ML, MOST_ML = 50.0, 1500.0
 GROWN_YEARS = 14.0
 WIDEST_MM, TALLEST_MM, LONGEST_MM = 90.0, 92.0, 175.0
-"""The most of half width and half height, foot included, and of the length: a side of the chest and a coil have no room for more."""
+"""Largest half width and half height, base included, and largest length: a side of the chest and a coil have no room for more."""
 
-BESIDE_MM = 160.0       # from the middle: here the chest of a lean woman falls away, and a foot that stood out farther would be a wing
+BESIDE_MM = 160.0       # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
 
-HANGS_MM, LIES_MM = 1345.0, 1308.0      # height of the middle, prone and on the back
-NO_PLATE = 9.0                          # share of the half width at which a plate touches nothing
-STEPS = 256                             # of the length, to which the outline is known: 0.7 mm of the longest
+HANGS_MM, LIES_MM = 1345.0, 1308.0      # height of the middle, prone and supine
+NO_PLATE = 9.0                          # share of the half width that stands for no plate
+STEPS = 256                             # samples of the outline along the length: every 0.7 mm of the longest
 
 KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
-    # name, how often, power, point (as of a Dome), half width to length, bulge
+    # name, share, power, point (as in Dome), length over half width, bulge
     ("cone", 0.2, 1.05, 1.5, 1.05, 0.0),
     ("half sphere", 0.27, 2.0, 0.95, 0.95, 0.0),
     ("column", 0.18, 5.0, 0.9, 1.5, 0.0),
     ("drop", 0.17, 2.2, 0.8, 1.4, 0.5),
     ("mound", 0.18, 2.0, 1.0, 0.6, 0.0),
 )
-"""How breasts hang."""
+"""Shapes of hanging breasts."""
 
 
 @dataclass(frozen=True)
 class Shaped(Dome):
     """A dome with an outline of its own.
 
-    square  towards 1 for cross-sections that are rounded rectangles     bulge   what is added to r² at two thirds of the length, of it
-    ring    what a coil's opening takes of r² near the base, of it       twist   mm by which the nipple's end leans to the right, at the top
-    plates  shares of half width and half height beyond which nothing is: flat parallel sides         dents, phase  waves of the skin
+    square  towards 1 for cross-sections that are rounded rectangles     bulge   relative increase of r² at two thirds of the length
+    ring    relative decrease of r² near the base, by a coil's opening   twist   mm of shear to the right at the top of the nipple's end
+    plates  shares of half width and half height that limit the shape: flat parallel sides            dents, phase  waves of the skin
     """
 
     square: float = 0.0
@@ -79,7 +79,7 @@ class Shaped(Dome):
         return super().within_mm(t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w)
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
-        """How far out shares of width, length and height lie: below 1 within the skin, about the square of the share of the radius."""
+        """Level at shares of width, length and height: below 1 inside the skin, about the square of the share of the radius."""
         edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
         edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
         if self.dents:
@@ -92,7 +92,7 @@ class Shaped(Dome):
         u, t, w = self.within(x, y, z)
         held = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
         for share, plate in zip((u, w), self.plates, strict=True):
-            if plate < NO_PLATE:        # nothing presses the foot, where the breast leaves the chest
+            if plate < NO_PLATE:        # the base at the chest is not compressed
                 held &= np.abs(share) <= np.float32(plate) + 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
         return np.asarray(held)
 
@@ -103,7 +103,7 @@ class Shaped(Dome):
         return replace(self, half=(a, c), length=max(0.5, self.length - mm), plates=(plates[0], plates[1]))
 
     def millilitres(self) -> float:
-        """What lies in front of the base, by a lattice of 40 000 points."""
+        """The volume in front of the base, from a lattice of 40 000 points."""
         low, high = self.box
         low[1] = self.base[1]
         n = (36, 32, 36)
@@ -114,7 +114,7 @@ class Shaped(Dome):
 
 @dataclass(frozen=True)
 class Bust:
-    """What both breasts of a woman have in common; each differs from it by a tenth.
+    """What both breasts of a woman have in common; each varies about it.
 
     volume_ml   in front of the chest, one breast     gland_share  of that volume, 0 to 1
     skin_mm     its thickness                         behind_mm    fat between gland and pectoral muscle
@@ -127,12 +127,12 @@ class Bust:
 
 
 def of_a_kind(person: Person) -> bool:
-    """Whether this person has breasts of a kind of their own: neither a man, nor a child, nor who has implants."""
+    """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with `own_breasts` and without implants."""
     return person.female and person.own_breasts and person.age >= GROWN_YEARS and "natural breasts" not in person.missing
 
 
 def bust(person: Person) -> Bust:
-    """The breasts of a woman `of_a_kind`: larger in the fat, with less gland in the large and the old."""
+    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland in large breasts and with age."""
     rng = person.generator(7301)
     volume = float(np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML))
     drawn, skin, behind = rng.beta(0.8, 1.5), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
@@ -141,21 +141,21 @@ def bust(person: Person) -> Bust:
 
 
 def volume_ml(person: Person, side: int) -> float:
-    """Of one breast: most women's differ by a tenth, some by half."""
+    """Volume of one breast: most women's differ by a tenth, some by half."""
     rng = person.generator(7302 + (side > 0))
     return float(np.clip(bust(person).volume_ml * np.exp(rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)), LEAST_ML, MOST_ML))
 
 
 @lru_cache(maxsize=8)
 def shaped(person: Person, side: int) -> Shaped:
-    """One breast of a woman `of_a_kind`, under its skin and of the volume that was drawn."""
+    """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that side."""
     plain = _hanging(person) if person.prone else _lying(person)
     rng, (_, y, z) = person.generator(7304 + (side > 0)), plain.base
     (a, c), (dx, dz) = plain.half, plain.lean
     long, high, out, low = (1 + 0.07 * rng.normal(size=4)).tolist()
     own = replace(plain, half=(a, c * high), length=plain.length * long, phase=float(rng.uniform(0, 6.3)))
     sized = scaled(own, volume_ml(person, side))
-    room = 1.0 if plain.plates[0] == NO_PLATE else 0.0          # what is held between plates leans to neither side
+    room = 1.0 if plain.plates[0] == NO_PLATE else 0.0          # a breast between plates leans to neither side
     tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
     at, foot = float(person.generator(7306).uniform(78, 96)), sized.half[0] * float(sized.squared.max()) ** 0.5
     at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
@@ -163,7 +163,7 @@ def shaped(person: Person, side: int) -> Shaped:
 
 
 def scaled(shape: Shaped, millilitres: float) -> Shaped:
-    """The shape made larger or smaller until it holds that much; what would be too wide, too tall or too long keeps to its room."""
+    """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
     (a, c), length, most = shape.half, shape.length, float(shape.squared.max()) ** 0.5
     wide, tall = WIDEST_MM / most, TALLEST_MM / most
     filled = shape.millilitres() * 1000 / (a * c * length)
@@ -176,10 +176,10 @@ def scaled(shape: Shaped, millilitres: float) -> Shaped:
 
 
 def _hanging(person: Person) -> Shaped:
-    """A breast that hangs into a coil, in shares of its half width for leans and twists: right side, not yet of its size.
+    """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its half width.
 
-    One of four is narrowed by the opening of its coil, one of four pressed between plates from the sides, as for a biopsy, one of
-    twenty from head and foot.
+    One in four is narrowed by the opening of its coil, one in four compressed between lateral plates, as for a biopsy, one in twenty
+    between cranial and caudal ones.
     """
     rng = person.generator(7307)
     name, _, power, point, slender, bulge = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
@@ -190,14 +190,14 @@ def _hanging(person: Person) -> Shaped:
     press = float(rng.uniform(0.35, 0.75))
     plates = (press, NO_PLATE) if dice[1] < 0.25 else (NO_PLATE, press) if dice[1] < 0.3 else (NO_PLATE, NO_PLATE)
     out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
-    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))        # small ones do not hang
+    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))        # small breasts hang less
     return Shaped((0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05), power, point,
                   flare if name != "drop" else 0.2 - 0.4 * flare, square, bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates,
                   dents if dice[2] < 0.6 else 0.0)
 
 
 def _lying(person: Person) -> Shaped:
-    """The breast of a woman on her back: broad and low, towards the arm; of the young and the small it stands up."""
+    """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in young women and small breasts."""
     rng = person.generator(7308)
     firm = float(np.clip(1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15), 0.0, 1.0))
     tall, out, low, dents, point = rng.uniform((0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)).tolist()

@@ -1,6 +1,6 @@
-"""How much muscle a person has in places: in the wall of the abdomen, in the loins, along the back and about the hips.
+"""Regional differences in muscle: in the wall of the abdomen, in the loins, along the back and around the hips.
 
-`Person.brawn` is the muscle of a person as a whole, relative to the average; a build is where there is more and where less.
+`Person.brawn` is a person's overall muscle, relative to the average; a build says where there is more and where less.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 WAIST = ((985.0, 0.0), (1060.0, 0.7), (1110.0, 1.0), (1170.0, 0.7), (1270.0, 0.0))
-"""At a height, the share of `Build.waist_mm`."""
+"""(height, share of `Build.waist_mm` there)."""
 
 WALL_MM = ((1000.0, 0.0), (1045.0, 26.0), (1090.0, 24.0), (1150.0, 18.0), (1210.0, 0.0))
-"""At a height of the written anatomy, how thick the flat muscles at the side are that stand between iliac crest and ribs."""
+"""(height in the written anatomy, thickness in mm of the flat muscles at the side) between iliac crest and ribs."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """Factors of the thickness of muscles, all 1 in a plain person, and how wide the waist is.
+    """Factors of the thickness of muscles, all 1 in a plain person, and the width of the waist.
 
     wall   the flat muscles of the abdomen, at its sides         front  the straight ones, and the sheets between them and the sides
     loin   psoas                                                 back   the erectors of the spine and the muscle beside them
-    hips   gluteal muscles and iliacus                           waist_mm  how much wider either half of the waist is
+    hips   gluteal muscles and iliacus                           waist_mm  added to either half of the waist
     """
 
     wall: float = 1.0
@@ -33,12 +33,12 @@ class Build:
     waist_mm: float = 0.0
 
     def waist(self, z: float) -> float:
-        """How much wider either half of trunk and cavity is at a height than a plain person's, in mm."""
+        """How much wider either half of trunk and cavity is at a height than in a plain person, mm."""
         heights, share = zip(*WAIST, strict=True)
         return self.waist_mm * float(np.interp(z, heights, share))
 
     def wall_mm(self, z: float) -> float:
-        """How much thicker than a plain person's the wall is at either side at a height, in mm; the cavity is as wide."""
+        """How much thicker the wall is at either side at a height than in a plain person, mm; the cavity stays as wide."""
         heights, thick = zip(*WALL_MM, strict=True)
         return (self.wall - 1) * float(np.interp(z, heights, thick))
 
@@ -46,15 +46,16 @@ class Build:
 SPREAD = {
     "wall": (0.30, 0.45, 1.6), "front": (0.30, 0.4, 1.3), "loin": (0.16, 0.6, 1.45), "back": (0.14, 0.7, 1.35), "hips": (0.12, 0.7, 1.35),
 }
-"""Of each, the standard deviation of its logarithm beside what all four share, the least and the most."""
+"""For each, the standard deviation of its logarithm in addition to the shared part, and the smallest and largest factor."""
 SHARED = 0.12
 
 
 def draw_build(rng: np.random.Generator) -> Build:
-    """A build: the sides of the abdomen 1 to 4 cm thick, its front half as thick to a third more, the others within a third or so.
+    """A random build: the sides of the abdomen 1 to 4 cm thick, its front from half the thickness to a third more, the others within
+    about a third.
 
     Healthy people's flat muscles add up to 17 to 23 mm (Rankin, Stokes & Newham (2006), Muscle Nerve 34:320), athletes' to more, those of
-    the bedridden to less; the psoas of men is 10 to 17 cm² (Marras et al. (2001), Clin Biomech 16:38).
+    bedridden people to less; the psoas of men is 10 to 17 cm² (Marras et al. (2001), Clin Biomech 16:38).
     """
     shared = rng.normal(0, SHARED)
     grown = {name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()}

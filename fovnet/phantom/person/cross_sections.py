@@ -1,8 +1,8 @@
-"""How a trunk is shaped across, height by height: wide or narrow, flat or deep, a lens or a box.
+"""The shape of a trunk's cross-section at each height: wide or narrow, flat or deep, a lens or a box.
 
-Of people who lie on their backs the waist may be as flat and wide as the hips, or round above flat hips; what stands at the same height
-is bent with the outline.  Without this, waists are rounder than hips in everybody, and networks go by that, among other things: a lean
-body of another maker's segmentation was called pelvis for 65 mm above the iliac crest, and for less once its belly was made round.
+In supine people the waist may be as flat and wide as the hips, or round above flat hips; organs at the same height are deformed with the
+outline.  Without this, waists are rounder than hips in everybody, and networks learn that, among other things: a lean body of another
+maker's segmentation was called pelvis for 65 mm above the iliac crest, and for less once its belly was made round.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fovnet.phantom.geometry.solids import Floats
 LEVELS_MM = (830.0, 900.0, 985.0, 1060.0, 1130.0, 1220.0, 1330.0)
 """Heights of the written anatomy: ischium, hips, upper sacrum, iliac crest, waist, lower ribs; all are as written at the first and last."""
 
-BACK_MM = -95.0     # y that stays where it is, so that who lies on a table lies flat
-FLANK_MM = 150.0    # beside the middle, where a lens has taken 0.7 of all that it takes
-EVEN = 0.35         # of what a lens takes from the flanks, what it gives to the middle
+BACK_MM = -95.0     # y that stays fixed, so that the contact with the table stays flat
+FLANK_MM = 150.0    # distance from the midline at which a lens reaches 0.7 of its full effect
+EVEN = 0.35         # share of a lens's reduction of the flanks that is added in the middle
 STEP_MM = 5.0
 
 
@@ -29,7 +29,7 @@ STEP_MM = 5.0
 class CrossSections:
     """Factors at LEVELS_MM, all neutral in a plain person.
 
-    wide, deep  how much wider and deeper the trunk is, 1 as written
+    wide, deep  width and depth of the trunk, 1 as written
     lens        how much shallower the flanks are than the middle: 0.3 by a fifth, below 0 deeper, as in a box
     """
 
@@ -39,7 +39,7 @@ class CrossSections:
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
-        """(4, n) heights every 5 mm, and wide, deep and lens there, smooth along the trunk; the last rows are neutral."""
+        """(4, n) heights every 5 mm, and interpolated wide, deep and lens; the last rows are neutral."""
         z = np.arange(LEVELS_MM[0], LEVELS_MM[-1] + 3 * STEP_MM, STEP_MM)
         smooth = PchipInterpolator(LEVELS_MM, np.stack([self.wide, self.deep, self.lens], axis=1))
         return np.stack([z, *smooth(np.minimum(z, LEVELS_MM[-1])).T])
@@ -56,7 +56,7 @@ class CrossSections:
 
     @property
     def most(self) -> tuple[float, float]:
-        """The largest of wide and of deep, at any height; a lens apart."""
+        """The largest of wide and of deep, at any height, without the lens."""
         return max(self.wide), max(self.deep)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class CrossSections:
         heights, wide, deep, lens = self._table
         depths = np.stack([deep * (1 + lens * EVEN), deep * (1 + lens * (EVEN - 1))])
         least, most = np.stack([wide, depths.min(axis=0)]), np.stack([wide, depths.max(axis=0)])
-        # Of the rows about each box: reduceat takes from one index up to the next, so every second result is a box's.
+        # Over the rows around each box: reduceat reduces from one index to the next, so every second result is a box's.
         first = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
         last = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first + 1, len(heights) - 1)
         rows = np.stack([first, last], axis=1).ravel()
@@ -77,19 +77,19 @@ class CrossSections:
 
 
 SHARE = 0.85
-"""Of people on their backs, those whose cross-sections differ from height to height."""
+"""Share of supine people whose cross-sections vary with height."""
 
-ALIKE = 0.5         # correlation of one level and the next
+ALIKE = 0.5         # correlation of neighbouring levels
 FLATTER, LARGER, LENS = (0.08, 0.20, -0.36, 0.52), (0.0, 0.04, -0.09, 0.09), (0.08, 0.18, -0.3, 0.5)
-"""Mean, standard deviation, least and most: of the logarithm of width by depth, of that of the size, and of the lens.
+"""Mean, standard deviation, minimum and maximum of the logarithm of width by depth, of that of the size, and of the lens.
 
 A written waist with its fat and belly is about 1.35 times as wide as deep; that of a lean body in a published segmentation 1.9 times, and
-1.6 times with 25 mm of fat round it.  The spreads are chosen so that both are met, not measured on people.
+1.6 times with 25 mm of fat around it.  The spreads are chosen to include both, not measured on people.
 """
 
 
 def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
-    """Cross-sections of somebody on the back, width by depth 0.7 to 1.7 times what is written, or None for one person in seven."""
+    """Cross-sections of a supine person, width by depth 0.7 to 1.7 times as written, or None for one person in seven."""
     if rng.random() > SHARE:
         return None
     flatter, larger, lens = (np.clip(mean + spread * _along(rng), least, most) for mean, spread, least, most in (FLATTER, LARGER, LENS))
@@ -101,7 +101,7 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
 
 
 def _along(rng: np.random.Generator) -> NDArray[np.float64]:
-    """Normal numbers of variance 1 for the levels between the first and the last, each like the one before to ALIKE."""
+    """Standard normal numbers for the levels between the first and the last, neighbours with correlation ALIKE."""
     drawn = rng.normal(size=len(LEVELS_MM) - 2)
     for level in range(1, len(drawn)):
         drawn[level] = ALIKE * drawn[level - 1] + np.sqrt(1 - ALIKE**2) * drawn[level]

@@ -1,6 +1,6 @@
-"""The shape of one person: from their millimetres to the written anatomy's, and back.
+"""The shape of one person: the mapping from their millimetres to the written anatomy's, and back.
 
-Heights are stretched piece by piece, widths scaled, the head turned, and everything is bent by a sum of smooth waves.
+Heights are stretched piecewise, widths scaled, the head turned, and everything is bent by a sum of smooth waves.
 The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
 """
 
@@ -21,25 +21,25 @@ ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1
 """Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
 iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
 
-RISE_MM = (1470.0, 1540.0)  # the trunk's widths and direction give way to the head's along the neck
+RISE_MM = (1470.0, 1540.0)  # along the neck the trunk's widths and direction change to the head's
 NECK_Y_MM = -20.0  # the head turns about the dens
-LATTICE_MM = 7.0  # how finely the bend is worked out on a grid: between the knots then right to 0.35 mm, 0.4 in a trunk shaped anew
+LATTICE_MM = 7.0  # knot spacing of the bend on a grid: interpolation errors below 0.35 mm, 0.4 with `across`
 LEVEL_MM = 20.0
-LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which it is looked up how far this person is bent
+LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which the extent of the bend is tabulated
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
 """Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes down to the hip."""
-BETWEEN_MM = 1.5  # by which the bend may be larger between those places
+BETWEEN_MM = 1.5  # by which the bend may be larger between the tabulated points
 
 
 @dataclass(frozen=True)
 class Morph:
-    """From the person's millimetres to the written anatomy's, and back.
+    """The mapping from the person's millimetres to the written anatomy's, and back.
 
     heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
-    yaw_deg     how far the head is turned to the left              waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
-    lift_mm     how far bent knees are ahead of straight ones, in mm of the written anatomy
-    swelling    a mass that pushes aside what lies about it, if any
-    across      how the trunk is shaped across, height by height, if otherwise than as written
+    yaw_deg     rotation of the head to the left                    waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
+    lift_mm     how far bent knees are in front of straight ones, in mm of the written anatomy
+    swelling    a mass that displaces the tissue around it, if any
+    across      shape of the trunk's cross-sections by height, if not as written
     """
 
     heights_mm: tuple[float, ...]
@@ -53,7 +53,7 @@ class Morph:
 
     @property
     def trunk_at_most(self) -> tuple[float, float]:
-        """(2,) widths of the trunk relative to the anatomy, x and y, where it is widest and deepest."""
+        """(2,) the largest widths of the trunk relative to the anatomy, x and y."""
         wide, deep = (1.0, 1.0) if self.across is None else self.across.most
         return self.trunk[0] * wide, self.trunk[1] * deep
 
@@ -68,7 +68,7 @@ class Morph:
         return np.stack([z, self._down(z)])
 
     def height_mm(self, anatomy_z_mm: float) -> float:
-        """The person's height of a height in the written anatomy."""
+        """The person's height for a height in the written anatomy."""
         return float(np.interp(anatomy_z_mm, self._table[1], self._table[0]))
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
@@ -86,9 +86,10 @@ class Morph:
         return (x, y, up) if self.swelling is None else (*self.swelling.to_anatomy(x, y, up), up)
 
     def lifted_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
-        """How far bent legs are to the front at heights of the written anatomy, in mm of it: planes slide, so heights stay.
+        """How far bent legs are moved to the front at heights of the written anatomy, in mm of it: a shear, so that heights do not
+        change.
 
-        A knee bent by 30° is 110 mm ahead of the line from hip to heel; thigh and shin are then 4 % longer than if they had turned.
+        A knee bent by 30° is 110 mm in front of the line from hip to heel; thigh and shin are then 4 % longer than after a rotation.
         """
         heel, below, above, hip = LIFT_MM
         up = np.asarray(anatomy_z_mm, dtype=np.float32)
@@ -97,12 +98,12 @@ class Morph:
         return np.asarray(np.float32(self.lift_mm) * share)
 
     def ahead_mm(self, low_mm: float, high_mm: float) -> tuple[float, float]:
-        """The least and the most that bent legs are to the front between two heights of the person, in mm of the anatomy."""
+        """The least and the largest forward shift of bent legs between two heights of the person, in mm of the anatomy."""
         lifted = self.lifted_mm(np.interp(np.linspace(low_mm, high_mm, 33), *self._table))
         return float(lifted.min()), float(lifted.max())
 
     def _shift(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """How far points are moved along x and y by the turn of the head and the bend."""
+        """Displacement of points along x and y by the turn of the head and the bend."""
         shift_x, shift_y = self._bend(x, y, z)
         rise = _rise(z)
         if self.yaw_deg and float(rise.max()) > 0:
@@ -112,7 +113,7 @@ class Morph:
         return np.asarray(shift_x), np.asarray(shift_y)
 
     def _shift_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """The shift of points on a grid, linear between knots LATTICE_MM apart; of fewer than a thousand points, at every one.
+        """The shift of points on a grid, linear between knots LATTICE_MM apart; for fewer than a thousand points, computed at each.
 
         Ten waves over three million oblique points would take a second; the knots are a hundredth of them.
         """
@@ -126,7 +127,7 @@ class Morph:
 
     @cached_property
     def _reach(self) -> NDArray[np.float64]:
-        """(2, 2, levels + 1) least and most bend in mm along x and y, at and beside each level of LEVELS_MM; last, at any of them."""
+        """(2, 2, levels + 1) least and largest bend in mm along x and y, at or next to each level of LEVELS_MM; last, at any of them."""
         x, y = np.arange(-420.0, 421.0, 20.0), np.arange(-300.0, 421.0, 20.0)
         grid = np.ix_(x.astype(np.float32), y.astype(np.float32), LEVELS_MM.astype(np.float32))
         bends = [np.broadcast_to(bend, np.broadcast_shapes(*(v.shape for v in grid))) for bend in self._bend(*grid)]
@@ -138,7 +139,7 @@ class Morph:
     def _bend(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Displacements in mm along x and y, a sum of standing waves.
 
-        The sines are taken before the axes are mixed: on a grid along the body that is a hundredth of the work.
+        The sines are computed before the axes are combined: on a grid along the body that is a hundredth of the work.
         """
         bend_x, bend_y = np.float32(0), np.float32(0)
         for in_x, in_y, kx, ky, kz, px, py, pz in self.waves:
@@ -154,9 +155,9 @@ class Morph:
             boxes = self.swelling.enclose(boxes)
         low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
         turned = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
-        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: any way the yaw can reach
+        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: as far as the yaw can reach in any direction
         level = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM).clip(0, len(LEVELS_MM) - 1).astype(int)
-        level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)  # a tall box: as far as anything is bent anywhere
+        level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)  # a tall box: the largest bend at any height
         ends_mm = self.lifted_mm(boxes[:, :, 2])
         ahead = np.where((low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1]), self.lift_mm, ends_mm.max(axis=1))
         for axis, (least, most) in enumerate(self._reach):
@@ -204,4 +205,4 @@ def _between_knots(values: Floats, knots: list[NDArray[np.intp]], shape: tuple[i
     )
     known = np.broadcast_to(values, (i.shape[1], j.shape[1], k.shape[1])).astype(np.float32)
     along_i = (i @ known.reshape(i.shape[1], -1)).reshape(len(i), j.shape[1], k.shape[1])
-    return np.asarray((j @ along_i) @ k.T)          # contiguous, which everything painted on the grid gains from
+    return np.asarray((j @ along_i) @ k.T)          # contiguous, which speeds up all painting on the grid

@@ -1,7 +1,7 @@
-"""How high kidneys, liver, transverse colon and the lowest ribs lie between iliac crest and dome, which are where they were.
+"""Variation in height of kidneys, liver, transverse colon and the lowest ribs between iliac crest and dome, which do not move.
 
-Without this, kidneys lie 24 mm too low on the average and nearly as low in everybody, and the lowest ribs end 12 cm above the crest
-instead of 1 to 9.
+Without this, kidneys are 24 mm too low on average, with little variation, and the lowest ribs end 12 cm above the crest instead of 1
+to 9.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 RAISED_MM, RAISED_SD_MM, RAISED_MOST_MM = 24.0, 17.0, (-12.0, 62.0)
-"""Mean, standard deviation and ends of how much higher both kidneys of a person lie."""
+"""Mean, standard deviation and limits of the upward shift of both kidneys of a person."""
 
 LIVER_MM, LIVER_SD_MM, LIVER_MOST_MM = 146.0, 20.0, (105.0, 200.0)
-"""The same of the height of a right lobe, from dome to tip."""
+"""The same for the height of the right lobe, from dome to tip."""
 
 RIBS_MM = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 35.0, 70.0, 100.0, 125.0, 170.0, 190.0)
-"""Of each rib, first to twelfth: by how much further down it would be at the front; it ends before.  The tenth then reaches L3."""
+"""For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The tenth then reaches L3."""
 
 
 @dataclass(frozen=True)
 class OrganHeights:
     """In mm of the written anatomy; a plain person has `OrganHeights()`.
 
-    kidneys_mm  how much higher both kidneys are     liver_mm  from the dome to the tip of the right lobe, None: as `belly` draws it
-    colon_mm    how much deeper the middle of the transverse colon hangs
-    ribs        share of RIBS_MM by which the lower ribs go down further on their way to the front
+    kidneys_mm  upward shift of both kidneys         liver_mm  from the dome to the tip of the right lobe, None: as `belly` draws it
+    colon_mm    added sag of the middle of the transverse colon
+    ribs        share of RIBS_MM by which the lower ribs descend further
     """
 
     kidneys_mm: float = 0.0
@@ -36,7 +36,7 @@ class OrganHeights:
 
 
 def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
-    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons that hang by up to 6 cm more, low ribs.
+    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons sagging by up to 6 cm more, low ribs.
 
     The right kidney ends at the upper edge of L3, about 4 cm above the crest, the left one 1 cm higher, and the lowest points of the tenth
     ribs are at the height of L3 (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high

@@ -1,7 +1,7 @@
-"""One simulated person: what varies between people, and how the written anatomy becomes theirs.
+"""One simulated person: what varies between people, and how the written anatomy is adapted to them.
 
-The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights stretched piece by
-piece, widths scaled, the head turned, everything gently bent sideways) and a set of traits the anatomy is built with.
+The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights stretched piecewise,
+widths scaled, the head turned, everything gently bent sideways) and a set of traits with which the anatomy is built.
 The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
 
 Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure 4.1; statures of
@@ -25,7 +25,7 @@ STATURE_MM = 1750.0
 """Height of the person the anatomy is written for."""
 
 WAVES_MM = ((620, 3.0), (480, 2.5), (340, 2.0), (230, 1.4), (150, 0.8), (95, 0.5))  # wavelength, largest amplitude along an axis
-DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))  # gentle enough together with WAVES_MM never to fold the body over
+DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))  # small enough, together with WAVES_MM, never to fold the body
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class Person:
     """A simulated person; every length in mm of the written anatomy unless stated otherwise.
 
     sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
-    seed       two numbers that fix every detail       belly_mm    how far the abdomen stands out
+    seed       two numbers that fix every detail       belly_mm    protrusion of the abdomen
     morph      written anatomy to person               brawn       muscle relative to the average, about 0.85 to 1.15
     arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written height
-    age        in years                                spread_mm   how far each leg is turned outwards at the ankle
-    prone      whether she lies on her front and the breasts hang
-    marbling   share of muscle that is streaked with fat, 0 to about 0.3
-    missing    what the person lacks or has instead, names of MISSING
-    loops      how many short loops of small bowel there are, and `gut` how wide they are: 1 is full
-    own_breasts  whether a woman's breasts are of a kind of their own, rather than all much alike
-    table_mm   how far behind the middle of the trunk the table is that the person lies on; infinite where nothing is flattened
-    figure   where the fat lies, and how round or square the trunk is across
+    age        in years                                spread_mm   lateral offset of each leg at the ankle
+    prone      whether she is prone, with hanging breasts
+    marbling   share of muscle streaked with fat, 0 to about 0.3
+    missing    what the person lacks or has replaced, names of MISSING
+    loops      number of short loops of small bowel, and `gut` their width: 1 is full
+    own_breasts  whether a woman's breasts are individually shaped, rather than of one similar shape
+    table_mm   how far behind the middle of the trunk the table is; infinite if nothing is flattened
+    figure   distribution of fat, and how round or square the trunk is across
     build    where there is more muscle, and where less
-    organs   how high kidneys, liver and colon lie
+    organs   heights of kidneys, liver, colon and ribs
     open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
-    placed   whether scans and muscles lie where they should: recipes before 16 had them a little beside (`features`: "true places")
+    placed   whether fields of view, labels and muscles are placed exactly; recipes before 16 were slightly off (`features`: "true places")
     """
 
     sex: str
@@ -79,11 +79,11 @@ class Person:
         return self.sex == "female"
 
     def turned_out_mm(self, z: float) -> float:
-        """How far a leg is turned out at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
         return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
 
     def generator(self, place: int) -> np.random.Generator:
-        """The generator of the details of one place in the body, the same at every call."""
+        """The random generator for the details of one place in the body, the same at every call."""
         return np.random.default_rng([*self.seed, place])
 
 
@@ -91,16 +91,16 @@ MISSING = {
     "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12, "spleen": 0.02,
     "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
 }
-"""How often it is so that a person lacks it; for a hip, that it is of metal, and for the breasts, that there are implants in them.
+"""Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that they have implants.
 
-Rounded from national registries of adults past sixty (hips, uterus, gall bladder) and taken higher where that is rare but changes much.
+Rounded from national registries of adults past sixty (hips, uterus, gall bladder), and higher where it is rare but changes the image much.
 """
 
 
 def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) -> Person:
     """The person of a seed (collection seed, subject number): the same person in a collection of any size.
 
-    `without` names features of `features.ANATOMY` to leave out; what else the person is stays as it was.
+    `without` names features of `features.ANATOMY` to leave out; everything else about the person stays the same.
     """
     rng = np.random.default_rng(seed)
     female = bool(rng.random() < 0.5)
@@ -133,22 +133,22 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
 
 
 def _shaped(person: Person) -> Person:
-    """The person on the back with a trunk that is flat, round, a lens or a box at each height by itself."""
+    """The person, supine, with a trunk that is flat, round, a lens or a box at each height independently."""
     return replace(person, morph=replace(person.morph, across=draw_cross_sections(person.generator(971))))
 
 
 def _swollen(person: Person, rng: np.random.Generator) -> Person:
-    """The person with a mass in a leg, where the dice give one."""
+    """The person with a mass in a leg, if one is drawn."""
     found = draw_swelling(rng, person.turned_out_mm)
     return person if found is None else replace(person, morph=replace(person.morph, swelling=found))
 
 
 PRONE_SHARE = 0.34
-"""Of the women who are varied, those seen lying on their fronts: enough that most breasts a collection looks at closely hang."""
+"""Share of prone women among varied ones: enough that most breasts in close fields of view hang."""
 
 
 def _varied(person: Person, rng: np.random.Generator) -> Person:
-    """The person with what is uncommon: a child (1 in 20), very fat, wasted or marbled muscle, lying prone, parts missing or replaced."""
+    """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone, organs missing or replaced."""
     kind, size, missing = rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share}
     marbling = float(np.clip(0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12), 0.02, 0.3))
     if kind < 0.05:
@@ -161,14 +161,14 @@ def _varied(person: Person, rng: np.random.Generator) -> Person:
     elif kind < 0.21:
         person = replace(person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1])))
     elif kind < 0.29:
-        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))        # fat inside, not under the skin
+        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))        # visceral, not subcutaneous fat
     prone = person.female and bool(rng.random() < PRONE_SHARE)
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
 
 
 OWN_BREASTS_SHARE = 0.75
-"""Of women, those whose breasts are of a kind of their own (`breast_shapes`)."""
+"""Share of women whose breasts are individually shaped (`breast_shapes`)."""
 
 
 def _of_own_breasts(person: Person) -> Person:
@@ -176,10 +176,10 @@ def _of_own_breasts(person: Person) -> Person:
 
 
 def _fasted(person: Person) -> Person:
-    """The person with bowel as it is met: mostly collapsed, a few of its loops in much mesenteric fat, or full.
+    """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much mesenteric fat, or full.
 
-    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol 14:1056).  The lean have no fat
-    for it to lie in: below a belly of 0 mm they have 66 loops or more, 2 cm wide, from 16 mm on any number.
+    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol 14:1056).  Lean people have
+    no fat around it: below a `belly_mm` of 0 they have 66 loops or more, 2 cm wide, above 16 mm any number.
     """
     rng = person.generator(94)
     loops, gut = int(rng.integers(24, 71)), float(rng.uniform(0.5, 1.05))
@@ -188,9 +188,9 @@ def _fasted(person: Person) -> Person:
 
 
 def _lying(person: Person) -> Person:
-    """The person on the back, whose weight flattens buttocks and loins on the table; of one who lies prone they stay round.
+    """The person supine, buttocks and loins flattened by the table; those of a prone person stay round.
 
-    The sacrum comes within 2 cm of the table and lies under a third to all of the fat that a standing person has there.
+    The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person has there.
     """
     if person.prone:
         return person
@@ -198,11 +198,11 @@ def _lying(person: Person) -> Person:
 
 
 BENT_SHARE = 0.75
-"""Of people on their backs, those with a cushion under the knees or a knee bent in its coil."""
+"""Share of supine people with a cushion under the knees or a knee bent in its coil."""
 
 
 def _bent(person: Person) -> Person:
-    """The person with knees bent by 5° to 30°, as far as a cushion or a coil bends them: up to 110 mm ahead of straight ones."""
+    """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of straight ones."""
     bent, lift = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
     if person.prone or bent > BENT_SHARE:
         return person
@@ -210,15 +210,15 @@ def _bent(person: Person) -> Person:
 
 
 def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
-    """The person with fat in places, on a body broader and flatter, or narrower and deeper; one in four is left plain.
+    """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in four stays plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; where they may be `flat`, those of lean people 1.1 to 2 times: on the back a lean belly is
-    16 to 18 cm deep and up to 32 cm wide.  Who has much fat behind lies higher above the table, on a part of it.
+    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a supine lean belly is 16 to 18 cm deep
+    and up to 32 cm wide.  With much fat behind, a person lies higher above the table, by a part of it.
     """
     figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
     if figure is None:
         return person
-    # A full belly spreads sideways on the back.
+    # A large belly spreads sideways in a supine person.
     spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
     lean = 0.0 if person.prone or not flat else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
     broad, under = float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)), float(rng.uniform(0.3, 0.9))
@@ -230,14 +230,14 @@ def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
 
 
 def _deformed(person: Person, rng: np.random.Generator) -> Person:
-    """The person with the waves of DEFORMATION_MM added, three of each length; they move nothing up or down."""
+    """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights unchanged."""
     grown = person.morph.trunk[0] ** 0.5
     waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in DEFORMATION_MM for _ in range(3)]
     return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
 
 
 def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
-    """Proportions of a person of that stature: each piece between anchors varies by 3 %, and heads vary less than bodies do."""
+    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and heads vary less than bodies."""
     pieces = np.diff(ANCHORS_MM)
     grown = stature_mm / STATURE_MM
     stretch = grown * rng.normal(1.0, 0.03, len(pieces))

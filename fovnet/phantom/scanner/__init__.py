@@ -1,4 +1,4 @@
 """The simulated scanner: tissues as data, signal equations, contrasts, flaws; `scan.scan` makes an image of any label volume.
 
-It knows nothing of people: the simulated body, bottles of water and segmentations of one's own are all put into it.
+It is independent of people: simulated bodies, bottles of water and users' segmentations are all scanned with it.
 """

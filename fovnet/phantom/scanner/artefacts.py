@@ -1,7 +1,7 @@
-"""What goes wrong with an image between the coil and the disk; every flaw is a function of an image, and none is certain.
+"""Artefacts between the coil and the disk; every flaw is a function of an image, and none is certain.
 
-All work on images (i, j, k) float32 of the acquired voxels.  Source of their looks: McRobbie et al., *MRI from Picture to Proton* (2017),
-chapter 7.
+All operate on images (i, j, k) float32 of the acquired voxels.  Source of their appearance: McRobbie et al., *MRI from Picture to Proton*
+(2017), chapter 7.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Flaws:
-    """What is wrong with one image; as it stands, nothing.
+    """The flaws of one image; by default none.
 
-    phase        axis of the phase encoding, along which things repeat, smear and fold;  through  axis of the slices
+    phase        axis of the phase encoding, for ghosts, motion and wrap-around;  through  axis of the slices
     folded       voxels at each end along `phase` that are acquired only to fold over the opposite end
-    shift_mm     how far fat lies from its place along the frequency axis
-    unsuppressed share of the field of view in which suppression misses the fat
-    voids        metal parts that leave a hole with a bright rim
-    ghost        strength of shifted copies, and how many share the field of view
-    motion       voxels that the body moved along `phase` meanwhile;  begun  the share of it that lay behind at the labels' place
+    shift_mm     chemical shift of fat along the frequency axis
+    unsuppressed share of the field of view in which fat suppression fails
+    voids        metal parts that leave a signal void with a bright rim
+    ghost        relative intensity of ghosts, and how many copies share the field of view
+    motion       voxels by which the body moves along `phase`;  begun  the share of that path travelled at the labels' position
     kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is filled with zeros
-    spike        amplitude of a wave over the picture, 1000 being white;  lines  of noise along the frequency axis
+    spike        amplitude of a wave over the image, 1000 being white;  lines  of noise along the frequency axis
     uneven       standard deviation of the log brightness of slices
-    ball         radius, as a share of the half diagonal of the field of view, past which gradients fail; 0 stands for never
+    ball         radius, as a share of the half diagonal of the field of view, beyond which gradients fail; 0: never
     smear        (3,) Gaussian sigma in voxels of a filter after the noise
     """
 
@@ -51,12 +51,12 @@ class Flaws:
 
     @property
     def frequency(self) -> int:
-        """The axis that is neither of the slices nor of the phase."""
+        """The frequency-encoding axis: neither that of the slices nor of the phase."""
         return 3 - self.phase - self.through
 
 
 def before_noise(image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, rng: np.random.Generator) -> Floats:
-    """The image (i, j, k) with what happens to the signal."""
+    """The image (i, j, k) with the flaws of the signal."""
     for _ in range(flaws.voids):
         image = with_void(image, spacing_mm, rng)
     if flaws.uneven:
@@ -77,7 +77,7 @@ def before_noise(image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, r
 
 
 def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats:
-    """The image (i, j, k) with what comes beside the noise, and is filtered with it."""
+    """The image (i, j, k) with spikes and noise lines, and then filtered."""
     if flaws.spike:
         image = np.abs(image + flaws.spike * _wave(image.shape, flaws.through, rng))
     if flaws.lines:
@@ -88,7 +88,7 @@ def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats
 
 
 def moved(image: Floats, voxels: float, axis: int) -> Floats:
-    """The image moved `voxels` towards higher indices, linear between voxels; what moves in from outside is 0."""
+    """The image shifted by `voxels` towards higher indices, by linear interpolation; 0 enters from outside."""
     whole = int(np.floor(voxels))
     part = np.float32(voxels - whole)
     near = _by_whole(image, whole, axis)
@@ -118,7 +118,8 @@ def wrapped(image: Floats, margin: int, axis: int) -> Floats:
 
 
 def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
-    """The image with copies of itself a `copies`-th of the field of view apart, `strength` times as bright, as breathing leaves them."""
+    """The image with `copies` - 1 shifted copies, evenly spaced over the field of view, of relative intensity `strength`, as from
+    breathing."""
     size, whole = image.shape[axis], image
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
@@ -127,12 +128,13 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
 
 
 def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
-    """The mean of the image at three places along a way of `voxels`, which it had gone the share `begun` of where it is."""
+    """The mean of the image at the start, middle and end of a path of `voxels`, of which the share `begun` is travelled at its own
+    position."""
     return np.asarray(sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0)) / np.float32(3))
 
 
 def zero_filled(image: Floats, share: float, axis: int) -> Floats:
-    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with ripples (Gibbs) along edges; magnitude."""
+    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with Gibbs ringing along edges; magnitude."""
     size = image.shape[axis]
     spectrum = fft.rfft(image, axis=axis)
     kept = max(2, int(np.ceil(share * (size // 2 + 1))))
@@ -141,7 +143,8 @@ def zero_filled(image: Floats, share: float, axis: int) -> Floats:
 
 
 def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
-    """The image with a hole of 8 to 35 mm about a bright voxel, as metal leaves it, and a rim where the lost signal has gone."""
+    """The image with a signal void of 8 to 35 mm radius around a bright voxel, as from metal, and a rim in which the displaced signal
+    piles up."""
     inside = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
     if not len(inside):
         return image
@@ -155,9 +158,10 @@ def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Gen
 
 
 def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
-    """The image black past a ball about its middle, its radius `ball` half diagonals, and up to four times as bright just within.
+    """The image black beyond a ball about its middle, of radius `ball` half diagonals, and up to four times as bright just inside.
 
-    Past some 20 cm gradients no longer grow: what lies there is read as if it lay nearer, all at one place, in the corners of large fields.
+    Beyond some 20 cm gradients no longer increase: signal from there is encoded nearer, compressed to one place, in the corners of large
+    fields.
     """
     half = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
     square = sum(_along(np.linspace(-h, h, size, dtype=np.float32), axis) ** 2
@@ -168,16 +172,17 @@ def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Flo
 
 
 def smooth_field(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], spread: float, rng: np.random.Generator) -> Floats:
-    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and changes over some 12 cm: an uncorrected bias."""
+    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over some 12 cm: an uncorrected bias
+    field."""
     coarse = [max(2, int(np.ceil(size * mm / 120)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
     field = np.exp(spread * rng.standard_normal(coarse)).astype(np.float32)
     return stretched(field, shape)
 
 
 def missed(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float, rng: np.random.Generator) -> Floats:
-    """How far (i, j, k), 0 to 1, suppression misses fat: at one side of the field of view, behind a front that winds over some 8 cm.
+    """How far (i, j, k), 0 to 1, fat suppression fails: at one side of the field of view, behind a front that winds over some 8 cm.
 
-    The static field is off by the 3.4 ppm between fat and water far from the isocentre and where body borders on air.
+    The static field is off by the 3.4 ppm between fat and water far from the isocentre and at interfaces with air.
     """
     coarse = [max(3, int(np.ceil(size * mm / 80)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
     field = 0.35 * rng.standard_normal(coarse)
@@ -190,7 +195,7 @@ def missed(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float
 
 
 def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
-    """Linear interpolation, axis by axis, to `shape`, first and last values kept."""
+    """Linear interpolation, axis by axis, to `shape`, keeping first and last values."""
     for axis, size in enumerate(shape):
         n = coarse.shape[axis]
         at = np.linspace(0, n - 1, size)
@@ -205,7 +210,7 @@ def _along(values: Floats, axis: int) -> Floats:
 
 
 def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Floats:
-    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the picture: one bad sample of k-space."""
+    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the image: one corrupted sample of k-space."""
     total = np.zeros((1, 1, 1), np.float32)
     for axis, size in enumerate(shape):
         turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
@@ -214,7 +219,7 @@ def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Flo
 
 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
-    """Flaws of an image of that plane, half of the time none: those of the signal about one in eight each."""
+    """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most kinds in about one of eight."""
     through = {"axial": 2, "coronal": 1}.get(plane, 0)
     pair = [axis for axis in range(3) if axis != through]
     phase = int(rng.choice(pair))

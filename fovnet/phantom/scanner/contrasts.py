@@ -1,6 +1,6 @@
 """Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any brightness.
 
-A network that has seen any brightness in any tissue has to go by shape.  Source: Billot et al. (2023), *SynthSeg: segmentation of brain
+A network trained on any brightness in any tissue must rely on shape.  Source: Billot et al. (2023), *SynthSeg: segmentation of brain
 MRI scans of any contrast and resolution without retraining*, Med Image Anal 86:102789, section 3.2 (a random mean for each label).
 """
 
@@ -16,16 +16,16 @@ from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.phantom.scanner.tissues import Tissue
 
 Floats = NDArray[np.float64]
-DARK_PD = 0.05          # tissues with fewer protons, air and gas, stay black in every contrast
+DARK_PD = 0.05          # tissues with lower proton density, air and gas, stay black in every contrast
 
 
 @dataclass(frozen=True)
 class FreeContrast:
-    """How far a contrast is from the physics of its sequence.
+    """How far a contrast departs from the physics of its sequence.
 
-    share     of each tissue's brightness that is drawn at random, 0 to 1        seed   of those draws
-    gamma     exponent of the brightness                                         inverted  bright is dark, but for air
-    matter    how far grey and white matter keep apart, 1 as by their relaxation times, 0 not at all, below that they change places
+    share     of each tissue's brightness that is random, 0 to 1                 seed   of those random values
+    gamma     exponent of the brightness                                         inverted  dark and bright exchanged, except for air
+    matter    factor on the difference of grey and white matter: 1 as by their relaxation times, 0 none, negative reverses it
     """
 
     share: float = 0.0
@@ -50,7 +50,7 @@ class FreeContrast:
         return np.where(shown, peak * mixed**self.gamma, bright)
 
     def _nearer(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
-        """The brightness with that of grey and white matter moved towards or past their mean."""
+        """The brightness with that of grey and white matter moved towards or beyond their mean."""
         matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
         mean = float(bright[matter].mean()) if matter.any() else 0.0
         return np.where(matter, mean + self.matter * (bright - mean), bright)
@@ -70,7 +70,7 @@ UNUSUAL: tuple[Sequence, ...] = (
     Sequence("turbo FLASH", "gradient echo", 5, 1.6, flip_deg=5),
     Sequence("proton density, fat suppressed", "spin echo", 3000, 30, fat="suppressed"),
 )
-"""Sequences that a whole-body study seldom has and an archive does."""
+"""Sequences that are rare in whole-body studies and found in archives."""
 
 
 PREPARED: tuple[Sequence, ...] = (
@@ -78,13 +78,13 @@ PREPARED: tuple[Sequence, ...] = (
     Sequence("MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"),
     Sequence("MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half", contrast=True, dose=0.4),
 )
-"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, water 0.1 to 0.25, and the scalp's fat 0.4 to 1.5.
+"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's fat 0.4 to 1.5.
 
-A spin echo's inversion recovery leaves fat at 2.7 and so a brain that is dark.
+In spin-echo inversion recovery fat is at 2.7, so the brain looks dark.
 """
 
 PREPARED_ODDS = (0.6, 0.27, 0.13)
-PREPARED_SHARE = 0.75       # of the inversion recoveries of heads; the others stay as they are
+PREPARED_SHARE = 0.75       # of the T1 inversion recoveries of heads, those replaced by one of PREPARED
 
 OF_HEADS: tuple[Sequence, ...] = (
     Sequence("T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"),
@@ -95,21 +95,21 @@ OF_HEADS: tuple[Sequence, ...] = (
     Sequence("FLAIR, fat suppressed", "inversion recovery", 9000, 95, ti=2450, fat="suppressed"),
     Sequence("susceptibility", "gradient echo", 35, 20, flip_deg=15),
 )
-"""What an archive of heads is full of: blood that flows in is bright, or fat is dark, so that the brain is the brightest."""
+"""Common in archives of heads: inflowing blood is bright, or fat is dark, so that the brain is brightest."""
 
 REPLACED = "T1 inversion recovery"
-LONG_TE_MS = 60.0       # echoes later than this weigh by T2
+LONG_TE_MS = 60.0       # longer echo times are T2-weighted
 
 FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
-"""Of heads, those whose grey and white matter differ less than by one relaxation time each: of all, of T2 and FLAIR, of MPRAGE.
+"""Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2 and FLAIR, for MPRAGE.
 
-Echo trains and magnetisation transfer bring T2 and FLAIR nearer to even, incomplete myelin reverses the two in infants.  Source: Barkovich
+Echo trains and magnetisation transfer reduce it in T2 and FLAIR, incomplete myelination reverses it in infants.  Source: Barkovich
 (2000), AJNR 21:1099.
 """
 
 
 def freely(sequence: Sequence, rng: np.random.Generator, head: bool = False) -> tuple[Sequence, FreeContrast | None]:
-    """The sequence or an unusual one, and how far its contrast is changed: three in ten have tissues of random brightness."""
+    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of random brightness."""
     sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
         chosen = PREPARED[int(rng.choice(len(PREPARED), p=PREPARED_ODDS))]

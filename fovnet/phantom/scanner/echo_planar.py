@@ -1,11 +1,11 @@
-"""Echo-planar images, of functional and diffusion studies: pulled out of shape, and black, where air lies near.
+"""Echo-planar images, of functional and diffusion studies: distorted, and dark, near air.
 
-    air  (i, j, k) share of each voxel that is air    offset_hz  (i, j, k) how much faster than the scanner thinks protons precess there
+    air  (i, j, k) share of each voxel that is air    offset_hz  (i, j, k) off-resonance frequency
 
 All lines of a slice are read after one excitation, so that a small offset moves signal by whole voxels along the phase axis.
-Sources: Salomir et al. (2003), Concepts Magn Reson B 19:26, and Marques & Bowtell (2005), Concepts Magn Reson B 25:65: the field about a
-susceptibility, F⁻¹[(1/3 - kz²/k²) F χ]; Jezzard & Balaban (1995), Magn Reson Med 34:65: what it does to the image, shift = offset over
-bandwidth of a voxel; Reichenbach et al. (1997), J Magn Reson Imaging 7:266: the signal of a voxel across which phases spread, sinc(G d TE).
+Sources: Salomir et al. (2003), Concepts Magn Reson B 19:26, and Marques & Bowtell (2005), Concepts Magn Reson B 25:65: the field of a
+susceptibility distribution, F⁻¹[(1/3 - kz²/k²) F χ]; Jezzard & Balaban (1995), Magn Reson Med 34:65: the distortion, shift = offset over
+bandwidth of a voxel; Reichenbach et al. (1997), J Magn Reson Imaging 7:266: intravoxel dephasing, sinc(G d TE).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from fovnet.phantom.scanner.tissues import Tissue
 
 Floats = NDArray[np.float32]
 
-AIR_PPM = 9.4           # susceptibility of air less that of water
+AIR_PPM = 9.4           # susceptibility of air minus that of water
 HZ_A_TESLA_PPM = 42.577
 AIRY = {"air": 1.0, "gas": 1.0, "lung": 0.75}
-"""How much of a tissue is air."""
+"""The fraction of air in a tissue."""
 
-FINER = 4               # parts into which a voxel is cut along the phase axis before it is moved: else stretched places have gaps
+FINER = 4               # parts of a voxel along the phase axis that are moved separately: otherwise stretched places have gaps
 
 
 @dataclass(frozen=True)
 class EchoPlanar:
     """How the lines of a slice are read.
 
-    phase         axis along which signal is moved               through  axis of the slices
-    bandwidth_hz  between two voxels of the phase axis; its sign is the direction in which the lines are read
-    te_ms         echo time of a gradient echo, whose voxels lose signal; 0 for a spin echo, whose do not
+    phase         axis along which signal is displaced           through  axis of the slices
+    bandwidth_hz  per voxel along the phase axis; its sign is the direction in which the lines are read
+    te_ms         echo time of a gradient echo, with signal loss by dephasing; 0 for a spin echo, without
     """
 
     phase: int
@@ -45,12 +45,12 @@ class EchoPlanar:
 
 
 def air_share(tissues: Many[Tissue]) -> Floats:
-    """(t,) how much of each tissue is air."""
+    """(t,) the fraction of air in each tissue."""
     return np.array([AIRY.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32)
 
 
 def read_out(image: Floats, air: Floats, vox_to_ras: NDArray[np.float64], planar: EchoPlanar, field_strength: float) -> Floats:
-    """The image (i, j, k) as an echo-planar sequence would show it, in a field of that many tesla along z."""
+    """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
     offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(HZ_A_TESLA_PPM * field_strength)
     if planar.te_ms:
         image = image * np.abs(np.sinc(_steps(offset_hz, planar.through) * (planar.te_ms / 1000))).astype(np.float32)
@@ -58,9 +58,9 @@ def read_out(image: Floats, air: Floats, vox_to_ras: NDArray[np.float64], planar
 
 
 def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
-    """(i, j, k) field about air in water, in millionths of the scanner's; the field of view goes on as it is at its edges.
+    """(i, j, k) relative field change by air in water, in ppm; the field of view is continued by its edge values.
 
-    About a sphere of radius a it is 9.4 / 3 (a / r)³ (3 cos²θ - 1), within it 0.
+    Outside a sphere of radius a it is 9.4 / 3 (a / r)³ (3 cos²θ - 1), inside 0.
     """
     margin = [max(4, size // 4) for size in air.shape]
     wide = np.pad(air, [(m, m) for m in margin], mode="edge")
@@ -72,30 +72,30 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     square = k[0] ** 2 + k[1] ** 2 + k[2] ** 2
     square[0, 0, 0] = 1.0
     kernel = (1 / 3 - along**2 / square).astype(np.float32)
-    kernel[0, 0, 0] = 0.0                                 # a field that is the same everywhere is tuned out
+    kernel[0, 0, 0] = 0.0                                 # a constant offset is removed by tuning
     field = fft.irfftn(fft.rfftn(wide) * kernel, wide.shape)
     inner = tuple(slice(m, m + size) for m, size in zip(margin, air.shape, strict=True))
     return np.asarray(AIR_PPM * field[inner], dtype=np.float32)
 
 
 def shimmed(field: Floats, air: Floats) -> Floats:
-    """The field less what shim coils of the second order take away: its least-squares polynomial over what is no air."""
+    """The field after second-order shimming: minus its least-squares polynomial over voxels that are not air."""
     along = [np.linspace(-1, 1, size, dtype=np.float32) for size in field.shape]
     x, y, z = np.meshgrid(*along, indexing="ij", sparse=True)
     terms = [np.ones_like(field), *(np.broadcast_to(t, field.shape) for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z))]
     body = np.flatnonzero(air.ravel() < 0.5)
     if len(body) <= len(terms):
         return field
-    some = body[:: max(1, len(body) // 5000)]             # ten numbers do not need more
+    some = body[:: max(1, len(body) // 5000)]             # enough for ten coefficients
     design = np.stack([term.ravel()[some] for term in terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[some], rcond=None)[0].astype(np.float32)
     return np.asarray(field - sum(weight * term for weight, term in zip(weights, terms, strict=True)), dtype=np.float32)
 
 
 def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
-    """The image (i, j, k), the signal of every voxel moved by so many `voxels` (i, j, k) along an axis.
+    """The image (i, j, k) with the signal of every voxel moved by `voxels` (i, j, k) along an axis.
 
-    Signal is neither made nor lost, so it piles up where neighbours move together; what leaves at one end comes in at the other.
+    Signal is conserved, so it piles up where neighbours converge; what leaves at one end enters at the other.
     """
     lines, moves = (np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels))
     n = lines.shape[1]
@@ -115,5 +115,5 @@ def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
 
 
 def _steps(offset_hz: Floats, axis: int) -> Floats:
-    """How much the offset changes from one side of a voxel to the other along an axis, Hz."""
+    """The change of the offset across a voxel along an axis, Hz."""
     return np.asarray(np.gradient(offset_hz, axis=axis), dtype=np.float32)

@@ -1,6 +1,6 @@
 """The scanner: from tissue labels on any grid to the magnitude image an MRI scanner would store.
 
-It knows nothing of the simulated body: any label volume with a table of its tissues can be put into it.
+It is independent of the simulated body: any label volume with a table of its tissues can be scanned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LabelVolume:
-    """Which tissue is where: `labels` (i, j, k) indices into a tissue table, `vox_to_ras` (4, 4) voxel index to mm, RAS+."""
+    """Tissue labels: `labels` (i, j, k) indices into a tissue table, `vox_to_ras` (4, 4) voxel index to mm, RAS+."""
 
     labels: NDArray[np.integer]
     vox_to_ras: NDArray[np.float64]
@@ -36,10 +36,10 @@ class LabelVolume:
 class Coil:
     """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of about `reach_mm`; `depth` 0 is uniform.
 
-    fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; far away means never
-    bias      standard deviation of the logarithm of a smooth field beside it
-    power     how steeply an element's sensitivity falls: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
-    known_mm  distance of the points at which the sensitivity is computed; it has no detail below that
+    fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; 1e6: no fall
+    bias      standard deviation of the logarithm of an additional smooth field
+    power     steepness of an element's sensitivity: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
+    known_mm  spacing of the points at which the sensitivity is computed; it has no detail below that
     """
 
     centres_mm: tuple[tuple[float, float, float], ...] = ()
@@ -58,8 +58,8 @@ class Acquisition:
     field_strength  tesla                                    snr      mean signal of the brighter half of the tissue over sigma
     average         (3,) label voxels that make one voxel    coil     receive sensitivity
     blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
-    contrast        how far it is from physics, or None      flaws    what is wrong with the image
-    planar          how an echo-planar image is read, or None for one that is not
+    contrast        departure from physics, or None          flaws    artefacts of the image
+    planar          echo-planar readout, or None
     """
 
     field_strength: float = 1.5
@@ -77,12 +77,12 @@ def scan(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
     tissues: Many[Tissue] = TISSUES, source: str = "simulated",
 ) -> Volume:
-    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by `acquisition.average`, less
-    what folds over.
+    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by `acquisition.average`, without
+    voxels that fold over.
 
     Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel half of fat is half as bright),
     point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill a voxel are dropped.
-    Raises VolumeError ("label-outside-table") for a label the table does not have.
+    Raises VolumeError "label-outside-table" for a label the table does not have.
     """
     table = tuple(tissues)
     if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(table):
@@ -113,7 +113,7 @@ def scan(
 def _received(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, table: tuple[Tissue, ...], rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """The signal of every voxel, and where the voxels are; fat lies beside its place where it precesses too slowly."""
+    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat suppression, if any."""
     flaws, bright = acquisition.flaws, signals(table, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
         bright = acquisition.contrast.of(bright, table)
@@ -163,9 +163,9 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
-    """Receive sensitivity (i, j, k), 1 where it is highest: root of the sum of squares of (1 + (d / reach)²)^-power over elements.
+    """Receive sensitivity (i, j, k), 1 at its maximum: root of the sum of squares of (1 + (d / reach)²)^-power over elements.
 
-    Known every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
+    Computed every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
     """
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     coarse = [max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)]
@@ -182,7 +182,7 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
 
 
 def _bright_level(image: Floats) -> float:
-    """Mean signal of the brighter half of what is not air; 0 for an empty image."""
+    """Mean signal of the brighter half of everything except air; 0 for an empty image."""
     sample = image.ravel()[:: max(1, image.size // 200_000)]
     body = sample[sample > 0.02 * max(float(sample.max()), 1e-9)]
     return float(body[body >= np.median(body)].mean()) if body.size else 0.0
@@ -196,7 +196,7 @@ def _averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, i
     return affine
 
 
-TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: farther than most organs reach
+TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: more than the size of most organs
 
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
@@ -215,7 +215,7 @@ def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Gener
 
 @cache
 def _grains() -> Floats:
-    """(TILE, TILE, TILE) of standard deviation 1, the same for all: every volume begins somewhere else in it, which saves 0.06 s."""
+    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at different places in it: this saves 0.06 s."""
     noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
     smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(noise, 4.5, mode="wrap")
     return np.asarray(smooth / smooth.std(), dtype=np.float32)

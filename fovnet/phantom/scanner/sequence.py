@@ -1,10 +1,10 @@
-"""Signal equations: what a tissue of given PD, T1, T2, T2* gives under a pulse sequence.
+"""Signal equations: the signal of a tissue of given PD, T1, T2, T2* in a pulse sequence.
 
     tr, te, ti   repetition, echo and inversion time, ms       flip_deg   excitation angle
 Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin echo eq. 26.3,
     inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
     Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
-    Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighs a signal with e^{-b D}.
+    Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighting by e^{-b D}.
     Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of inversion and spoiled echoes.
     Haase (1990), Magn Reson Med 13:77: turbo FLASH, the same after an inversion or a saturation, with a train of some 0.3 s.
 """
@@ -27,19 +27,19 @@ RELAXIVITY = 4.3
 
 @dataclass(frozen=True)
 class Sequence:
-    """How an image is weighted.
+    """The weighting of an image.
 
     kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
-              is always fresh), "balanced cine" (balanced, part of the blood fresh), "inversion gradient echo" (inversion recovery read by
-              gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips whose
-              middle is at `ti`: MPRAGE), "saturation prepared" (a saturation before the train instead), or "diffusion coefficient" (a
-              map of it)
+              is always unsaturated), "balanced cine" (balanced, part of the blood unsaturated), "inversion gradient echo" (inversion
+              recovery read by gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small
+              flips with its middle at `ti`: MPRAGE), "saturation prepared" (a saturation before the train instead), or "diffusion
+              coefficient" (a map of it)
     fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
               left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
-              or "cancelling" (fat points against water in every voxel, so that borders between the two are dark)
-    contrast  whether a contrast agent was given, and how much of it: `dose` 1 is the uptake in the tissue table
+              or "cancelling" (fat opposed to water in every voxel, so that borders between the two are dark)
+    contrast  whether a contrast agent was given, and `dose` its amount: 1 is the uptake in the tissue table
     b         diffusion weighting, s / mm²
-    train     flips of a prepared train, and ms from one to the next
+    train     number of flips of a prepared train, and ms from one to the next
     """
 
     name: str
@@ -61,7 +61,7 @@ def spin_echo(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float) -> Float
 
 
 def inversion_recovery(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, ti: float) -> Floats:
-    """PD |1 - 2 e^{-TI/T1} + e^{-TR/T1}| e^{-TE/T2}, magnitude; nothing is left at TI = T1 ln 2 when TR is long."""
+    """PD |1 - 2 e^{-TI/T1} + e^{-TR/T1}| e^{-TE/T2}, magnitude; nulled at TI = T1 ln 2 for long TR."""
     return np.asarray(pd * np.abs(1 - 2 * np.exp(-ti / t1) + np.exp(-tr / t1)) * np.exp(-te / t2))
 
 
@@ -80,21 +80,21 @@ def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg:
 def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence, left: float = -1.0) -> Floats:
     """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the preparation, every `tr`; steady state.
 
-    The preparation leaves the share `left` of M: -1 after an inversion, 0 after a saturation.  In the train M goes to
-    (1 - E) / (1 - E cos α), and E cos α of the way is left after each flip, E = e^{-τ/T1}; outside it to 1.
+    The preparation multiplies M by `left`: -1 for an inversion, 0 for a saturation.  In the train M approaches (1 - E) / (1 - E cos α),
+    with the factor E cos α on the difference per flip, E = e^{-τ/T1}; outside it M approaches 1.
     """
     (flips, flip_ms), tr, te, ti = sequence.train, sequence.tr, sequence.te, sequence.ti
     flip, e1, half = np.deg2rad(sequence.flip_deg), np.exp(-flip_ms / t1), flips * flip_ms / 2
     train, driven = (e1 * np.cos(flip)) ** (flips / 2), (1 - e1) / (1 - e1 * np.cos(flip))
     before, after = np.exp(-max(ti - half, 0.0) / t1), np.exp(-max(tr - ti - half, 0.0) / t1)
-    # What is read is a + b M, M before the preparation; M is what is left of that after the rest of the train and the wait.
+    # The signal is a + b M, M before the preparation; M results from it after the rest of the train and the delay: M = c + d M.
     a, b = (1 - before) * train + driven * (1 - train), left * before * train
     c, d = (a * train + driven * (1 - train)) * after + 1 - after, b * train * after
     return np.asarray(pd * np.abs(a + b * c / (1 - d)) * np.sin(flip) * np.exp(-te / t2star))
 
 
 def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
-    """Signal (t,) of each tissue, PD = 1 fully relaxed being 1; KeyError for a `kind` or `fat` that is not one of Sequence's."""
+    """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that is not one of Sequence's."""
     at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
     pd, uptake = np.array([t.pd for t in tissues]), np.array([t.uptake for t in tissues])
     t1, t2, t2star = (np.array([getattr(t, name)[at] for t in tissues]) for name in ("t1", "t2", "t2star"))
@@ -120,21 +120,23 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
 
 
 def _inflow(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
-    """What stays is saturated as in any short gradient echo; what flows in has been excited for the first time: PD sin α e^{-TE/T2*}."""
+    """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for the first time: PD sin α
+    e^{-TE/T2*}."""
     flow = np.array([t.flow for t in tissues])
     stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray((1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star))
 
 
 FRESH = 0.1
-"""Share of the largest possible signal, PD sin α, that fresh blood adds in a balanced cine; blood is then about as bright as fat.
+"""Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is then about as bright as fat.
 
 Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises balanced signals of blood.
 """
 
 
 def _balanced_cine(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
-    """Balanced steady state; both hearts' blood moves on between two beats, so that venous blood is nearly as fresh as arterial."""
+    """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous blood is nearly as unsaturated as
+    arterial."""
     flow = np.array([t.flow for t in tissues])
     stays = balanced(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray(stays + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
@@ -147,9 +149,9 @@ STILL_T2 = 60.0
 
 
 def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
-    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water that relaxes slowly is also free to move.
+    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also diffuses freely.
 
-    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, next to nothing in fat; a rank order rather than a table.
+    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order rather than a table.
     """
     t2, fat = np.array([t.t2[0] for t in tissues]), np.array([t.fat for t in tissues])
     moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
@@ -157,7 +159,7 @@ def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
 
 
 def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
-    """Which part of a tissue's signal is seen; suppression leaves a tenth of the fat, as it does in practice."""
+    """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in practice."""
     f = np.array([t.fat for t in tissues])
     seen: dict[str, Floats] = {
         "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
@@ -167,7 +169,8 @@ def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
 
 
 def _flow(tissues: tuple[Tissue, ...], sequence: Sequence) -> Floats:
-    """Blood that leaves the slice between excitation and refocusing is dark; fresh blood that enters a gradient echo is bright."""
+    """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood in a gradient echo is
+    bright."""
     flow = np.array([t.flow for t in tissues])
     if sequence.kind in ("spin echo", "inversion recovery"):
         return np.asarray(1 - 0.85 * flow)

@@ -1,11 +1,11 @@
-"""What tissues look like to a scanner: proton density and relaxation times, as data.
+"""MR properties of tissues as data: proton density and relaxation times.
 
 Sources (mean values, rounded to three digits):
     Stanisz et al. (2005), Magn Reson Med 54:507, table 1: brain, cord, muscle, heart, liver, cartilage, blood.
     de Bazelaire et al. (2004), Radiology 230:652, tables 2-3: kidney, spleen, pancreas, marrow of L4, uterus, prostate.
     Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
     Wansapura et al. (1999), J Magn Reson Imaging 9:531: T2* of grey and white matter at 3 T.
-    Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): what the others leave out.
+    Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): tissues that the others leave out.
     Peripheral zone of the prostate, disc nucleus, silicone, lesions: values that keep the known order of brightness, not measurements.
     Mixed marrow, of the adult pelvis, lies between red and yellow.
     T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in lung and bone.
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 FIELD_STRENGTHS = (1.5, 3.0)
-"""The two field strengths, in tesla, that the table knows."""
+"""The two field strengths of the table, in tesla."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Tissue:
     """One tissue, with times in ms as (at 1.5 T, at 3 T).
 
     pd            proton density, water = 1            fat       fraction of the signal that comes from fat
-    t1, t2        relaxation times                     flow      1 where blood moves through the slice, else 0
+    t1, t2        relaxation times                     flow      share of the full flow effect: 1 for arterial blood, 0 without flow
     t2star        with field inhomogeneity             uptake    contrast agent taken up, mmol / L
     mottle        coefficient of variation of the tissue's own texture
     """
@@ -110,7 +110,7 @@ _INDEX = {tissue.name: index for index, tissue in enumerate(TISSUES)}
 
 
 def label_of(name: str) -> int:
-    """The label of a tissue of `TISSUES`; KeyError for a name that is not there."""
+    """The label of a tissue of `TISSUES`; KeyError for an unknown name."""
     return _INDEX[name]
 
 
