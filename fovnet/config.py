@@ -166,7 +166,7 @@ class Training(Section):
 class Speed(Section):
     """Speed of the device for the cost model; predicted seconds order the virtual clock, so they belong to the configuration.
 
-    `fovnet calibrate` measures the first three and, beside them, the last four.
+    `fovnet calibrate` measures the last four in addition to the first three.
     """
 
     gflop_per_second: PositiveFloat = 20_000.0
@@ -584,7 +584,7 @@ def _fault(fault: Any) -> str:
 
 
 def _section(annotation: Any) -> Any:
-    """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the annotation itself where there is none."""
+    """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the annotation itself if there is none."""
     choices = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
     return next((choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)), annotation)
 

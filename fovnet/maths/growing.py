@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BLOCK = 32
-"""Rows in a block of the settled ones."""
+"""Number of settled rows in a block."""
 CHUNK = 2048
 """Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a second (k, M)."""
 STRIP = 128

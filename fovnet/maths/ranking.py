@@ -64,5 +64,5 @@ def pairs_of(scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.in
     size = min(len(levels), LEVELS)
     place = cluster * size + rank
     high, low = (np.bincount(place[those], minlength=clusters * size).reshape(clusters, size) for those in (positive, ~positive))
-    reached = np.cumsum(low, axis=1) - low / 2                     # those below, and half of those level with it
+    reached = np.cumsum(low, axis=1) - low / 2                     # negatives below, and half of those tied
     return Pairs(high.astype(np.float64) @ reached.T, high.sum(axis=1).astype(np.float64), low.sum(axis=1).astype(np.float64))

@@ -48,7 +48,7 @@ def half_ranked(scores: Floats) -> Target:
     good = scores / 2 <= middle
     above, half = _small(scores[good] / 2 - middle)      # equal values are exactly 0 here; a mean of theirs need not be one of them
     spread = float(np.sqrt(np.mean(above**2)))
-    distances = spread > 0.0                             # else the better half is one value, and only ranks are left
+    distances = spread > 0.0                             # if not, the better half is one value, and only ranks remain
     quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
     warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
     warped[good] = above

@@ -136,8 +136,8 @@ def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callab
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
-    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: of segmentations alone if
-    `own_labels`, else of none.
+    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: from segmentations alone with
+    `own_labels`, without it from none.
 
     Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have a column `field_of_view`.
     """

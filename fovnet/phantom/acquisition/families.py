@@ -155,7 +155,7 @@ ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 
 
 def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of SMALL, or one of ANYWHERE at a random point: for a box each region of the chain is equally likely, then each point in it.
+    """One of SMALL, or of ANYWHERE at a random place: for a box the regions of the chain are equally likely, then the heights in one.
 
     For people with a mass in a leg, half of the small fields show the mass.
     """
@@ -246,7 +246,7 @@ def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator)
 
 
 def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
-    """A cube of some centimetres on the spine, anywhere between the iliac crest and the neck."""
+    """A cube of some centimetres on the spine, anywhere from 6 cm below the iliac crest to the chin."""
     z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
     return Family(VERTEBRA, ("sole", z - tall, z - tall), ("sole", z + tall, z + tall), (55, 100), (55, 110), "iis", protocol="spine",
                   offset_y=(-60, -35))

@@ -22,7 +22,7 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
     (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.1),       # blood 1, fat 0.57, muscle 0.2
     (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True), 0.08),
 )
-"""Sequences for stacks along the heart's own axes, and their shares; the rest keep the sequence they were planned with."""
+"""Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free contrasts leave three in four unchanged."""
 
 
 def short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:

@@ -243,7 +243,7 @@ def _breast_coil(low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: f
 
 
 def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in any of the 48 orientations."""
+    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in any; directions are random."""
     usual = {"axial": (0, 1, 2), "coronal": (0, 2, 1), "sagittal": (2, 0, 1), "isotropic": (2, 0, 1)}[plane]
     order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
     return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -26,8 +26,8 @@ def parts(person: Person) -> list[Paint]:
 
 
 def _disc(person: Person, rng: np.random.Generator, z: float, step: float, size: tuple[float, float]) -> list[Paint]:
-    """A bright nucleus in a dark annulus; dark throughout in one of three at age fifty, half of these bulging backwards, with fatty marrow
-    beside."""
+    """A bright nucleus in a dark annulus; degenerated in one of three at age fifty: dark, beside fatty marrow, half of these bulging
+    backwards."""
     (wide, deep), y = size, column_y(z)
     lean = float(np.rad2deg(np.arctan2(column_y(z + 10) - column_y(z - 10), 20)))
     worn = rng.random() < 0.008 * (person.age - 8)

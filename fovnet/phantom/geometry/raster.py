@@ -1,7 +1,7 @@
 """From solids to labels on any grid.
 
-Every solid is painted within its own bounding box only, so the cost depends on what is shown, for a knee at 1 mm as for a whole body
-at 3 mm, and there is no master volume.
+Every solid is painted within its own bounding box only, so that the cost depends on what is shown, a knee at 1 mm or a whole body at
+3 mm, and there is no master volume.
 """
 
 from __future__ import annotations

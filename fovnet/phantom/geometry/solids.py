@@ -195,7 +195,8 @@ class Tube(Solid):
 
 
 def every_mm(table: tuple[tuple[float, ...], ...]) -> NDArray[np.float32]:
-    """(n, q) columns of rows (z, q numbers) after z, at every mm from the lowest z, in mm, z ascending: monotone cubics between rows."""
+    """(n, q) the columns after z of rows (z, q numbers), z in mm and ascending, at every mm from the lowest z: monotone cubics between
+    rows."""
     rows = np.asarray(table)
     z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
     return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
