@@ -44,6 +44,8 @@ def calibration_files(settings: Settings) -> list[str]:
 
 def warm_start_files(settings: Settings) -> list[str]:
     """The ensemble whose networks are trained further, if it exists; the verbs report a missing one."""
+    if settings.training.begin is None:
+        return []
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
     return [path for path in [f"{folder}/ensemble.json"] if Path(path).exists()]
 

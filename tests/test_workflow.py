@@ -57,14 +57,18 @@ def test_the_search_waits_for_a_calibration_where_it_goes_by_one() -> None:
     assert calibration_files(settings(search={"speed": SPEED})) == []
 
 
-def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path) -> None:
+def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(begin: str | None) -> list[str]:
         return warm_start_files(settings().model_copy(update={"training": settings().training.model_copy(update={"begin": begin})}))
 
     (tmp_path / "ensemble.json").touch()
     assert begun("shipped") == [f"{SHIPPED_NETWORKS}/ensemble.json"]
     assert begun(str(tmp_path)) == [f"{tmp_path}/ensemble.json"]
-    assert begun(None) == begun(str(tmp_path / "gone")) == []
+    assert begun(str(tmp_path / "gone")) == []
+    (tmp_path / "None").mkdir()
+    (tmp_path / "None" / "ensemble.json").touch()
+    monkeypatch.chdir(tmp_path)
+    assert begun(None) == []
 
 
 class TestUnnoticedChanges:
