@@ -1,15 +1,15 @@
-"""From which confidence on an answer is given, so that answers err no more often than stated, on people never seen.
+"""The confidence threshold (bar) for answering, chosen so that answers to unseen subjects err no more often than stated.
 
     a volume's error     share of its slices that are decided wrongly
     a subject's error    mean of that over the subject's volumes that are answered; subjects without any do not count
     risk                 the mean error of subjects            coverage  share of the volumes that are answered
 
-A bar is *promised* where the validation subjects reject "the risk above it is the stated error or more": each bar of BARS is tested from
-the highest of a start downwards, as long as it rejects, and the two starts share the level (fixed-sequence testing).  The promise then
-fails for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al. (2021), *Learn then test*,
-arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated)
-subjects without a fault, 51 for 5 % at risk 10 %; with fewer, the bar is the lowest at which the validation volumes themselves err no
-more than stated.  A bar is never below SURE_ENOUGH.
+A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the stated error or more".  From each start,
+the bars of BARS are tested in descending order until one does not reject, and the two starts share the level (fixed-sequence testing).
+The promise then fails for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al. (2021), *Learn then
+test*, arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated)
+subjects without an error, 51 for 5 % at risk 10 %.  If no bar is promised, the bar is the lowest at which the validation volumes
+themselves err no more than stated.  A bar is never below SURE_ENOUGH.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from fovnet.maths.betting import chance_of_reaching
 
 Floats = NDArray[np.float64]
 SURE_ENOUGH = 0.7
-"""A volume less sure than this is "uncertain" even where all volumes together err rarely: the average must not vouch for a guess."""
+"""A volume of lower confidence is "uncertain" even where all volumes together err rarely: a low average must not justify a guess."""
 BARS = (0.95, 0.9, 0.85, 0.8, 0.75, SURE_ENOUGH)
 STARTS = ((2, 0.8), (0, 0.2))
-"""Where a sequence starts, 0.85 and 0.95, and its share of the risk: with 100 subjects who err in 2 % of their slices on average, half
-the risk each promised nothing looser than 0.95 for a stated 5 %."""
+"""Place in BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal shares, 100 subjects with a mean slice
+error of 2 % promised no bar below 0.95 for a stated 5 %."""
 ALLOWANCE = 0.05
-"""Share of the volumes of people never seen that each floor may turn away, bodies like those of the training split."""
+"""Share of the volumes of unseen subjects, if they are like the training ones, that each floor may reject."""
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A labelled volume, decided: whose it is, how sure the answer, whether another doubt withholds it, the share of wrong slices."""
+    """A decided, labelled volume: its subject, the answer's confidence, whether another doubt withholds it, the share of wrong slices."""
 
     subject: str
     sure: float
@@ -48,7 +48,7 @@ class Graded:
 class Bar:
     """The lowest confidence that is answered.
 
-    promised  whether the stated error was shown for unseen subjects          p_value   of the bar chosen, 1 where none was promised
+    promised  whether the test shows the stated error for unseen subjects     p_value   of the bar chosen, 1 where none was promised
     """
 
     min_confidence: float
@@ -58,7 +58,7 @@ class Bar:
 
 
 def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: int = 0) -> Bar:
-    """The bar for the stated error, from validation volumes.  `seed` orders the subjects for the test, and nothing else."""
+    """The bar for the stated error, from validation volumes.  `seed` only sets the order of the subjects in the test."""
     found: tuple[float, float] | None = None
     for start, share in STARTS:
         for height in BARS[start:]:
@@ -74,27 +74,27 @@ def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: in
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
-    """The fewest validation subjects with whom the stated error can be promised at all: if all of them are answered without a fault."""
+    """The fewest validation subjects for which the stated error can be promised: enough if all are answered without an error."""
     most = max(share for _, share in STARTS) * at_risk
 
     def enough(people: int) -> bool:
         return chance_of_reaching(stated_error, np.zeros(people), most) <= most
 
-    high = 1                            # the more people without a fault, the less likely that is by chance: doubled, then halved
+    high = 1                            # `enough` is monotone in the number of people: doubling, then bisection
     while not enough(high):
         high *= 2
     return high // 2 + 1 + bisect_left(range(high // 2 + 1, high), True, key=enough)
 
 
 def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
-    """Bar, coverage, volumes, subjects and risk of every bar that makes a difference, the strictest first; for a curve.
+    """Risk-coverage curve: bar, coverage, volumes, subjects and risk at each distinct confidence, from the highest down.
 
     Geifman & El-Yaniv (2017), *Selective classification for deep neural networks*, NeurIPS, eqs 1-2.
     """
     ordered = sorted((one for one in volumes if not one.withheld), key=lambda one: -one.sure)
     whose: dict[str, tuple[float, int]] = {}
     curve, total = [], 0.0
-    for given, one in enumerate(ordered, start=1):          # every volume let in moves its subject's mean, and nobody else's
+    for given, one in enumerate(ordered, start=1):          # each volume added changes its own subject's mean only
         wrong, answered = whose.get(one.subject, (0.0, 0))
         total += (wrong + one.wrong) / (answered + 1) - (wrong / answered if answered else 0.0)
         whose[one.subject] = wrong + one.wrong, answered + 1
@@ -127,12 +127,12 @@ def _errors(volumes: Sequence[Graded], height: float) -> Floats:
 
 
 def _shuffled(errors: Floats, seed: int) -> Floats:
-    """The order must not come from the names: a hospital numbers its patients in time."""
+    """The errors in random order: an order by name may be one in time, as hospitals number patients."""
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
 def _held(volumes: Sequence[Graded], stated_error: float) -> float:
-    """The lowest bar, from SURE_ENOUGH, at which the volumes themselves err no more than stated; 1 where none does."""
+    """The lowest bar, at least SURE_ENOUGH, at which the volumes themselves err no more than stated; 1 where there is none."""
     sure = [point for point in risk_coverage(volumes) if point["bar"] >= SURE_ENOUGH]
     if not sure or sure[-1]["risk"] <= stated_error:
         return SURE_ENOUGH if sure else 1.0

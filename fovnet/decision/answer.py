@@ -1,4 +1,4 @@
-"""The answer on one volume, as people and programs read it: rows of a table, and a JSON that holds everything."""
+"""The answer on one volume: rows of spans.tsv, and the complete JSON."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer on one volume: its status, the sentence that goes with it, the decision behind it (None when refused).
+    """The answer on one volume: its status and message, and the decision behind it (None when refused).
 
-    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured beside the decision
+    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured besides the decision
     """
 
     volume_id: str
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def codes(self) -> str:
-        """The fault of a refused volume, or what is doubtful about another, each once, separated by spaces."""
+        """The error code of a refused volume, else the distinct codes of its doubts, separated by spaces."""
         return self.code or " ".join(dict.fromkeys(doubt.code for doubt in self.doubts))
 
 
@@ -62,10 +62,10 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 
 
 def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
-    """The rows of spans.tsv, one a span, or one with an empty region; slice numbers are those of the RAS volume.
+    """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS volume.
 
-    `confidence` is the span's, `volume_confidence` the volume's, black margins left out, the same in each of its rows; `code` is the
-    fault of a refused volume, or what is doubtful about another, separated by spaces.
+    `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without black margins, the same in all
+    its rows; `code` as `Answer.codes`.
     """
     sure = given.decision.sure if given.decision else None
     head = {
@@ -113,14 +113,14 @@ def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
 
 
 def _nearest(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last slice (s,) of those nearer to each cut's own than to another's; a cut that shares its slice has that one."""
+    """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the same slice both include it."""
     between = (counted[:-1] + counted[1:]) // 2
     last = np.append(between, counted[-1])
     return np.minimum(np.append(counted[:1], between + 1), counted), last
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
-    """A span's cells; the slices of a resampled volume are counted in the volume as it was, brought to its closest axes."""
+    """A span's cells; slice numbers of a resampled volume are those of the original volume, re-oriented to its closest axes."""
     first, last = stack.covers.T if stack.counted is None else _nearest(stack.counted)
     return {
         "region": span.region,

@@ -1,4 +1,4 @@
-"""Where one region passes into the next, and how far off that may be."""
+"""Borders between regions: their heights, and intervals for these."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fovnet.maths.chain_recursion import Crossings, Floats
 from fovnet.regions import NONE
 
 SHARE = 0.9
-"""Of the posterior, and of true borders, that an interval holds."""
+"""Coverage of an interval: of the posterior, and of true borders."""
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """A border of a volume: what lies below and above it ("none" at the end of the body in view), its height, and its 90 % interval."""
+    """A border of a volume: the regions below and above it ("none" where the visible body ends), its height, and its 90 % interval."""
 
     below: str
     above: str
@@ -29,10 +29,10 @@ def boundaries(
     states: NDArray[np.int64], agrees: NDArray[np.bool_], crossed: Crossings, z_mm: Floats, edges_mm: Floats, chain: tuple[str, ...],
     stretch: float,
 ) -> tuple[Boundary, ...]:
-    """The borders of the path `states` (s,), feet to head; the ends of the volume itself are none.
+    """The borders of the path `states` (s,), feet to head; the ends of the volume are not borders.
 
-    agrees   (s,) whether the slice is decided to show the path's region; a border beside one that is not is left out
-    stretch  the intervals' halves are the posterior's times this, and reach at least SHARE of the way to the next slice
+    agrees   (s,) whether the slice's labels agree with the path; a border beside a slice that does not is left out
+    stretch  factor on the half-widths of the posterior's intervals; each half spans at least SHARE of the way to the next slice's centre
     """
     names = (NONE, *chain, NONE)
     found = []
@@ -53,9 +53,9 @@ def boundaries(
 
 
 def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
-    """The middle 90 % of a border's height, given the log-weight (s + 1,) of each edge and that it lies within the picture.
+    """The central 90 % interval of a border's height from the log-weights (s + 1,) of the edges, given that it lies within the volume.
 
-    A border at an edge lies anywhere between the middles of the two slices it parts: hence the straight lines between them.
+    A border at an edge is taken as uniform between the centres of the two slices, hence the linear interpolation.
     """
     inside = log_weights[1:-1]
     share = np.concatenate([[0.0], np.cumsum(np.exp(inside - inside.max()))])

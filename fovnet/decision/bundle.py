@@ -1,10 +1,10 @@
-"""An ensemble as a MONAI Bundle: a folder that MONAI's own tools check and run.
+"""An ensemble as a MONAI Bundle: a folder that MONAI's own tools verify and run.
 
-    configs/metadata.json    what it is, and the shapes in and out         models/      the ensemble as `ensemble.py` has it; no pickle
-    configs/inference.json   how MONAI puts it together                    docs/        README.md, license.txt; LICENSE beside configs
+    configs/metadata.json    description, input and output formats         models/      the ensemble as `ensemble.py` has it; no pickle
+    configs/inference.json   the components MONAI instantiates             docs/        README.md, license.txt; LICENSE beside configs
 
-`network_def` is the network alone, for slices; `evaluator` is all of fovnet, from volumes to spans.tsv.
-Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of the pickled model.pt it knows.
+`network_def` is the network alone, for slices; `evaluator` is the complete prediction, from volumes to spans.tsv.
+Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of its pickled model.pt.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def network(folder: str) -> nn.Module:
 
 
 class Evaluator:
-    """What MONAI runs: every volume of a data set of files and folders answered, `spans.tsv` and a JSON a volume in `output_dir`."""
+    """What MONAI runs: predicts every volume of a data set of files and folders; `spans.tsv` and a JSON per volume in `output_dir`."""
 
     def __init__(self, model: Model, dataset: Sequence[Any], output_dir: str) -> None:
         self._model, self._dataset, self._out = model, dataset, Path(output_dir)
 
     def run(self) -> Path:
-        """The table, spans.tsv; what cannot be read stands in it as refused.
+        """The path of spans.tsv; volumes that cannot be read are listed in it as refused.
 
-        Raises ConfigError "out-foreign" where a file of an answer's name lies in `output_dir` that is none.
+        Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer that is not fovnet's.
         """
         refuse_foreign(self._out / TABLE, is_our_table)
-        (self._out / TABLE).unlink(missing_ok=True)             # that of an earlier run would pass for this one's, were it killed
+        (self._out / TABLE).unlink(missing_ok=True)             # if this run is killed, no earlier table may be taken for its own
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([one["image"] for one in self._dataset]):
             answered_before(self._out, answer.volume_id)
@@ -64,8 +64,8 @@ class Evaluator:
 def write_bundle(model: Path, folder: Path) -> Path:
     """`folder`, a bundle of the ensemble in `model`.
 
-    Raises ModelError where the model is none ("model-missing", "weights-damaged", ...), lies where the bundle's own would be
-    ("bundle-of-itself"), or the folder holds something else ("bundle-exists").
+    Raises ModelError if the model cannot be loaded ("model-missing", "weights-damaged", ...), is the bundle's own model
+    ("bundle-of-itself"), or the folder holds something other than a bundle ("bundle-exists").
     """
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())):
         raise ModelError("bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder")
@@ -179,5 +179,5 @@ def _licence() -> str:
 
 
 def _write_plain_json(path: Path, facts: dict[str, Any]) -> None:
-    """JSON without fovnet's stamp: MONAI would take it for a part of the configuration."""
+    """JSON without fovnet's stamp, which MONAI would read as part of the configuration."""
     write_text(path, json.dumps(facts, indent=4) + "\n")

@@ -1,16 +1,16 @@
 """Three calibrations of stated probabilities, all fitted on the validation split.
 
     temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural networks*, eq. 9
-    line         (a, c, b) of the probability of the very set of regions, logit p' = a logit p + c + b logit m: m is the confidence of the
-                 span that is least sure, for the wrong one is mostly that
+    line         (a, c, b) of the probability of the predicted set of regions, logit p' = a logit p + c + b logit m: m is the confidence of
+                 the least confident span, which is usually the wrong one
     beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 - p) + c + d log q - e log(1 - q): five
-                 numbers and no bins, and more of either is never less.  With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017),
+                 parameters, no bins, monotone in p and q.  With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017),
                  *Beta calibration*, AISTATS
 
-p is a slice's probability given the whole body, and q the one from that slice alone.  The body takes its slices for independent
-observations, and is surest where all members err alike along it: of 480 volumes of simulated people, the surest six in ten had 2.9 % of
-their slices wrong by p alone, and 1.5 % by both, learned on 480 others.  Of 448 sets of regions, learned on others' people, the line with m
-has a log loss of 0.41 and without of 0.46.
+p is a slice's probability given the whole body, and q the one from that slice alone.  The body model treats slices as independent
+observations, and is most confident where all members make the same error along the body: of 480 volumes of simulated people, the 60 %
+most confident had 2.9 % of their slices wrong ranked by p alone, and 1.5 % by both, fitted on 480 others.  On 448 sets of regions, fitted
+on other subjects, the line with m has a log loss of 0.41, without m of 0.46.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Beta = tuple[float, ...]
 Line = tuple[float, ...]
 STRAIGHT: Line = (1.0, 0.0, 0.0)
 IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
-EDGE = 1e-4             # confidences nearer to 0 or 1 count as this: their logarithms must not outweigh all others
-INTERCEPT = 2           # where c stands
-LEAST_WRONG = 10        # slices decided wrongly; fewer do not show how often a confidence fails
+EDGE = 1e-4             # confidences are clipped to [EDGE, 1 - EDGE], so that single logarithms do not outweigh all others
+INTERCEPT = 2           # index of c in beta
+LEAST_WRONG = 10        # cases that must be right, and wrong, for a calibration to be fitted
 
 
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
-    """The temperature, between 0.2 and 5, at which the true classes of all slices together are likeliest; (s, k) a volume."""
+    """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices; probabilities (s, k) of each volume."""
     p, shown = np.concatenate(probabilities), np.concatenate(truth)
     share = shown / shown.sum(axis=1, keepdims=True)
 
@@ -46,10 +46,10 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
 
 
 def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
-    """(a >= 0, c, b >= 0) of the line at which "right" (n,) is likeliest, p being `chance` and m `least`; STRAIGHT where too few were right
-    or wrong.
+    """The maximum-likelihood line (a >= 0, c, b >= 0) for "right" (n,), p being `chance` and m `least`; STRAIGHT if too few are right or
+    wrong.
 
-    Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, of two probabilities' logits.
+    Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two probabilities.
     """
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return STRAIGHT
@@ -57,9 +57,9 @@ def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
 
 
 def along(chance: float, least: float, line: Line) -> float:
-    """A chance after that calibration; exactly as it was for STRAIGHT.
+    """The probability `chance` calibrated by a line; unchanged for STRAIGHT.
 
-    A line of two numbers, as ensembles of former versions have, is one of p alone.
+    A line of two numbers, as in ensembles of earlier versions, uses p alone.
     """
     if tuple(line) in (STRAIGHT, STRAIGHT[:2]):
         return chance
@@ -72,14 +72,14 @@ def _logit(chance: Floats) -> Floats:
 
 
 def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:
-    """The calibration (a, b, d, e >= 0) at which "right" (n,) is likeliest, or IDENTITY where too few slices were right or wrong."""
+    """The maximum-likelihood calibration (a, b, d, e >= 0) for "right" (n,); IDENTITY if too few slices are right or wrong."""
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return IDENTITY
     return _likeliest(_sides(confidence, share), right, IDENTITY, INTERCEPT)
 
 
 def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int) -> tuple[float, ...]:
-    """The weights (m,) of x (n, m) at which the logistic model of "right" (n,) is likeliest, all but the intercept's 0 or more."""
+    """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the intercept's 0 or more."""
     sign = np.where(right, 1.0, -1.0)
 
     def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:
@@ -92,9 +92,9 @@ def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], in
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:
-    """Confidences (...,) after the calibration, q being `share` (...,); exactly as they were for IDENTITY.
+    """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY.
 
-    A calibration of three numbers, as ensembles of former versions have, is one of p alone.
+    A calibration of three numbers, as in ensembles of earlier versions, uses p alone.
     """
     if tuple(beta) == IDENTITY:
         return confidence

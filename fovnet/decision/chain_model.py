@@ -1,4 +1,4 @@
-"""The chain of one volume: the evidence of its slices for each rung of the body's order, and what the rule makes of it."""
+"""The chain of one volume: the log-evidence of its slices for each rung of the body's order, and its decoding under a rule."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fovnet.maths.chain_recursion import Crossings, Floats
 from fovnet.maths.ladder_with_heights import Height
 
 FLOOR = 1e-6
-"""No probability counts as less: a network's 1e-30 is no evidence of that strength, and one slice must not veto a region."""
+"""Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice must not veto a region."""
 BLANK = float(np.log(19.0))
-"""Log-evidence an observation that a slice within a region must have for none, 95 to 5 %, before it shows none there: a signal void."""
+"""Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region is blank: a signal void."""
 
 
 def observations_of(edges_mm: Floats) -> Floats:
-    """(s,) as how many observations each slice counts, from edges_mm (s + 1,): as many as it is high, and never more than one."""
+    """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over OBSERVATION_MM, at most one."""
     return np.asarray(np.minimum(1.0, np.diff(edges_mm) / OBSERVATION_MM))
 
 
@@ -28,10 +28,10 @@ def observations_of(edges_mm: Floats) -> Floats:
 class ChainModel:
     """The chain of a volume of s slices, from feet to head or, `reversed`, from head to feet.
 
-    fits  (s, n) log-evidence of the rungs       none  (s,) of standing on none of them
-    observations  (s,) that each slice counts as, in both already
-    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK
-    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   to find its path by
+    fits  (s, n) log-evidence of the rungs       none  (s,) of no rung
+    observations  (s,) that each slice counts as; both are already multiplied by them
+    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK an observation
+    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   for decoding
     """
 
     fits: Floats
@@ -45,8 +45,8 @@ class ChainModel:
     def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> ChainModel:
         """From smoothed probabilities (s, k): n rungs, protocols, none.
 
-        The share of the protocols is taken out and the rest renormalised.  A slice whose share of protocol is p counts 1 - p: one that
-        is all spine is no evidence for any rung.  It counts as many observations as it is high, and never more than one.
+        The share p of the protocols is removed and the rest renormalised.  A slice counts as 1 - p times the observations of its height
+        (`observations_of`): one that is all spine is no evidence for any rung.
         """
         protocols, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
@@ -63,15 +63,16 @@ class ChainModel:
 
     @property
     def believed(self) -> ChainModel:
-        """The same with evidence as strong as it is: scaled alike for all paths, which decides how sure, not which; only
-        the heights of runs that may go on outside the picture are widened instead."""
+        """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in paths, not their ranking.
+        Heights are scaled by their deviation: for runs that may continue outside the volume that is a wider distribution instead."""
         scale, rule = OBSERVATION_MM / self.rule.evidence_mm, self.rule
         wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
         return ChainModel(scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank)
 
     def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path and its worth; where heights are for presence alone, the best through the regions they select."""
+        """States (s,) of the best path, and its worth.  If heights are for presence alone, they select the regions, and the path is the
+        best without heights through these."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         if not self.rule.heights:
@@ -83,21 +84,21 @@ class ChainModel:
         return states, worth
 
     def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
-        """Where paths begin, step up and end, all paths weighed; `states`, a good path, saves looking for one."""
+        """Log-weights of the edges where paths begin, step up and end, over all paths; `states`, a good path, saves searching for one."""
         if not self.rule.heights:
             return ladder.crossings(self.fits, self.none, self.rule.border_toll)
         return high.crossings(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states)
 
     def log_weight(self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None) -> float:
-        """Log-weight of all paths, or of those whose first and last rung are these."""
+        """Log-weight of all paths, or of those from the first rung of `between` to the last."""
         if not self.rule.heights:
             return ladder.log_weight(self.fits, self.none, between, self.rule.border_toll)
         return high.log_weight(self.fits, self.none, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
 
     def misfit(self, states: NDArray[np.int64]) -> float:
-        """Log-evidence an observation that the order of the body costs, beside naming each slice by itself.
+        """Log-evidence per observation by which the path falls short of the best label of each slice by itself.
 
-        All observations count, those taken up by a protocol too: what is left of a clear spine is noise, and costs next to nothing.
+        The observations of protocol slices count in full: what remains of a clear spine is noise, and costs next to nothing.
         """
         table = np.column_stack([self.none, self.fits, self.none])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]

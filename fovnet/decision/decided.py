@@ -1,4 +1,4 @@
-"""What the decisions of a run were made from: they stand on disk beside an ensemble and a rule that may be others by now."""
+"""Record of what a run's decisions were made from: the ensemble and the rule on disk may have been replaced since."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from fovnet.records import read_json, write_json
 if TYPE_CHECKING:
     from fovnet.results import Results
 
-MADE_FROM = ".made-from"            # hidden and without .json: no volume is called so
+MADE_FROM = ".made-from"            # hidden and without .json: no volume's file has this name
 
 
 def decided_from(results: Results) -> dict[str, str]:
-    """The SHA-256 of what a run's volumes are decided by, by file: probabilities, ensemble, rule."""
+    """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble, rule."""
     return results.checksums(results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
 
 
 def begin_decisions(results: Results) -> None:
-    """Takes away the table and the stamp of decisions before: those of a run that is killed half-way are no whole."""
+    """Remove the table of earlier decisions and, if any answer is there, mark them as unfinished: a run may be killed half-way."""
     (results.decisions / TABLE).unlink(missing_ok=True)
     if results.decisions.is_dir() and any(results.decisions.glob("*.json")):
         write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
-    """The stamp of decisions on these volumes, written when all of them are; answers on others, of an earlier split, are removed.
+    """The stamp of decisions on these volumes, to be written once all are; answers on others, of an earlier split, are removed.
 
-    Raises OSError where what they were decided by is gone.
+    Raises OSError if a file that they were made from is gone.
     """
     for path in results.decisions.glob("*.json"):
         if path.stem not in volume_ids:
@@ -41,10 +41,10 @@ def conclude_decisions(results: Results, volume_ids: Collection[str], *, setting
 
 
 def refuse_other_decisions(results: Results) -> None:
-    """Nothing, where the decisions were made from what lies there now; or by a fovnet that did not record from what.
+    """Nothing, if the decisions were made from the files as they are now, or by a fovnet that did not record it.
 
-    Raises ModelError ("decisions-of-others") where one of these is another: figures would stand beside settings that did not make them;
-    and ("decisions-unfinished") where a run that decided was cut short.
+    Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be shown with settings that did not make
+    them, and ("decisions-unfinished") if deciding was interrupted.
     """
     try:
         made_from = read_json(results.decisions / MADE_FROM)["made_from"]

@@ -1,7 +1,7 @@
-"""Reasons not to trust an answer, each with a stable code and a sentence for people.
+"""Reasons not to trust an answer, each with a stable code and a sentence.
 
     agreement  (s,) of the members on each slice, 0 to 1               unusual  (s,) share of validation slices at least as unusual
-    disorder   how little neighbouring slices resemble each other: about 2 for a shuffled stack, near 0 for a body in thin slices
+    disorder   dissimilarity of neighbouring slices: about 2 for a shuffled stack, near 0 for a body in thin slices
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 DISORDERED = 1.2
-"""Between: 160 simulated volumes had up to 0.87, and from 1.48 on with their slices shuffled."""
+"""160 simulated volumes had at most 0.87, and at least 1.48 with their slices shuffled."""
 FEWEST, LEAST_OBSERVATIONS = 5, 2.0
-"""Slices, and independent observations (see OBSERVATION_MM), below which nothing could contradict an answer.  Three slices of a localiser,
-thrown into any order, are in the body's, either way up, by chance every third time, four every twelfth, five every sixtieth; and slices
-within 20 mm show one thing."""
+"""Slices, and independent observations (see OBSERVATION_MM), below which nothing could contradict an answer.  Three slices in random order
+are in the body's order, either way up, with probability 1/3, four with 1/12, five with 1/60; slices within 20 mm show the same thing."""
 LIKELY = 0.7
-"""A region less probable than LIKELY may be the best guess, and is no answer; below EVEN a set of regions is rather another set."""
+"""A region less probable than this may be the best guess, but is doubted; a set of regions is doubted below EVEN."""
 NEAR = 0.7
-"""Of two classes whose mean probabilities along a span are in this ratio or nearer, either may be right."""
+"""Ratio of two classes' mean probabilities along a span from which on either may be right."""
 FAINT = 0.001       # a probability below it is not written as 0.0 %
 BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason: its code and its sentence.  The code "none" states what was seen and is no reason for doubt."""
+    """One reason: its code and its sentence.  The code "none" states that no region is shown, and is no reason for doubt."""
 
     code: str
     sentence: str
@@ -44,9 +43,9 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Signs:
-    """What was measured on a volume beside its decision; `novelty` is None where the ensemble does not know what is familiar to it,
-    `bearing` where it cannot find which way a body lies, or nothing is shown.  `passes` as `interleaved` has it; `extent_mm` how far the
-    picture reaches along the axis along which it reaches farthest, None where it was not measured."""
+    """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
+    body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
+    along an axis, None if it was not measured."""
 
     agreement: float
     disorder: float
@@ -59,17 +58,17 @@ class Signs:
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
-    """How little neighbouring slices (s, side, side) resemble each other, brightness and contrast of each slice taken out."""
+    """Dissimilarity of neighbouring slices (s, side, side), with brightness and contrast of each slice normalised."""
     return neighbour_ratio(_standardised(pixels))
 
 
 def interleaved(pixels: NDArray[np.uint8]) -> int:
-    """In how many interleaved passes slices (s, side, side) seem to lie, as they were acquired and not as they are in the body; 1: none."""
+    """Number of interleaved passes if slices (s, side, side) seem to be stored in order of acquisition, not of the body; else 1."""
     return passes(_standardised(pixels))
 
 
 def _standardised(pixels: NDArray[np.uint8]) -> Floats:
-    """(s, 256) block means of slices, brightness and contrast of each taken out."""
+    """(s, 256) block means of slices, with brightness and contrast of each slice normalised."""
     s, side, _ = pixels.shape
     block = side // BLOCKS
     means = pixels[:, : block * BLOCKS, : block * BLOCKS].reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
@@ -78,13 +77,13 @@ def _standardised(pixels: NDArray[np.uint8]) -> Floats:
 
 
 def doubts(decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary) -> tuple[Doubt, ...]:
-    """Every reason to doubt the decision on a volume, the gravest first; that nothing is shown stands before them."""
+    """Every reason to doubt the decision on a volume: of the picture, then of the answer.  "none" comes first if nothing is shown."""
     found = (*_of_the_picture(decision, signs, rule), *_of_the_answer(decision, rule, vocabulary))
     return found if decision.spans else (Doubt("none", "shows none of the regions"), *found)
 
 
 def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Doubt]:
-    """What is odd about the volume, whatever was answered; that slices of mere noise are in no order is not."""
+    """Doubts about the volume itself.  The order of slices and the axes are judged only if a region is shown: noise has no order."""
     if signs.novelty is not None and signs.novelty < rule.least_novelty:
         seen, wanted = _below(signs.novelty, rule.least_novelty, 1)
         share = f"{seen} of the validation slices are as unusual"
@@ -118,14 +117,14 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
 
 
 def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> Iterator[Doubt]:
-    """What makes the answer itself uncertain: regions that are rather absent, or others rather present, the bar not reached; and then
-    a second answer nearby, as a reason why."""
+    """Doubts about the answer: regions of low probability, a set of regions that is probably another, or a confidence below the bar, then
+    preceded by any class that is nearly as probable."""
     for span in decision.spans:
         if span.confidence < LIKELY:
             percent, wanted = _below(span.confidence, LIKELY)
             why = f"{percent} of the slices called so are expected to show it, at least {wanted} wanted"
             yield Doubt("low-confidence", f"{span.region} is only the best guess: {why}")
-    if decision.spans and decision.set_probability < EVEN:         # where nothing is shown it is too low: 0.01 to 0.05 on eight right ones
+    if decision.spans and decision.set_probability < EVEN:         # without spans it is too low: 0.01 to 0.05 on eight right volumes
         chance, _ = _below(decision.set_probability, EVEN)
         only = f"{chance} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
         yield Doubt("other-regions", f"more likely than not, it shows a region more, or one less: {only}")
@@ -136,8 +135,8 @@ def _of_the_answer(decision: Decision, rule: Rule, vocabulary: Vocabulary) -> It
 
 
 def _below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
-    """A share in percent and the bar that it lies below, with so many decimals.  Where they would read the same they have one more, the
-    share rounded down and the bar up: 69.9% and 70%."""
+    """A share below a bar, and the bar, in percent with so many decimals.  If both would read the same, they get one more decimal where
+    needed, the share rounded down and the bar up: 69.9% and 70%."""
     percent, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
     if percent != wanted:
         return percent, wanted
@@ -162,7 +161,7 @@ def _rivals(decision: Decision, vocabulary: Vocabulary) -> Iterator[Doubt]:
 
 
 def _second(decision: Decision, span: Span, vocabulary: Vocabulary) -> tuple[float, str, float]:
-    """Mean probability along a span of its region; the likeliest class that none of its slices is labelled with, and that of this class."""
+    """Mean probability of a span's region along it; the most probable class that labels none of its slices, and its mean probability."""
     rows = slice(span.first, span.last + 1)
     means = decision.smoothed[rows].mean(axis=0)
     own = float(means[vocabulary.classes.index(span.region)])

@@ -1,9 +1,9 @@
-"""The ensemble: the best trials' networks, what they need to know of their inputs, and the rule that turns them into spans.
+"""The ensemble: the networks of the best trials, how their input slices are prepared, and the rule from their outputs to spans.
 
-On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule, the
-members' weights in it), `novelty.npz` (what is familiar to the networks), `orientation.safetensors` (which way a body lies),
+On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule,
+including the members' weights), `novelty.npz` (the novelty reference), `orientation.safetensors` (the network for the body's orientation),
 `weighing.json` (how the weights were found).
-It is all that prediction needs, and may be moved or sent.
+Prediction needs nothing else, and the folder can be moved or sent.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
     from fovnet.net.engines import Engine
 
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
-BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE)       # what lies beside the members
-PIECE = 1024        # slices: ten members of five blocks of 256 filters have 51 MB of features for so many
+BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE)       # files beside the members
+PIECE = 1024        # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when anything in it does.
+    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when a file of it does.
 
-    engine  what computes the members' answers, no part of the identity; None: torch
+    engine  what computes the members' outputs, not part of the identity; None: torch
     """
 
     vocabulary: Vocabulary
@@ -64,7 +64,7 @@ class Ensemble:
 
     @property
     def computed_by(self) -> dict[str, str] | None:
-        """Name and version of the engine; None where it was not chosen."""
+        """Name and version of the engine; None if none was chosen."""
         return None if self.engine is None else {"name": self.engine.name, "version": self.engine.version}
 
     @property
@@ -84,9 +84,9 @@ class Ensemble:
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
     ) -> MemberOutputs:
-        """What the members see in slices (s, 128, 128), or in some `rows` of them, piece by piece: features of all would not fit.
+        """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time: features of all would not fit.
 
-        placing  of all the slices, where the members' inputs need it
+        placing  of all the slices, if the members' inputs need it
         """
         from fovnet.net.inference import member_answers
 
@@ -102,14 +102,14 @@ class Ensemble:
         return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
-        """What the members see in a volume; turned over too, where they are shown more than slices and see several regions.
+        """The members' outputs on a volume, and on the volume turned over if they depend on its other slices and predict several regions.
 
-        Networks that see how high in a volume a slice lies go by it, and name the parts of a body upside down as if it stood upright.
+        Networks that see a slice's height in the volume rely on it, and label an upside-down body as if it were upright.
         """
         return self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
 
     def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with those on it turned over where they are needed: see `outputs_on`."""
+        """The outputs on a volume, with those on the volume turned over added if they are needed: see `outputs_on`."""
         named = np.unique(self.judge.raw(outputs).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return outputs
@@ -125,7 +125,7 @@ class Ensemble:
     def learn(
         self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int, placing: Placing | None = None
     ) -> Ensemble:
-        """The same, knowing what is familiar: at most REFERENCE of the training slices `rows`, drawn by the seed, with labels (n, k)."""
+        """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,), labels `truth` (n, k)."""
         from fovnet.net.inference import member_answers
 
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
@@ -134,7 +134,7 @@ class Ensemble:
 
 
 def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int) -> Callable[[int, int], Any] | None:
-    """The progress of a piece that begins at `start`, as progress of the whole."""
+    """The callback for a piece that begins at `start`, reporting progress of the whole."""
     return progress and (lambda done, _: progress(start + done, total))
 
 
@@ -145,15 +145,15 @@ def assemble(
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
-    members  facts of each (slot, score, configuration, ...), and under "weights" the file its training left
-    precision  float32, or float16: half the room; whatever is found out from here on is found out about the rounded networks
-    subjects  marks of the people they learned from, by split: an evaluation can check that nobody of them is in the test split
-    begun  facts of the ensemble whose networks theirs were trained from, if any: their checksums are recorded
-    mixed  the share of what each training made of its network, and by slot that network before; None: all of it
-    inputs  what the slices show that it will score, as a pack has it; None: they are not compared
-    journal the name of the search's journal that the members are from
-    An ensemble that lies there stays until all members of the new one are written.  Raises ModelError where there is no member, or
-    the weights of one are missing, damaged, of other slices or too large for the precision.
+    members  facts of each (slot, score, configuration, ...), and under "weights" the file written by its training
+    precision  float32, or float16 for half the size: all later steps use the rounded networks
+    subjects  marks of the subjects they were trained on, by split: an evaluation can check that none of them is in the test split
+    begun  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
+    mixed  for blending: the share of the trained weights, and by slot the file of the network trained from; None: no blending
+    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not compared
+    journal the name of the journal of the members' search
+    An existing ensemble is kept until all members of the new one are written.  Raises ModelError if there is no member, or the weights of
+    one are missing, damaged, of other slices or too large for the precision.
     """
     from fovnet.net.precision import write_weights
 
@@ -162,7 +162,7 @@ def assemble(
                                            "failed: allow more memory, more time or more trials")
     _refuse_unusable([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{MAKING}*"):                       # by a run that was killed
+    for left in folder.glob(f"{MAKING}*"):                       # of a run that was killed
         rmtree(left)
     facts = []
     with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
@@ -186,7 +186,7 @@ def assemble(
 
 
 def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
-    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to repeat, or of other slices."""
+    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to repeat, or has other inputs."""
     from fovnet.net.weights import load_facts, refuse_other_inputs
 
     for path in networks:
@@ -199,15 +199,15 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
 
 
 def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
-    """How many people an ensemble learned from, by split, whether it marks or counts them."""
+    """The number of subjects an ensemble was trained on, by split, whether it holds their marks or their number."""
     return facts.get("people") or {split: len(marks) for split, marks in (facts.get("subjects") or {}).items()}
 
 
 def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0) -> list[dict[str, Any]]:
-    """Facts of the `count` best completed trials; those no better than guessing only where none is better, and then one.
+    """Facts of the `count` best completed trials that are better than guessing; if none is, of the best trial alone.
 
     guess  the validation loss of guessing, as `guessing_loss` gives it
-    alone  so many of them, the last, see slices alone; the best sees all that it is shown
+    alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
     """
     leading = best(trials, count)
     members = [trial for trial in leading if trial.score is not None and trial.score < guess] or leading[:1]
@@ -228,10 +228,10 @@ def choose(trials: Sequence[Trial], count: int, guess: float, networks: Path, al
 def guessing_loss(
     train: NDArray[np.bool_], validation: NDArray[np.bool_], often: torch.Tensor | None = None
 ) -> float:
-    """The validation loss of answering every slice with all classes of the training split (s, k) alike.
+    """The validation loss of predicting the uniform distribution over the classes of the training split (s, k) for every slice.
 
     Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the splits' shares agree.
-    often  (s,) how often training draws each slice, as `sampling: volumes` does not draw all alike: scores are under those weights
+    often  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class weights are computed with it
     """
     import torch
 
@@ -243,7 +243,7 @@ def guessing_loss(
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """The contents of `ensemble.json`.  Raises ModelError where the folder is no ensemble."""
+    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble."""
     try:
         return read_json(folder / FACTS)
     except (OSError, ValueError):
@@ -253,7 +253,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
-    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that no picture could be drawn with."""
+    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six hexadecimal digits."""
     for region in facts["regions"]:
         if not re.fullmatch("#[0-9a-fA-F]{6}", str(region["colour"])):
             raise ValueError(f"the colour of {region['name']!r} is {region['colour']!r}; # and six digits are wanted")
@@ -261,7 +261,7 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
 
 
 def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
-    """`folder/weighing.json`: each member's weight beside its slot, and what every way of weighing would have lost."""
+    """`folder/weighing.json`: the members' slots and weights, and the losses of every way of weighing."""
     slots = [member["slot"] for member in facts_of(folder)["members"]]
     return write_json(folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed)
 
@@ -272,7 +272,7 @@ def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: A
 
 
 def read_rule(folder: Path) -> Rule:
-    """The rule in `folder/decision.json`.  Raises ModelError where there is none."""
+    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be read."""
     try:
         rule = read_json(folder / RULE)["rule"]
         heights = tuple(height and Height(**height) for height in rule["heights"])
@@ -285,10 +285,10 @@ def read_rule(folder: Path) -> Rule:
 def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch") -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
 
-    rule  what to decide with where the folder holds no decision.json yet (while it is being tuned)
-    engine  what computes the answers, a name of `fovnet.net.engines`; trainings and tuning always compute with torch
-    Raises ModelError where a part is missing, damaged, or not the one the facts name by checksum; and where a network was trained for
-    other classes, or on slices that look otherwise than those that will be cut for it, or is shown something else than the others.
+    rule  used instead of decision.json, which does not exist before tuning
+    engine  what computes the outputs, a name of `fovnet.net.engines`; training and tuning always use torch
+    Raises ModelError if a part is missing or damaged, or its checksum is not the recorded one; and if a network was trained for other
+    classes, on slices of another format than those that will be cut for it, or with other inputs than the other members.
     """
     from fovnet.net.engines import engine_of
     from fovnet.net.inputs import inputs_of

@@ -1,4 +1,4 @@
-"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever lies beside them or has their name."""
+"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever other files have their names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PAGES = "pages"
 
 
 def page_name(volume_id: str) -> str:
-    """Where a volume's page lies, seen from the index."""
+    """The path of a volume's page, relative to the index."""
     return f"{PAGES}/{volume_id}.html"
 
 
 def answered_before(folder: Path, volume_id: str) -> str:
-    """The path of the volume whose answer has that name already, "" where there is none.
+    """The path of the volume whose answer already has that name; "" if there is none, or it is damaged.
 
-    Raises ConfigError "out-foreign" where a JSON, a picture or a page of that name is somebody else's, as the sidecar is that a converter
-    leaves beside its volume.
+    Raises ConfigError "out-foreign" if a page or a JSON of that name, or a picture without a JSON, is not fovnet's, such as the JSON
+    sidecar that a converter writes beside a volume.
     """
     path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
     refuse_foreign(folder / page_name(volume_id), is_our_page)
@@ -36,19 +36,19 @@ def answered_before(folder: Path, volume_id: str) -> str:
             return str(facts.get("path", ""))
     except (OSError, ValueError):
         content = path.read_bytes()
-        if not content or b'"fovnet"' in content:       # an answer that a failing disk has damaged
+        if not content or b'"fovnet"' in content:       # an answer damaged by a disk failure
             return ""
     raise _foreign(path)
 
 
 def refuse_foreign(path: Path, ours: Callable[[Path], bool]) -> None:
-    """Nothing, where nothing lies at `path`, or what is ours.  Raises ConfigError "out-foreign"."""
+    """Nothing, if `path` does not exist or is fovnet's.  Raises ConfigError "out-foreign"."""
     if path.exists() and not ours(path):
         raise _foreign(path)
 
 
 def is_our_picture(path: Path) -> bool:
-    """Whether a PNG was drawn here."""
+    """Whether a PNG was drawn by fovnet."""
     return SOFTWARE in _opening(path)
 
 

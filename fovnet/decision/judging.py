@@ -1,4 +1,4 @@
-"""The one way from the networks' outputs on a volume's slices to its answer: the workflow and prediction both go through here."""
+"""From the networks' outputs on a volume's slices to its answer, for the workflow and for prediction alike."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MemberOutputs:
-    """What the members see in slices: probabilities (p, s, k), and distances (s,) from what is familiar; None where that is not known.
+    """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if the ensemble has no reference.
 
-    turned  (p, s, k) what they see in them from head to feet, as the slices of a volume turned over; None where that is the same
+    turned  (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over; None if not needed
     """
 
     members: NDArray[np.float32]
@@ -36,13 +36,13 @@ class MemberOutputs:
     turned: NDArray[np.float32] | None = None
 
     def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
-        """What they see in some of the slices, not turned over."""
+        """The outputs on some of the slices, without `turned`."""
         return MemberOutputs(self.members[:, rows], None if self.distances is None else self.distances[rows])
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Everything a verdict depends on beside the volume."""
+    """Everything that an answer depends on besides the volume."""
 
     vocabulary: Vocabulary
     rule: Rule
@@ -59,9 +59,9 @@ class Judge:
     def decision(
         self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
     ) -> Decision:
-        """What is decided on a volume with cuts at these heights (s,); `edges_mm` as `spans.decide` has it.
+        """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in `spans.decide`.
 
-        dark  (s,) which cuts show nothing but air: those at the ends are left out of what is decided, and show none
+        dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and labelled none
         """
         raw, turned = self.raw(outputs), None if outputs.turned is None else self._mean(outputs.turned)
         between = outer_edges(z_mm, edges_mm)
@@ -75,7 +75,7 @@ class Judge:
     def signs(
         self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
     ) -> Signs:
-        """What else was measured on a volume of slices (s, side, side); `bearing` and `extent_mm` as `Signs` has them."""
+        """The signs of a volume of slices (s, side, side); `bearing` and `extent_mm` as in `Signs`."""
         each = agreement(outputs.members, self.rule.say(len(outputs.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
                      passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm)
@@ -86,7 +86,7 @@ class Judge:
         return replace(seen, novelty=novelty.of_volume(unusual, raw), slice_unusual=unusual)
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """Which way the body lies in a volume; None where that is not known, or its pictures are too small to show it."""
+        """The body's orientation in a volume; None if the ensemble has no orientation network, or the volume is too small to show it."""
         return None if self.orientation is None else self.orientation.bearing(stack)
 
     def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:

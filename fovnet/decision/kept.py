@@ -1,8 +1,8 @@
-"""Answers of an earlier run: which of them still hold, by the file's content, the model and the program's version.
+"""Answers of an earlier run: which of them are still valid, by the file's content, the model and the program's version.
 
-A file whose names, sizes, times and places on the disk are all as they were is not read again: no program changes or replaces a file
-without its time of change (ctime) or its place (inode) becoming another.  Where one of them differs the content is compared, so a
-file that was touched, copied or fetched again keeps its answer, and one that took another's name never gets the other's.
+A file whose name, size, times and inode are unchanged is not read again: changing or replacing a file changes its ctime or its inode.
+If one of them differs, the content is compared: a file that was touched, copied or downloaded again keeps its answer, and one that has
+taken another's name does not get the other's answer.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fovnet.volume.readers import beside_of, file_checksum, files_of
 from fovnet.volume.unpacking import regular
 
 PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed"})
-"""Refusals caused by the machine or the moment: the volume is tried again in the next run."""
+"""Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 
 def places(path: Path) -> list[list[int]] | None:
-    """Size, time of modification, time of change and inode of each file of a volume; None where they cannot be read."""
+    """Size, mtime, ctime and inode of each file of a volume; None if they cannot be read."""
     try:
         return [_place(file) for file in _files(path)]
     except (OSError, ValueError):           # ValueError: a null byte in the name
@@ -30,13 +30,13 @@ def places(path: Path) -> list[list[int]] | None:
 
 
 def content(path: Path) -> str | None:
-    """SHA-256 hex of what a volume's files hold, as in SliceStack; of a file that is no volume, its own; None if unreadable."""
+    """SHA-256 hex of the content of a volume's files, as in SliceStack; for a file that is no volume, of itself; None if unreadable."""
     try:
         return file_checksum(path)
     except FovnetError:
         try:
             return checksum(regular(path))
-        except (OSError, FovnetError):          # FovnetError: a pipe, which to open may wait for ever
+        except (OSError, FovnetError):          # FovnetError: a pipe, whose opening may block for ever
             return None
 
 
@@ -45,8 +45,8 @@ def kept_rows(
 ) -> list[dict[str, Any]] | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
 
-    beside  files that have to lie beside the answer, in the folder: its picture, its page
-    faces   whether those show faces; what was drawn otherwise is drawn anew
+    beside  files that the folder must also hold: the answer's picture, its page
+    faces   whether those show faces; None is returned if they were drawn otherwise
     """
     try:
         kept = read_json(folder / f"{volume_id}.json")
@@ -63,7 +63,7 @@ def kept_rows(
 
 
 def unchanged(path: Path, known: Mapping[str, Any]) -> bool:
-    """Whether the files of a volume are those with the marks `places` and `sha256`: where they lie as they lay, else by their content."""
+    """Whether the files of a volume have the recorded `places` or, if not, the recorded `sha256`."""
     found = places(path)
     if found is not None and found == known["places"]:
         return True
@@ -71,7 +71,7 @@ def unchanged(path: Path, known: Mapping[str, Any]) -> bool:
 
 
 def _files(path: Path) -> Sequence[Path]:
-    """The files a volume is made of; of what no reader claims, the file itself."""
+    """The files of a volume; the file itself if no reader accepts it."""
     try:
         return files_of(path)
     except FovnetError:

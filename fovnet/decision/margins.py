@@ -1,8 +1,8 @@
-"""Black margins: slices without any signal at either end of a volume, as padding, reslicing and masks leave them.
+"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking produce them.
 
-They show nothing, whatever networks make of them: one that sees sections takes 14 cm of black below an abdomen for its pelvis, 0.7 to 0.98
-sure.  So a volume is decided from its first slice with something in it to its last, and the rest shows none of the regions, for sure.
-Black slices between others are the decision's: there signal may be lost within a region.
+They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black below an abdomen as pelvis, with
+confidence 0.7 to 0.98.  So a volume is decided from its first slice with signal to its last, and the margins are none with confidence 1.
+Black slices between others are left to the decision: signal may be lost within a region.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet.decision.spans import Decision
 
 EMPTY = 10
-"""Of 255: a slice with no pixel as bright shows nothing but air; around a body noise is rarely brighter."""
+"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely brighter."""
 
 Floats = NDArray[np.float64]
 
@@ -27,15 +27,16 @@ def empty(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def lit(dark: NDArray[np.bool_]) -> slice:
-    """The rows from the first slice that is not dark to the last; all of them where all are."""
+    """The rows from the first slice that is not dark to the last; all rows if all are dark."""
     rows = np.flatnonzero(~dark)
     return slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, len(dark))
 
 
 def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
-    """The decision by `decide` on the rows shown, for a volume of so many slices; those before and after show none, with confidence 1.
+    """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after are none with confidence 1.
 
-    `observations` and `sure` stay those of what is shown: black slices could not contradict an answer, and padding makes none surer.
+    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and padding must not raise its
+    confidence.
     """
     inner = decide(shown)
     around = ((shown.start, slices - shown.stop), (0, 0))

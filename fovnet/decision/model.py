@@ -1,4 +1,4 @@
-"""Prediction from Python: a model, a file, an answer.
+"""Prediction from Python.
 
 >>> import fovnet
 >>> model = fovnet.load()                                               # doctest: +SKIP
@@ -6,7 +6,7 @@
 >>> answer.status, answer.regions, round(answer.confidence, 2)          # doctest: +SKIP
 ('ok', ('abdomen', 'chest'), 0.96)
 
-What these answer is what `fovnet predict` writes: the same reading, the same networks, the same decision.
+The answers are those of `fovnet predict`: the same reading, the same networks, the same decision.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ File = str | PathLike[str]
 class Prediction:
     """The answer on one volume.
 
-    status      "ok", "uncertain" or "refused"; the message gives the reason, code names the doubts or the fault
+    status      "ok", "uncertain" or "refused"; message gives the reason, code the codes of the doubts or of the error
     spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names.  Their first
-                and last count the cuts that were looked at; the volume's own slices are first_slice and last_slice in to_dict()["rows"]
-    confidence  mean probability of the slices' predicted classes, 0 to 1; 0 where refused
+                and last are numbers of the cuts; those of the volume's own slices are first_slice and last_slice in to_dict()["rows"]
+    confidence  mean probability of the slices' predicted classes, 0 to 1, without black margins; 0 where refused
     """
 
     volume_id: str
@@ -51,35 +51,35 @@ class Prediction:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of the regions shown, feet to head, each once; none where there is no body, or nothing could be read."""
+        """The names of the regions shown, in the order of the spans, each once; empty if there are none or the volume was refused."""
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole answer, as JSON knows it: `rows` of spans.tsv, and what `<volume_id>.json` of `fovnet predict` holds;
-        but not `fovnet`, `file` and `faces`, which are of its files."""
+        """The complete answer in JSON types: `rows` of spans.tsv, and the content of `<volume_id>.json` of `fovnet predict` without
+        `fovnet`, `file` and `faces`, which concern its files."""
         plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
         return plain_facts
 
 
 class Model:
-    """An ensemble ready to answer.  Made by `fovnet.load`."""
+    """An ensemble ready for prediction.  Made by `fovnet.load`."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of the regions it knows, feet to head."""
+        """The names of its regions, feet to head, protocols last."""
         return self._ensemble.vocabulary.classes[:-1]
 
     @property
     def identity(self) -> str:
-        """Another one where anything in the ensemble is another."""
+        """A string that changes when a file of the ensemble does."""
         return self._ensemble.identity
 
     def predict(self, path: File) -> Prediction:
-        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read is an answer too, "refused"; so is a
-        folder or an archive that holds several volumes, for which of them was meant?"""
+        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read gets the status "refused", and so does
+        a folder or an archive that holds several volumes."""
         whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:
@@ -89,12 +89,12 @@ class Model:
         return next(self._answers(volumes or [whole], 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
-        """The answers on many, each as soon as it is there, in the order of the paths; a folder stands for every volume in it, sorted.
+        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands for all its volumes, sorted.
 
         paths  files and folders, or a single one
 
-        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script has to begin its work
-              under `if __name__ == "__main__":`, as always with processes of Python's; ConfigError ("processes-none") is raised else.
+        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script must do its work under
+              `if __name__ == "__main__":`, as for any use of multiprocessing; else ConfigError ("processes-none") is raised.
         """
         if jobs < 1:
             raise ConfigError("jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process")
@@ -120,14 +120,14 @@ def load_model(folder: File | None = None, device: str = "auto", engine: str = "
 
 
 def _given(path: File) -> Path:
-    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib takes for the current folder."""
+    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the current folder."""
     if not fspath(path):
         raise ConfigError("path-empty", "'': an empty path; give a file or a folder ('.' for this one)")
     return Path(path)
 
 
 def _volumes(path: Path) -> list[Path]:
-    """The volumes a path stands for; itself where it holds none, to be refused with a reason."""
+    """The volumes a path stands for; the path itself if it holds none, to be refused with a reason."""
     try:
         return find_volumes([path])
     except VolumeError:

@@ -1,12 +1,12 @@
-"""How unlike the slices that the networks were trained on a slice looks to them.
+"""Novelty: how unlike the training slices a slice is, in the networks' features.
 
-    features   (s, f) what the filters of all members answered (fovnet.net.inference)         q  directions that are kept
+    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference)      q  principal directions kept
     distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance within classes
-    unusual    (s,) share of the validation slices given the same class that lie at least as far out: a p-value, 1 nothing special
+    unusual    (s,) share of the validation slices of the same predicted class that are at least as far: a p-value, 1 if usual
 
 The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples and adversarial attacks*, eq. 2;
 the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a random world*, label-conditional conformal p-values.
-More than WIDTH features are first mixed down by a fixed draw of signs, which keeps the ratios of distances (Achlioptas 2003).
+More than WIDTH features are first projected with fixed random signs, which preserves ratios of distances (Achlioptas 2003).
 On disk `novelty.npz`, plain arrays, at most some MB.
 """
 
@@ -23,22 +23,22 @@ from fovnet.records import read_npz, write_npz
 
 Floats = NDArray[np.float64]
 FILE = "novelty.npz"
-REFERENCE = 4000        # training slices that it is made from; 6,000 gave the same, and every one has to be scored
+REFERENCE = 4000        # training slices of the reference; 6,000 gave the same result, and each has to be scored
 WIDTH = 512
-PER_DIRECTION = 5       # slices that each kept direction needs at least: fewer make the covariance fit the noise
-FLAT = 1e-10            # a direction with so little of the largest variance is rounding
+PER_DIRECTION = 5       # fewest slices per kept direction: with fewer, the covariance fits noise
+FLAT = 1e-10            # share of the largest variance below which a direction is rounding error
 RIDGE = 0.02            # of the mean variance within classes
-KEPT = 4000             # validation distances kept a class, evenly by rank
-TIE = 1e-4              # of a distance: a slice that is its own reference ties with itself; engines and processors differ by 1e-5
-LEAST = 30              # validation slices a class needs for a distribution of its own
+KEPT = 4000             # validation distances kept per class, evenly by rank
+TIE = 1e-4              # relative tolerance: a slice that is its own reference ties with itself; engines and processors differ by 1e-5
+LEAST = 30              # validation slices that a class needs for a distribution of its own
 
 
 @dataclass(frozen=True)
 class Familiar:
-    """What is familiar, and how far from it validation slices lie.
+    """The novelty reference: the training distribution, and the distances of validation slices from it.
 
-    centre, scale (w,) of the features, mixed down if there are many      whiten (w, q)      classes (c, q) their whitened means
-    known (n,) validation distances     given (n,) the class, as a column, that the ensemble gave each; both empty until calibrated
+    centre, scale (w,) of the features, projected if there are many       whiten (w, q)      classes (c, q) their whitened means
+    known (n,) validation distances     given (n,) predicted class of each, as a column; both empty until calibrated
     """
 
     features: int
@@ -57,7 +57,7 @@ class Familiar:
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
 
     def unusual(self, distances: Floats, raw: Floats) -> Floats:
-        """The share (s,) in (0, 1] for slices with these distances (s,) and ensemble probabilities (s, k)."""
+        """The p-values (s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s, k)."""
         shares, given = np.ones(len(distances)), raw.argmax(axis=1)
         for column in np.unique(given):
             mine = given == column
@@ -69,7 +69,7 @@ class Familiar:
 
 
 def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Familiar:
-    """What is familiar, from the features (n, f) and labels (n, k) of training slices; not yet calibrated."""
+    """The reference from the features (n, f) and labels (n, k) of training slices; not yet calibrated."""
     mixed = _mixed(np.asarray(features, dtype=np.float64))
     centre, scale = mixed.mean(axis=0), mixed.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
@@ -88,16 +88,16 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
 
 
 def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
-    """The same, knowing the distances (n,) of validation slices and the ensemble's probabilities of them, (n, k)."""
+    """The reference with the distances (n,) of validation slices, and the ensemble's probabilities (n, k) of these."""
     given = raw.argmax(axis=1)
     kept = np.concatenate([_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)])
     return Familiar(what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept])
 
 
 def of_volume(unusual: Floats, raw: Floats) -> float:
-    """A volume's novelty: the mean over the slices that seem to show a region, or over all where none does.
+    """A volume's novelty: the mean over the slices predicted to show a region, or over all if there are none.
 
-    On a sphere of water every other slice is air, which is familiar.
+    Of a water phantom every other slice is air, which is not unusual.
     """
     regions = raw.argmax(axis=1) != raw.shape[1] - 1
     return float(unusual[regions].mean() if regions.any() else unusual.mean())
@@ -112,9 +112,9 @@ def save(folder: Path, what: Familiar) -> Path:
 
 
 def load(folder: Path) -> Familiar | None:
-    """What is familiar to the ensemble in a folder; None where it was made before there was such a thing.
+    """The novelty reference of the ensemble in a folder; None if it has none, as those of early versions.
 
-    Raises ModelError where the file is damaged.
+    Raises ModelError ("novelty-damaged") if the file is damaged.
     """
     path = folder / FILE
     if not path.exists():
@@ -128,7 +128,7 @@ def load(folder: Path) -> Familiar | None:
 
 
 def _mixed(features: Floats) -> Floats:
-    """(s, w) features, sums of them with fixed random signs where there are more than WIDTH."""
+    """(s, w) features, projected with fixed random signs if there are more than WIDTH."""
     f = features.shape[1]
     if f <= WIDTH:
         return features
@@ -137,6 +137,6 @@ def _mixed(features: Floats) -> Floats:
 
 
 def _evenly(rows: NDArray[np.int64], distances: Floats) -> NDArray[np.int64]:
-    """At most KEPT of the rows, evenly by the rank of their distance."""
+    """At most KEPT of the rows, evenly spaced by the rank of their distance."""
     ranked = rows[np.argsort(distances[rows], kind="stable")]
     return ranked[np.unique(np.linspace(0, len(ranked) - 1, min(KEPT, len(ranked))).round().astype(np.int64))]

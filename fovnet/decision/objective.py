@@ -1,11 +1,11 @@
-"""The loss that a rule is chosen by: it counts millimetres decided wrongly, not slices, of which a thin stack has more.
+"""The loss by which a rule is chosen, in millimetres rather than slices, as a stack of thin slices has more of them.
 
     loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border loss
 
-The Dice coefficient of a volume is 2 · mm predicted rightly / (mm predicted + mm true), over all regions together; none is no region, and
-it is 1 where neither has any.  A border of the chain (from one region to the next, or to none) loses its error as a share of FAR_MM, and 1
-where it is missed, invented, or farther off.  Slices whose truth names only a protocol have no label of the chain: borders beside them
-do not count.
+The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all regions together; none is no region,
+and the coefficient is 1 where neither has any.  The loss of a border of the chain (from one region to the next, or to none) is its error
+over FAR_MM, and 1 if it is missed, invented, or farther off.  Slices whose truth names only a protocol have no chain label: borders beside
+them do not count.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 FAR_MM = 50.0
-"""A border so far off is no better than one missed."""
+"""A border with this error or more counts as a missed one."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), what is true (s, k); `turned` (s, k) and `edges_mm` (s + 1,) as
-    `spans.decide` has them."""
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s, k) and `edges_mm` (s + 1,) as in
+    `spans.decide`."""
 
     probabilities: Floats
     z_mm: Floats
@@ -35,7 +35,7 @@ class Example:
 
 
 def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:
-    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 as bad as can be.
+    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 the worst.
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
@@ -46,20 +46,20 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
 
 
 def untold(true: Bools, n: int) -> Bools:
-    """(s,) slices whose truth names a protocol and no chain region: they have no label of the chain."""
+    """(s,) whether a slice's truth names a protocol and no chain region: it has no chain label."""
     beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
     return np.asarray(beside & ~chain)
 
 
 def _judged(predicted: Bools, true: Bools, n: int) -> Bools:
-    """The prediction without the chain regions of slices that have no label of the chain: nobody knows whether they are wrong."""
+    """The prediction without the chain regions of slices that have no chain label: whether they are right is unknown."""
     kept = predicted.copy()
     kept[np.ix_(untold(true, n), np.arange(predicted.shape[1]) < n)] = False
     return kept
 
 
 def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
-    """Twice the millimetres of regions predicted rightly, as a share of those predicted plus those true."""
+    """The Dice coefficient: twice the millimetres of regions predicted correctly over those predicted plus those true; 1 without any."""
     regions_predicted, regions_true = predicted[:, :-1], true[:, :-1]
     total = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
     return 2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total if total else 1.0
@@ -72,7 +72,7 @@ def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> li
 
 
 def border_errors(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
-    """Predicted less true height in mm of every border (rung below, rung above; n for none); None where only one of the two has it."""
+    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is missed or invented."""
     unknown = untold(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
     found, wanted = _borders(predicted, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
@@ -81,9 +81,9 @@ def border_errors(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> di
 
 
 def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
-    """Height of each border; of several of one kind, the lowest where a region begins beside none, else the topmost.
+    """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the topmost.
 
-    A region predicted on both sides of dark slices, a signal void, seems to begin and end there too; its borders are the outer ones.
+    A region predicted on both sides of a signal void also has borders there; these rules select its outer ones.
     """
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)

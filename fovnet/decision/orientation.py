@@ -1,9 +1,9 @@
-"""Which way a body lies in a volume, by its pictures: whether slices run from feet to head, as the header has it.
+"""The body's orientation in a volume, judged by its pictures: whether slices run from feet to head, as the header states.
 
     layers    of a small network (fovnet.net.orientation): weights (out, in) and biases (out,)
-    bearing   how probable it is that they do, all 24 ways of lying being as probable before; and what they rather run along
+    bearing   the probability that they do, with equal priors of all 24 orientations; and the most probable direction
 
-On disk `orientation.safetensors`, half a megabyte.  An ensemble of few or thin volumes has none, and does not judge it.
+On disk `orientation.safetensors`, half a megabyte.  An ensemble made from few or thin volumes has none, and orientation is not judged.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bearing:
-    """What the pictures of a volume show of its axes.
+    """The orientation that the pictures of a volume show.
 
-    upright  the probability that its slices run from feet to head        rather  what they most probably run along
+    upright  the probability that its slices run from feet to head        rather  the most probable direction of its slices
     """
 
     upright: float
@@ -42,23 +42,23 @@ class Bearing:
 
 @dataclass(frozen=True)
 class Orientation:
-    """The network, as arrays: numpy is enough to run it."""
+    """The network as arrays, run with numpy alone."""
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """Of a volume; None where it reaches less than LEAST_MM along an axis: a slab shows too little."""
+        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab shows too little."""
         if min(extents_mm(stack)) < LEAST_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
 
     def turns(self, shown: NDArray[np.uint8]) -> Floats:
-        """(n, 24) log-probabilities of the turns, from pictures (n, 3, 3, 128, 128)."""
+        """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128, 128)."""
         n, planes, places = shown.shape[:3]
         return self.of_outlines(outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1))
 
     def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
-        """(n, 24) the same, from outlines (n, 3, 3, 1024); what is scored in the places of one plane is averaged."""
+        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are averaged."""
         *hidden, (weight, bias) = self.layers
         with one_thread():
             for inner, offset in hidden:
@@ -68,13 +68,13 @@ class Orientation:
 
 
 def bearing_of(turns: Floats) -> Bearing:
-    """From the log-probabilities (24,) of the turns."""
+    """The bearing from the log-probabilities (24,) of the turns."""
     each = np.bincount(ALONG, np.exp(turns), minlength=len(RUNS))
     return Bearing(float(each[0]), RUNS[int(each.argmax())])
 
 
 def load(folder: Path) -> Orientation | None:
-    """The network in an ensemble's folder; None where there is none.  Raises ModelError "orientation-damaged"."""
+    """The network in an ensemble's folder; None if there is none.  Raises ModelError "orientation-damaged"."""
     path = folder / FILE
     if not path.exists():
         return None
@@ -93,7 +93,7 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Nothing, where each layer is of numbers and takes what the one before gives.  Raises ValueError."""
+    """Nothing, if each layer is finite and its input width is the output width of the layer before.  Raises ValueError."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
         if weight.shape != (len(bias), width) or not (np.isfinite(weight).all() and np.isfinite(bias).all()):

@@ -1,12 +1,12 @@
-"""Deciding on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
+"""Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
 
     rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
-    members  (p, m, k) each member's probabilities     distances  (m,) from what is familiar to the networks
+    members  (p, m, k) each member's probabilities     distances  (m,) from the novelty reference
     weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its volume turned over
 
-`turned` is there where the members are shown more than slices, and NaN where it is not needed: in volumes of one region.  280 bytes a
-slice and ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have rows and raw
-alone, and are read as an ensemble of one.
+`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of one region.  280 bytes per
+slice with ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have only rows and
+raw, and are read as an ensemble of one member.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ SCORED = ("validation", "test")
 
 @dataclass(frozen=True)
 class Scored:
-    """What the members see in some rows of a pack, rows ascending, and their weights; empty weights: all the same.
+    """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal weights.
 
-    turned  (p, m, k) as the module's head has it, in the order of `rows`; None where nothing is seen but slices
+    turned  (p, m, k) as in the module docstring, in the order of `rows`; None if the members' inputs do not depend on the volume
     """
 
     rows: NDArray[np.int64]
@@ -65,14 +65,14 @@ class Scored:
         return known | {name: values for name, values in optional.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
-        """What they see in one volume.  Raises ModelError where not all its slices were scored."""
+        """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were scored."""
         places = self._places(pack, index)
         turned = None if self.turned is None else self.turned[:, places[::-1]]
         outputs = self.outputs.of(places)
         return outputs if turned is None or np.isnan(turned).any() else replace(outputs, turned=turned)
 
     def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
-        """The same, with the outputs of the ensemble's members on its volumes turned over, where needed; the model has the same weights."""
+        """The same, with the members' outputs on the volumes turned over where needed; `model` must have the same weights."""
         indices = [index for split in SCORED for index in _readable(pack, split)]
         turned = np.full_like(self.outputs.members, np.nan)
         for done, index in enumerate(indices, start=1):
@@ -83,7 +83,7 @@ class Scored:
         return replace(self, turned=turned)
 
     def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
-        """Where among `rows` the slices of a volume are."""
+        """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
         wanted = np.arange(record.first_row, record.first_row + record.slices)
         places = np.searchsorted(self.rows, wanted)
@@ -94,7 +94,7 @@ class Scored:
         return places
 
     def split(self, pack: Pack, split: str) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
-        """Of the rows of a split: what the members see, what is true (m, k), and the number of each one's subject (m,)."""
+        """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number (m,)."""
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]
         rows = self.rows[wanted]
@@ -102,7 +102,7 @@ class Scored:
 
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
-    """The labelled volumes of a split, as tuning wants them."""
+    """The labelled volumes of a split, for tuning."""
     return [_example(pack, scored, index) for index in _readable(pack, split)]
 
 
@@ -114,12 +114,12 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
 
 
 def subjects_of(pack: Pack, split: str) -> list[str]:
-    """Whose each of these volumes is."""
+    """The subject of each of these volumes."""
     return [pack.records[index].subject for index in _readable(pack, split)]
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientation | None = None) -> list[Shown]:
-    """The labelled volumes of a split, as settling wants them; which way each lies by `orientation`, where there is one."""
+    """The labelled volumes of a split, for settling; with the body's orientation by `orientation`, if given."""
     return [
         Shown(
             pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
@@ -153,7 +153,7 @@ def decisions(
 
 
 def _readable(pack: Pack, split: str) -> list[int]:
-    """Which volumes of a split were not refused."""
+    """Indices of the volumes of a split that were not refused."""
     return [index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
 
 

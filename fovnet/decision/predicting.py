@@ -1,4 +1,4 @@
-"""New volumes in, answers out, one after another; none can stop or change another's."""
+"""Prediction of new volumes, one after another; no volume can stop another's prediction or change its answer."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from fovnet.volume.readers import short_of_memory
 from fovnet.volume.slices import SliceStack, Slicing, slice_volume
 
 Places = list[list[int]] | None
-READ_AHEAD = 2      # volumes with one worker: one being cut, and one cut while another is classified
+READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cut, while another is classified
 
 
 @dataclass(frozen=True)
 class Read:
-    """What reading a volume came to: its slices, or what is wrong with it; `places` of its files as they were before."""
+    """The result of reading a volume: its slices, or the error; `places` of its files as they were before."""
 
     result: SliceStack | FovnetError
     places: Places = None
@@ -36,7 +36,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Predicted:
-    """One volume's answer, with the slices and the ensemble's probabilities behind it (None where it was refused)."""
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused)."""
 
     answer: Answer
     stack: SliceStack | None = None
@@ -45,11 +45,11 @@ class Predicted:
 
 
 def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, path) pairs, in order, each as soon as it is there; the next volumes are read meanwhile.
+    """The answers for (volume_id, path) pairs, in order, each yielded once computed; the next volumes are read meanwhile.
 
     workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
              classified by itself.
-    Volumes being read, or read and waiting, are bounded in number and by `BUDGET_BYTES` together; beside them one is classified.
+    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one more is being classified.
     """
     slicing = Slicing(**ensemble.prepare)
     files = [path for _, path in paths]
@@ -60,7 +60,7 @@ def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int 
 
 
 def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> Iterator[Read]:
-    """What `work` makes of each file, in order, a thread being ahead of whoever takes it."""
+    """The results of `work` on the files, in order, computed by a thread ahead of the consumer."""
     door = Admission(iter(files), READ_AHEAD, size, BUDGET_BYTES)
     ahead: deque[Future[Read]] = deque()
     reader = ThreadPoolExecutor(1)
@@ -77,8 +77,8 @@ def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> I
 
 
 def _read(path: Path, slicing: Slicing) -> Read:
-    """The slices of a volume, or what is wrong with it; in a worker."""
-    before = places(path)           # a file that changes while it is read is then seen to have changed
+    """The slices of a volume, or the error; runs in a worker."""
+    before = places(path)           # recorded first, so that a file that changes while it is read is seen to have changed
     try:
         return Read(slice_volume(path, slicing), before)
     except FovnetError as error:

@@ -1,4 +1,4 @@
-"""How probabilities become spans, as settings that the validation split chooses."""
+"""The settings of the decision from probabilities to spans, chosen on the validation split."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
 
 OBSERVATION_MM = 10.0
-"""Slices nearer than this share one observation's evidence, so that thin and thick stacks are decided alike."""
+"""Slices closer than this share the evidence of one observation, so that thin and thick stacks are decided alike."""
 
 METHODS, HEIGHTS_FOR = ("exact", "intersections"), ("all", "presence")
 
 EVEN = 0.5
-"""What is less probable is rather absent than present."""
+"""Probability below which something is more likely absent than present."""
 
 
 MEANINGS = {
@@ -47,7 +47,7 @@ MEANINGS = {
     "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
     "least_extent_mm": "a volume that reaches less far along each axis is uncertain",
 }
-"""What each setting of a rule is, for its table in the report too."""
+"""The meaning of each setting of a rule, also for its table in the report."""
 
 
 SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
@@ -65,9 +65,9 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How probabilities become spans; chosen on the validation split, kept beside the ensemble.  MEANINGS explains each setting.
+    """The settings of a decision, chosen on the validation split and stored with the ensemble.  MEANINGS explains each.
 
-    heights are None for a region of which none is known;  weights (p,);  beta and line as `fovnet.decision.calibrating` has them
+    heights  None for a region of unknown height;  weights (p,);  beta and line as in `fovnet.decision.calibrating`
     """
 
     temperature: float = 1.0
@@ -93,9 +93,9 @@ class Rule:
     least_extent_mm: float = 0.0
 
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
-        """Nothing, where these settings can decide for so many members and chain regions.
+        """Nothing, if these settings are valid for so many members and chain regions.
 
-        Raises ModelError ("rule-invalid") with the first that cannot, and as `say`.
+        Raises ModelError ("rule-invalid") with the first that is not, and as `say`.
         """
         for name, kind in get_type_hints(Rule).items():
             value = getattr(self, name)
@@ -120,7 +120,8 @@ class Rule:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
 
     def say(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
-        """The weights (p,) of so many members.  Raises ModelError where the rule, of the file `source`, was made for another number."""
+        """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError ("rule-other-members") if it has another
+        number of weights; `source` is the file named in the error."""
         if self.weights and len(self.weights) != members:
             raise ModelError("rule-other-members", f"{source}: weighs {len(self.weights)} members and there are {members}; "
                                                    "run `fovnet ensemble` and `fovnet tune` again")

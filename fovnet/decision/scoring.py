@@ -1,7 +1,7 @@
-"""The outputs of a new ensemble's members on slices nobody trained on, and what follows: what is familiar, the weight of each member;
-and the network that finds which way a body lies.
+"""The outputs of a new ensemble's members on the validation and test slices, and what is computed with them: the novelty reference, the
+members' weights; and the network for the body's orientation.
 
-It takes some 280 bytes a slice (`packed`), which all that tunes, decides and evaluates reads; no network is run again.
+The outputs take about 280 bytes per slice (`packed`).  Tuning, deciding and evaluating read them; the members are not run again.
 """
 
 from __future__ import annotations
@@ -23,19 +23,22 @@ from fovnet.volume.pack import Pack
 from fovnet.volume.planes import PICTURES, lies_as_told, pictures
 
 ProgressCallback = Callable[[int, int], Any]
-FEWEST, MOST = 50, 4000         # volumes to learn from which way a body lies
-JUDGES = round(1 / FALSE_ALARMS) - 1        # volumes of which FALSE_ALARMS is one
+FEWEST, MOST = 50, 4000         # volumes to train the orientation network on
+JUDGES = round(1 / FALSE_ALARMS) - 1        # fewest validation volumes that give a bar for FALSE_ALARMS: its rank is then 1
 
 
 def score(model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> tuple[Ensemble, Scored]:
-    """The ensemble, knowing what of the training split is familiar, and what its members see in the slices of the splits in SCORED."""
+    """The ensemble with a novelty reference from the training split, and its members' outputs on the slices of the splits in SCORED."""
     train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
     learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
     return learned, Scored(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
 
 
 def weighed(folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str, *, settings: Any, seed: int) -> tuple[Scored, Weighing]:
-    """The same with the members' weights, by a way of `weighing` on the validation split; `weighing.json` and `novelty.npz` in `folder`."""
+    """`scored` with the members' weights by a way of `weighing` on the validation split, and the weighing.
+
+    Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
+    """
     outputs, truth, people = scored.split(pack, "validation")
     found = weigh(outputs.members, truth, people, way)
     save_weighing(folder, found, settings=settings, seed=seed)
@@ -45,11 +48,11 @@ def weighed(folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str,
 
 
 def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> Path | None:
-    """`folder/orientation.safetensors`, learned from at most MOST volumes of the training split; None, and none there, where fewer than
-    FEWEST teach it, or the validation split has too few for a bar.
+    """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split; None, and no file, if fewer than FEWEST are
+    usable, or fewer than JUDGES of the validation split.
 
-    They show a region in more than half of their slices, reach far enough to show which way they lie, and have a header that gives it; any
-    collection has some that lie otherwise than their headers give, but few.
+    Usable volumes show a region in more than half of their slices, are large enough to show their orientation, and have a header that
+    states it.  In any collection a few headers are wrong.
     """
     from fovnet.net.orientation import learn
     from fovnet.net.weights import save_tensors
@@ -58,7 +61,7 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback 
     known, judges = _with_known_axes(pack, "train", MOST, seed), _with_known_axes(pack, "validation", JUDGES, seed)
     if len(known) < FEWEST or len(judges) < JUDGES:
         return None
-    shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB of 4,000 volumes
+    shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB for 4,000 volumes
     for place, index in enumerate(known):
         shown[place] = pictures(pack.stack(index))
     tensors = learn(shown, seed=seed, progress=progress)
@@ -67,7 +70,7 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback 
 
 
 def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
-    """Volumes of a split that show which way they lie, and whose headers give it: at most `most`, drawn by the seed."""
+    """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by the seed."""
     readable = [at for at, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
     known: list[int] = []
     for index in np.random.default_rng(seed).permutation(readable).tolist():
@@ -81,5 +84,5 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
 
 
 def turned_over(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
-    """The same, with the weighed members' outputs on the volumes turned over, where needed."""
+    """`scored` with the members' outputs on the volumes turned over, where needed."""
     return scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), progress)

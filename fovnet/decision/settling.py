@@ -1,14 +1,14 @@
-"""What is settled on the validation split once the rule is tuned: the calibration of confidences, and when not to answer.
+"""Settings fitted on the validation split after tuning: the calibration of confidences, and when not to answer.
 
-    beta, line       of the decided labels' confidences, and of the probability of the set of regions
-    least_novelty    so that at most ALLOWANCE of unseen volumes like the validation ones seem unlike anything seen
-    least_agreement  so that the members of at most ALLOWANCE of them seem to disagree
-    least_upright    so that at most FALSE_ALARMS of those whose headers give their axes seem to lie otherwise
-    least_extent_mm  SMALLER of that of the smallest of them, where they are so many that at most FALSE_ALARMS of unseen ones are smaller
-    min_confidence   the bar for the stated error, given that the other doubts withhold what they withhold
+    beta, line       calibrations of the decided labels' confidences, and of the probability of the set of regions
+    least_novelty    such that at most ALLOWANCE of unseen volumes like the validation ones fall below it
+    least_agreement  such that the members' agreement falls below it on at most ALLOWANCE of them
+    least_upright    such that at most FALSE_ALARMS of those whose headers state their axes fall below it; at most MOST_UPRIGHT
+    least_extent_mm  SMALLER times the smallest extent among them; 0 if more than FALSE_ALARMS of unseen ones may be below the smallest
+    min_confidence   the bar for the stated error, among the volumes that no other doubt withholds
 
-The bar's promise takes the rest of the rule as given, and that was tuned on the same subjects: a dozen numbers, which the promise does
-not pay for.  The test split shows what that is worth.
+The bar's promise takes the rest of the rule as given, although a dozen of its numbers were tuned on the same subjects, which the promise
+does not account for.  The test split shows the effect.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ from fovnet.decision.spans import Decision, predicted_class, shares
 from fovnet.decision.tuning import FALSE_ALARMS, right
 
 MOST_UPRIGHT = 0.2
-"""The highest bar for running from feet to head, one of five ways: below it, another way is more probable."""
+"""Upper limit of least_upright: there are five directions of slices, so that below 1/5 another one is more probable."""
 SMALLER = 0.75
-"""Of the smallest validation volume: what is a little smaller was mostly right, and mice, a tenth of people, were surely called spines."""
+"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of people's size, were labelled
+spine with high confidence."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One labelled volume of the validation split: whose it is, what the members see in it, its slices, their heights, what is true.
+    """One labelled volume of the validation split: its subject, the members' outputs, its slices, their heights and truth.
 
-    edges_mm  (s + 1,) where they begin and end, as `spans.decide` has it
-    bearing   which way the body lies, where that can be seen        tells_axes  whether its header gives the direction of its axes
-    extent_mm  how far its picture reaches along the axis along which it reaches farthest; None where it was not measured
+    edges_mm  (s + 1,) where the slices begin and end, as in `spans.decide`
+    bearing   the body's orientation, None if unknown                tells_axes  whether its header states the directions of its axes
+    extent_mm  its picture's largest extent along an axis; None if it was not measured
     """
 
     subject: str
@@ -57,9 +58,9 @@ class Shown:
 
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
-    """The judge with a settled rule, and how it came about: the bar, its promise, the curve of risk against coverage."""
+    """The judge with a settled rule, and the facts of settling: the bar, its promise, the risk-coverage curve."""
     decisions = [_decided(one, judge) for one in volumes]
-    seen = [lit(empty(one.pixels)) for one in volumes]          # margins are none for sure, which teaches nothing of how sure the rest is
+    seen = [lit(empty(one.pixels)) for one in volumes]          # margins have confidence 1 by definition: no data for a calibration
     signs = [judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm) for one in volumes]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
@@ -91,18 +92,18 @@ def _decided(one: Shown, judge: Judge) -> Decision:
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:
-    """The probability that slices run from feet to head, of each volume that shows something and whose header gives its axes."""
+    """The probability that slices run from feet to head, of each volume that shows a region and whose header states its axes."""
     known = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
     return np.array([one.bearing.upright for one in known if one.bearing is not None])
 
 
 def _smallest(extents_mm: Sequence[float]) -> float:
-    """SMALLER of the smallest of n extents, below which one like them lies once in n + 1; 0 where that is more than FALSE_ALARMS."""
+    """SMALLER times the smallest of n extents, below which a new one lies with probability 1/(n + 1); 0 if that exceeds FALSE_ALARMS."""
     return SMALLER * min(extents_mm) if FALSE_ALARMS * (len(extents_mm) + 1) >= 1 else 0.0
 
 
 def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
-    """The calibration of the probability of a set of regions, from the decisions of this judge, whose slice confidences are calibrated."""
+    """The calibration of the probability of the set of regions, by the decisions of this judge, whose slice confidences are calibrated."""
     pairs = ((_decided(one, judge), one) for one in volumes)
     sets = [
         (decision.set_probability, min(span.confidence for span in decision.spans), _is_exact(decision, one, judge))
@@ -115,15 +116,15 @@ def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
 
 
 def _is_withheld(decision: Decision, signs: Signs, judge: Judge) -> bool:
-    """Whether a doubt that no bar lifts stands against the answer."""
+    """Whether the answer is doubted for a reason other than the confidence bar."""
     without = replace(judge.rule, min_confidence=0.0)
     return any(doubt.code != "none" for doubt in doubts(decision, signs, without, judge.vocabulary))
 
 
 def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
-    """Whether the predicted regions are the true ones; of a protocol predicted without any chain region, whether it is true.
+    """Whether the predicted set of regions is the true one; if a protocol is predicted without any chain region, of protocols alone.
 
-    Where labels name a protocol alone, chain regions beside it are not held against the answer.
+    If any slice's truth names a protocol alone, chain regions that are predicted and not true do not count as wrong.
     """
     n = len(judge.vocabulary.chain)
     predicted, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
@@ -134,7 +135,7 @@ def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
 
 
 def _share(decision: Decision, judge: Judge) -> NDArray[np.float64]:
-    """(s,) the probability of each slice's predicted class from the slice alone."""
+    """(s,) probability of each slice's predicted class, from the slice alone."""
     n = len(judge.vocabulary.chain)
     each = shares(decision.smoothed, decision.decided, n)
     return np.take_along_axis(each, predicted_class(decision.decided, n)[:, None], axis=1)[:, 0]

@@ -1,7 +1,8 @@
-"""The ensemble that comes with the package, so that volumes can be predicted without training anything first.
+"""The ensemble that comes with the package, so that volumes can be predicted without training first.
 
-A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that made it, and SHA256SUMS over all
-of it (`sha256sum --check SHA256SUMS`).  It is made from the results folder of a finished run, and names nobody.
+A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that made it, and SHA256SUMS of all
+its files (`sha256sum --check SHA256SUMS`).  It is made from the results folder of a finished run, and contains no names of subjects or
+volumes.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 
 CARD, CONFIG, SUMS = "model-card.md", "config.yaml", "SHA256SUMS"
 MOST_BYTES = 15_000_000
-NUMBER = re.compile(r"\d{1,4}")     # an id that is a small number occurs in any table; it is not looked for
+NUMBER = re.compile(r"\d{1,4}")     # ids that are small numbers are not searched for: they occur in any table
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """A folder made to be shipped, and what it takes."""
+    """A folder made for shipping: its number of members, and its size in bytes."""
 
     folder: Path
     members: int
@@ -38,7 +39,7 @@ class Shipped:
 
 
 def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
-    """The ensemble that comes with this installation.  Raises ModelError "model-absent" where it came without one."""
+    """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has none."""
     if not (folder / FACTS).is_file():
         raise ModelError(
             "model-absent",
@@ -49,11 +50,11 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
 
 
 def ship(results: Results, folder: Path) -> Shipped:
-    """`folder`, filled with what a finished run's ensemble needs to be used by others; what it held of an earlier one is gone.
+    """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an earlier one are removed.
 
-    Nothing is written before everything was checked.  Raises ModelError: the folder holds something else ("shipped-other-folder"), a part
-    is missing ("shipped-incomplete"), together they are larger than MOST_BYTES ("shipped-large"), or a text names a volume or
-    a subject of the run ("shipped-names").
+    Nothing is written before all checks have passed.  Raises ModelError if the folder holds something else ("shipped-other-folder"), a
+    part is missing ("shipped-incomplete"), the parts together exceed MOST_BYTES ("shipped-large"), or a text names a volume or a subject
+    of the run ("shipped-names").
     """
     _refuse_foreign(folder)
     with tempfile.TemporaryDirectory() as place:
@@ -73,14 +74,14 @@ def ship(results: Results, folder: Path) -> Shipped:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Nothing, where the folder is not there, is empty, or was filled by `ship` before: it would lose files of somebody's."""
+    """Nothing, if the folder does not exist, is empty, or was filled by `ship` before: other files might be overwritten."""
     if folder.is_dir() and any(folder.iterdir()) and not ((folder / SUMS).is_file() and (folder / FACTS).is_file()):
         raise ModelError("shipped-other-folder", f"{folder}: holds other files than an ensemble that was exported before; give a folder "
                                                  "of its own, a new one for instance")
 
 
 def _draft(results: Results, draft: Path) -> None:
-    """All files in an empty folder, the sums last."""
+    """Write all files to an empty folder, the checksums last."""
     if not (results.ensemble / FACTS).is_file():
         raise ModelError("shipped-incomplete", f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
                                                "folder of a finished run (snakemake)")
@@ -110,14 +111,14 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts without the marks of the people they were learned from, who are counted instead; its stamp as it was."""
+    """The facts with the marks of the training subjects replaced by their numbers; the stamp is unchanged."""
     marks = facts.get("subjects") or {}
     return {**{name: value for name, value in facts.items() if name != "subjects"},
             "people": {split: len(some) for split, some in marks.items()}}
 
 
 def _names(results: Results) -> set[str]:
-    """What the run calls its volumes and subjects, and their files."""
+    """The ids of the run's volumes and subjects, and the volumes' file names, except small numbers."""
     rows = read_tsv(results.slices / "manifest.tsv")
     names = {row[column] for row in rows for column in ("volume_id", "subject_id")}
     names |= {Path(row["path"]).name for row in rows}
@@ -139,13 +140,13 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Whether a text has a name as words of their own, as it is or as JSON writes it."""
+    """Whether a text contains a name as whole words, as it is or as JSON escapes it."""
     written = {name, json.dumps(name)[1:-1]}
     return any(re.search(rf"(?<![\w\-]){re.escape(one)}(?![\w\-])", text) for one in written)
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """The draft's files in the folder, the sums last; weights and orientation of an earlier ensemble removed."""
+    """Copy the draft's files to the folder, the checksums last; weights and orientation of an earlier ensemble are removed."""
     for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]

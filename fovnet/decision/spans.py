@@ -1,4 +1,4 @@
-"""From the slice probabilities of one volume to spans: what it shows, from where to where, and how sure that is."""
+"""From the slice probabilities of one volume to spans: its regions, their extents, and their confidences."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 SHARPER = 3.0
-"""Factor by which probabilities are sharpened before the order of slices is tested: a head that is more or less clear is a head."""
+"""Divisor of the temperature before roughness is measured: a head that is more or less clear is still a head."""
 UPSIDE_DOWN = 0.01
-"""Share of volumes that are, beforehand: so much evidence it takes before a body is rather taken to be upside down."""
+"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to 1."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
-"""A level of a protocol is named where it makes up so much of its stretch, or so many millimetres."""
+"""A level of a protocol is reported if it makes up this share of the protocol's span, or this many millimetres."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Outline:
-    """The labels of a volume without their confidences: cheap, and all that most of tuning needs.
+    """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
 
     smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
-    states    (s,) of the best path       fit  its worth          chain    the one that it is a path of
+    states    (s,) of the best path       fit  its worth          chain    the chain that was decoded
     """
 
     smoothed: Floats
@@ -65,10 +65,10 @@ class Decision:
     smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
     confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's confidence, black margins left out
     set_probability  that the volume shows the predicted regions, and no others
-    flipped_gain     log-evidence by which the body fits the reversed order better, below 0 where it fits worse; flipped  more than usual
-    misfit           log-evidence an observation that the order of the body costs
+    flipped_gain     log-evidence for the reversed order over the given one; flipped  whether it exceeds the rule's
+    misfit           log-evidence per observation that the order of the body costs
     observations     independent ones, at most one every OBSERVATION_MM
-    roughness        how much neighbouring slices differ beside any two; where either is more than usual, regions are less probable for it
+    roughness        difference of neighbouring slices over that of any two; regions are less probable if it or the misfit is above usual
     """
 
     spans: tuple[Span, ...]
@@ -90,9 +90,9 @@ def decide(
 ) -> Decision:
     """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
 
-    turned  (s, k) the ensemble's probabilities for the slices from head to feet, where they depend on the order: whether the body is
-            upside down is then judged by them
-    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between them where that is not known
+    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on the order: they are then used to judge
+            whether the body is upside down
+    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if None
     """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
@@ -104,7 +104,7 @@ def decide(
     gain = over.log_weight() - chain.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
-    believed[:, :-1] *= trust                                    # before the calibration, which was fitted to what is left of it
+    believed[:, :-1] *= trust                                    # before the calibration, which was fitted to values after trust
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
@@ -119,8 +119,8 @@ def decide(
 
 
 def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None) -> Outline:
-    """What a volume shows: protocols (spine) first, each as the contiguous stretch where its smoothed share most exceeds its bar; their
-    share is then taken out, the rest renormalised, and the chain decoded exactly; a slice on a rung may be blank and show none."""
+    """The labels of a volume.  Each protocol (spine) gets the contiguous stretch where its smoothed share most exceeds its bar; the shares
+    of protocols are removed, the rest renormalised, and the chain decoded by the rule's method.  Blank slices within a region are none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
@@ -130,15 +130,15 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
-    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region of which nothing is seen is a guess, and kept as one
+    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region whose slices are all blank is a guess, and kept
     decided[:, :n] &= ~(chain.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, chain)
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
-    """(s, p) what the share of each protocol has to exceed: the threshold, and no more than that of the most probable other class.  A spine
-    whose level is unclear is the most probable class with less than half of it, the rungs sharing the rest."""
+    """(s, p) bars of the protocols' shares: the threshold, or the share of the most probable other class if that is lower.  A spine of
+    unclear level may be the most probable class with a share below one half, as the rungs share the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for protocol in range(bars.shape[1]):
         np.minimum(bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol])
@@ -146,20 +146,21 @@ def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
 
 
 def _observations(edges_mm: Floats) -> float:
-    """Independent observations of a volume; rounded, for heights are sums of floats."""
+    """Independent observations of a volume; rounded, as heights are sums of floats."""
     return float(np.round(observations_of(edges_mm).sum(), 6))
 
 
 def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
-    """How far a volume is believed to be a body in order, 1 unless more is odd about it than usual: shuffled slices, or upside down."""
+    """Factor from 0 to 1 on the regions' probabilities: near 1, less if misfit or roughness is above usual (shuffled slices), or if the
+    reversed order fits better (upside down)."""
     ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
     ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
     return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
 
 
 def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
-    """(s, k) the decided labels, less the chain regions that lie within a protocol and are rather absent: a spine whose level is unclear
-    is a spine, and no less sure for that.  Regions are left as they are where those that stay would not follow one another."""
+    """(s, k) the decided labels without chain regions that lie within protocols and have a mean certainty below EVEN: a spine of unclear
+    level is a spine, with no less confidence.  Nothing is removed if the regions left would not be neighbours in the order."""
     kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
     for rung in range(n):
         rows = decided[:, rung]
@@ -170,10 +171,10 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
 
 
 def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the chain regions decoded, all paths considered, times that of each protocol decided, or not decided.
+    """Probability of the decoded chain regions, over all paths, times that of each protocol's presence or absence as decided.
 
-    Where all regions beside a protocol were left out, nothing is predicted of the chain that could be wrong; where some were, the chance
-    is still that of all that were decoded.
+    If all regions beside a protocol were left out, the first factor is 1, as nothing is predicted for the chain; if only some were, it is
+    still that of all decoded regions.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
@@ -189,26 +190,26 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
 
 
 def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
-    """The probability of the set as calibrated on validation volumes; where nothing is shown, as it is."""
+    """The probability of the set as calibrated on validation volumes; unchanged if nothing is shown."""
     return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
 
 
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
-    """Shares of the protocols as probabilities: beside another label one counts twice, beside two three times, for training splits the
-    target of such a slice evenly."""
+    """Shares of the protocols as probabilities: doubled beside another label, tripled beside two, because training splits the target of
+    such a slice evenly; at most 1."""
     there = decided[:, n:-1]
     labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
     return np.asarray(np.minimum(protocols * labels, 1.0))
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
-    """(s, k) probabilities from each slice alone: of protocols as `_doubled`, of the other classes with the protocols' share taken out."""
+    """(s, k) probabilities from each slice alone: protocols as in `_doubled`, other classes renormalised without the protocols' share."""
     rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
     return np.column_stack([smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest])
 
 
 def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """(s,) the one class of each slice from its labels (s, k): its protocol, else its rung of the n-rung chain, else none."""
+    """(s,) a single class per slice from its labels (s, k): its protocol, else its rung of the n-rung chain, else none."""
     k = decided.shape[1]
     order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
@@ -217,9 +218,9 @@ def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
 def _place_protocols(
     decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
 ) -> None:
-    """Write each protocol's stretch, and take out chain regions that only the missing rest of a protocol slice suggested.
+    """Write each protocol's stretch to `decided`, and remove from it chain regions with a mean share below `beside_protocol` there.
 
-    Nothing is taken out of the middle: what is left of the chain stays one piece.
+    Nothing is removed where the rest of the chain would not be contiguous.
     """
     for index, (first, last, _) in enumerate(stretches):
         if last < first:
@@ -236,13 +237,13 @@ def _place_protocols(
 
 
 def _void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(s,) slices that are blank on the rung that they are on."""
+    """(s,) whether each slice is blank on its own rung."""
     rung = np.clip(states - 1, 0, blank.shape[1] - 1)
     return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
 
 
 def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
-    """Probability (s, n + 1) that a slice shows each rung, and none: on a rung where it is blank it shows none."""
+    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is blank goes to none."""
     shown = held[:, :-1] * ~blank
     return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
 
@@ -266,7 +267,7 @@ def _spans(decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, voca
 
 
 def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty where there are none."""
+    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty if there are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:
@@ -275,7 +276,7 @@ def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabular
 
 
 def edges(z_mm: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper end (s,) of every cut: half-way to its neighbours, and as far outwards at the two ends as inwards."""
+    """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are symmetric, and a single one is 1 mm."""
     half = np.diff(z_mm) / 2 if len(z_mm) > 1 else np.array([0.5])
     below, above = np.concatenate([half[:1], half]), np.concatenate([half, half[-1:]])
     if len(z_mm) == 1:
@@ -284,7 +285,7 @@ def edges(z_mm: Floats) -> tuple[Floats, Floats]:
 
 
 def outer_edges(z_mm: Floats, known_mm: Floats | None = None) -> Floats:
-    """(s + 1,) where the cuts begin and end, feet to head: as `known_mm` has it, else as `edges` does."""
+    """(s + 1,) where the cuts begin and end, feet to head: `known_mm` if given, else by `edges`."""
     if known_mm is not None:
         return known_mm
     lower, upper = edges(z_mm)

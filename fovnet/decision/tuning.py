@@ -1,15 +1,15 @@
-"""Choosing the rule on the validation split: people whom no network was trained on, and whom no figure will be given for.
+"""Tuning the rule on the validation split: subjects on whom no network was trained, and for whom no results are reported.
 
-    temperature                   the one that makes the validation slices likeliest
-    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split, by a width, or none)
-                                  in turn, each where the loss of `objective.py` is least given the others, until nothing changes or
-                                  SWEEPS are done; among equals the least smoothing, the lowest toll
-    evidence_mm                   the distance at which the decided slices' stated confidence is likeliest
+    temperature                   the maximum-likelihood one on the validation slices
+    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split times a width, or none)
+                                  in turn, each minimising the loss of `objective.py` given the others, until nothing changes or
+                                  SWEEPS are done; ties go to the least smoothing and the lowest toll
+    evidence_mm                   the one that minimises the negative log-likelihood of the decided slices' stated confidences
     usual_misfit, usual_roughness, flipped_gain
-                                  so high that about FALSE_ALARMS of the volumes exceed it, one at least
-    interval_stretch              so wide that SHARE of the borders lie in their intervals
+                                  the quantiles that FALSE_ALARMS of the volumes exceed, within bounds
+    interval_stretch              such that SHARE of the borders lie in their intervals
 
-The members are weighed before (weighing.py), and when to abstain is settled afterwards (settling.py).
+The members are weighted before (weighing.py); when to abstain is settled afterwards (settling.py).
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
 SWEEPS = 2
 LEAST_SEEN = 5
-"""So many volumes have to show a region whole before its usual height is believed."""
+"""Fewest volumes showing a whole region for which its usual height is estimated."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 FALSE_ALARMS = 0.01
-"""Share of the validation volumes, which are in order and the right way up, that may look as if they were not."""
+"""Share of the validation volumes, which are in order and upright, that may be flagged as shuffled or upside down."""
 LEAST_GAIN, LEAST_MISFIT = 0.4, 0.1
-"""Where few volumes or very good networks would put the two bars lower, a body merely short of evidence would exceed them."""
+"""Lower bounds of flipped_gain and usual_misfit: few volumes or very good networks would give bars that a body with little evidence
+exceeds."""
 ROUGHNESS = (0.7, 0.9)
-"""Bounds of the third bar: random order has 1, give or take a tenth, a body of thick slices up to a half."""
+"""Bounds of usual_roughness: a random order has 1 ± 0.1, a body in thick slices up to 0.5."""
 
 
 def tune(
@@ -50,8 +51,8 @@ def tune(
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm, protocol_threshold) tried first.
 
-    heights  of the regions as the training split shows them, which may vary one of `widths` times as much; the rule has them only if
-             these examples are decided better with them
+    heights  of the regions in the training split, their deviations multiplied by one of `widths`; the rule has them only if they lower
+             the loss on these examples
     """
     temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
     rule = Rule(temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (), method=method,
@@ -76,7 +77,7 @@ def rule_loss(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -
 
 
 def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """Share of all slices of the examples that the rule decides wrongly."""
+    """Share of all slices of the examples for which the rule's predicted class is wrong."""
     return _slice_error(examples, vocabulary, _decided(examples, vocabulary, rule))
 
 
@@ -103,7 +104,7 @@ def _best(examples: Sequence[Example], vocabulary: Vocabulary, candidates: Seque
 def _best_pair(
     examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
 ) -> tuple[Rule, list[dict[str, float]]]:
-    """The rule with the pair of smoothing and protocol threshold of least loss, and what every pair came to; least smoothing of equals."""
+    """The rule with the pair of smoothing and protocol threshold of least loss, and the results of every pair; ties: least smoothing."""
     candidates, tried = [], []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
         candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
@@ -115,7 +116,7 @@ def _best_pair(
 
 
 def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
-    """The rule with the bars, and the stretch of the borders' intervals, fitted to these volumes."""
+    """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted to these volumes."""
     answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
     least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
     volumes = zip(examples, answers, least, strict=True)
@@ -130,15 +131,15 @@ def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) 
 
 
 def _exceeded_by(values: Floats) -> float:
-    """The value that FALSE_ALARMS of them exceed, between the two nearest where it falls between them."""
+    """The quantile that FALSE_ALARMS of the values exceed, linearly interpolated."""
     return float(np.quantile(values, 1.0 - FALSE_ALARMS))
 
 
 def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocabulary) -> list[float]:
-    """How far off each border that is predicted and true lies, in halves of its interval on that side.
+    """Error of each border that is both predicted and true, over the half-width of its interval on the true border's side.
 
-    answer has the intervals as the posterior gives them, `least` none but what they reach at least: where that holds the border, no stretch
-    is needed, and the border counts 0.
+    answer has the intervals with a stretch of 1, `least` those with 0, the smallest possible: a border within the latter needs no stretch,
+    and counts as 0.
     """
     names = (*vocabulary.chain, NONE)
     errors = border_errors(answer.decided, example.truth, outer_edges(example.z_mm, example.edges_mm), len(vocabulary.chain))
@@ -152,10 +153,10 @@ def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocab
 
 
 def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary) -> tuple[Height | None, ...]:
-    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show it between two others.
+    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show it between its neighbours.
 
-    None for a region that fewer than LEAST_SEEN volumes show whole: the outermost two have nothing beyond them.  The standard
-    deviation is that of a new body, √(1 + 1/n) times the sample's.
+    None for a region that fewer than LEAST_SEEN volumes show whole, and for the outermost two, which have only one neighbour.  The
+    standard deviation is the predictive one of a new body, √(1 + 1/n) times the sample's.
     """
     found: list[list[float]] = [[] for _ in vocabulary.chain]
     for z_mm, truth in shown:
@@ -170,7 +171,7 @@ def usual_heights(shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary:
 
 
 def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be called either."""
+    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be labelled as either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
 
 

@@ -2,14 +2,14 @@
 
     members  (p, s, k) each member's probabilities of validation slices      truth  (s, k) bool, one label or two a slice
     groups   (s,) the subject of each slice                                  weights  (p,) sum to one
-    loss     mean over the slices of -Σ_c share_c log p_c, a slice with two labels held against half of each
+    loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is half of each
 
 equal    1/p each.
-greedy   members picked one after another, again and again, each time the one whose mean with those picked before has the least loss;
-         the best mean on the way is kept: Caruana et al. (2004), *Ensemble selection from libraries of models*, ICML, section 2.1.
+greedy   forward selection with replacement: each step adds the member whose mean with those picked before has the least loss, and the
+         best mean of all steps is kept: Caruana et al. (2004), *Ensemble selection from libraries of models*, ICML, section 2.1.
 by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis 13:917, eq. 4, with n the number of
-         subjects: slices of one body are no independent evidence, and counted as such would leave a single member.
-auto     whichever of these has the least loss on subjects that its weights were not made from (five folds), `equal` among equals.
+         subjects: slices of one body are not independent, and their number as n would leave a single member.
+auto     whichever of these has the least loss on held-out subjects (five folds); ties go to the first in this order.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from scipy.special import softmax
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.floating]
-ROUNDS = 50         # picks of the greedy way: weights come in fiftieths or coarser
+ROUNDS = 50         # picks of the greedy way: weights are multiples of 1/n, n at most 50
 FOLDS = 5
-LEAST = 1e-12       # no probability counts as less in a logarithm
+LEAST = 1e-12       # lower bound of a probability in a logarithm
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """The weights (p,), the way they were made, and the validation loss of every way: of the same slices, and on subjects left out."""
+    """The weights (p,), the way that gave them, and the validation loss of every way: on the same slices, and on held-out subjects."""
 
     way: str
     weights: Floats
@@ -62,13 +62,13 @@ def log_loss(probabilities: Floats, shares: Floats) -> float:
 
 
 def equal(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
-    """The same for all."""
+    """Equal weights."""
     return np.full(len(members), 1.0 / len(members))
 
 
 def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Shares of the picks, up to the best mean on the way: never worse, on these slices, than the best single member."""
-    each = np.stack([_likely(member, shares) for member in members])         # (p, q) probabilities of the true labels are all it needs
+    """Shares of the picks up to the step of least loss: on these slices never worse than the best single member."""
+    each = np.stack([_likely(member, shares) for member in members])         # (p, q): only probabilities of the true labels matter
     worth = shares[shares > 0] / len(shares)
     picked, total = np.zeros(len(members), dtype=np.int64), np.zeros(each.shape[1])
     best_loss, best = np.inf, picked
@@ -88,12 +88,12 @@ def by_loss(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floa
 
 
 def _likely(member: Members, shares: Floats) -> Floats:
-    """(q,) probabilities a member gave to the true labels, slice by slice."""
+    """(q,) a member's probabilities of the true labels, slice by slice."""
     return np.asarray(member[shares > 0], dtype=np.float64)
 
 
 def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> dict[str, float]:
-    """The loss of each way on subjects left out, every fifth in turn; with one subject alone, on itself."""
+    """The loss of each way on held-out subjects, by cross-validation; with a single subject, on itself."""
     subjects = np.unique(groups)
     fold = np.searchsorted(subjects, groups) % min(FOLDS, len(subjects))
     totals = dict.fromkeys(WAYS, 0.0)
